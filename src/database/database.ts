@@ -1,0 +1,24 @@
+// The database as the rest of the house sees it: one store code through Kysely, on SQLite or PostgreSQL.
+// Inside `transaction`, use only the queries handed in: the outer ones would wait for the same connection.
+// No transaction waits for the network.
+import type { Kysely } from 'kysely';
+import type { Cancel } from '../kernel/clock.ts';
+import type { Schema } from './schema.ts';
+
+/** The database itself (each statement commits by itself) or an open transaction: store functions take either. */
+export type Queries = Kysely<Schema>;
+
+export interface Database {
+  readonly engine: 'sqlite' | 'postgres';
+  readonly queries: Queries;
+  transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>;
+  /** Tells every instance, this one at once, that there is something new about `topic`. Call it after the commit. */
+  wake(topic: string, detail?: string): void;
+  /** Delivery to other instances is best effort: whoever listens also looks for work by itself now and then. */
+  onWake(topic: string, listener: (detail: string) => void): Cancel;
+  /** Fails within a bounded time when the database cannot be used. */
+  ping(): Promise<void>;
+  /** For metrics: connections in use, idle, and callers waiting. */
+  load(): { busy: number; idle: number; waiting: number };
+  close(): Promise<void>;
+}

@@ -1,0 +1,197 @@
+// The tables as the stores see them: one interface a table, the migrations' columns in the migrations' order.
+// Times are milliseconds of the database's clock, booleans 0 or 1, JSON text as it was sent.
+import type { Generated } from 'kysely';
+
+export interface Schema {
+  merchants: MerchantsTable;
+  api_keys: ApiKeysTable;
+  audit_log: AuditLogTable;
+  qr_secrets: QrSecretsTable;
+  devices: DevicesTable;
+  invoices: InvoicesTable;
+  invoice_events: InvoiceEventsTable;
+  orphan_payments: OrphanPaymentsTable;
+  callbacks: CallbacksTable;
+  callback_attempts: CallbackAttemptsTable;
+  idempotency_keys: IdempotencyKeysTable;
+  instances: InstancesTable;
+  commands: CommandsTable;
+  command_events: CommandEventsTable;
+}
+
+interface MerchantsTable {
+  id: string;
+  name: string;
+  callback_secret: string;
+  created_at: number;
+}
+
+interface ApiKeysTable {
+  id: string;
+  merchant_id: string;
+  name: string;
+  key_hash: string;
+  opens_pos: number;
+  opens_qr: number;
+  opens_fiscal: number;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+  replaced_by: string | null;
+}
+
+interface AuditLogTable {
+  id: Generated<number>;
+  at: number;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: string;
+}
+
+interface QrSecretsTable {
+  id: Generated<number>;
+  secret: string;
+  created_at: number;
+}
+
+interface DevicesTable {
+  id: string;
+  merchant_id: string;
+  kind: 'terminal' | 'register';
+  name: string;
+  bank: string | null;
+  point_of_sales_code: string | null;
+  secret_hash: string | null;
+  pairing_hash: string | null;
+  pairing_expires_at: number | null;
+  journal_id: string | null;
+  last_seen_at: number | null;
+  last_report: string | null;
+  disabled_at: number | null;
+  created_at: number;
+}
+
+interface InvoicesTable {
+  oid: string;
+  merchant_id: string;
+  state: number;
+  receipt: string;
+  callback_uri: string | null;
+  valid_to: number | null;
+  point_of_sales_code: string | null;
+  preferred_device_id: string | null;
+  receipt_id: string | null;
+  paid_device_id: string | null;
+  callback_sequence: number;
+  created_at: number;
+  scanned_at: number | null;
+  ended_at: number | null;
+}
+
+interface InvoiceEventsTable {
+  id: Generated<number>;
+  oid: string;
+  at: number;
+  event: string;
+  detail: string;
+}
+
+interface OrphanPaymentsTable {
+  id: Generated<number>;
+  merchant_id: string;
+  oid: string;
+  receipt_id: string;
+  device_id: string;
+  reason: string;
+  at: number;
+}
+
+interface CallbacksTable {
+  id: string;
+  merchant_id: string;
+  subject_kind: 'invoice' | 'operation';
+  subject_id: string;
+  sequence: number;
+  url: string;
+  state: 'pending' | 'delivered' | 'dead';
+  attempts: number;
+  next_attempt_at: number | null;
+  leased_by: string | null;
+  leased_until: number | null;
+  created_at: number;
+  ended_at: number | null;
+}
+
+interface CallbackAttemptsTable {
+  id: Generated<number>;
+  callback_id: string;
+  attempt: number;
+  at: number;
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+  response_head: string | null;
+}
+
+interface IdempotencyKeysTable {
+  merchant_id: string;
+  key: string;
+  request_hash: string;
+  subject_kind: 'command' | 'invoice';
+  subject_id: string;
+  created_at: number;
+}
+
+interface InstancesTable {
+  id: string;
+  host: string;
+  pid: number;
+  embedded: string;
+  started_at: number;
+  heartbeat_at: number;
+  stopped_at: number | null;
+}
+
+interface CommandsTable {
+  id: string;
+  merchant_id: string;
+  device_id: string;
+  instance_id: string;
+  name: string;
+  args: string;
+  state: 'sent' | 'unknown' | 'done' | 'refused' | 'never';
+  amount_bani: number | null;
+  document_nr: string | null;
+  operation_id: string | null;
+  rrn: string | null;
+  target_id: string | null;
+  receipt_uid: string | null;
+  content_hash: string | null;
+  callback_uri: string | null;
+  journal_id: string | null;
+  issued_at: number;
+  answer_by: number;
+  accepted_at: number | null;
+  settled_at: number | null;
+  settled_by: 'answer' | 'late-answer' | 'recall' | 'last-transaction' | 'person' | 'gateway' | null;
+  outcome: string | null;
+  report: string | null;
+  reason: string | null;
+  recalls: number;
+  next_recall_at: number | null;
+  review_since: number | null;
+  review_reason: string | null;
+  reviewed_at: number | null;
+  document_state: 'open' | 'closed' | 'voided' | null;
+  bank_day_closed_at: number | null;
+}
+
+interface CommandEventsTable {
+  id: Generated<number>;
+  command_id: string;
+  at: number;
+  step: string;
+  channel: string | null;
+  detail: string | null;
+}

@@ -1,0 +1,52 @@
+// The one catalogue of errors: number, HTTP status and what it means [D4, D5].
+// Everyone throws by name; http/envelope.ts alone writes the numbers.
+
+export const errorCodes = {
+  NoError: { code: 0, httpStatus: 200, meaning: 'Success.' },
+  Internal_error: { code: 1, httpStatus: 200, meaning: 'The gateway failed while handling the request.' },
+  Error_Connection_Database: { code: 2, httpStatus: 200, meaning: 'The database is offline.' },
+  Timeout_or_no_response: { code: 3, httpStatus: 200, meaning: 'The device did not answer in the allotted time.' },
+  Invalid_API_Key: { code: 10, httpStatus: 200, meaning: 'The key is missing, expired or invalid.' },
+  API_Key_Wrong_Product: { code: 11, httpStatus: 200, meaning: 'The key has no access to this module.' },
+  Record_not_exist: { code: 20, httpStatus: 200, meaning: 'The QR, invoice or transaction does not exist.' },
+  Invalid_QR: { code: 21, httpStatus: 200, meaning: 'The QR is malformed or corrupt.' },
+  The_status_cannot_be_applied: { code: 22, httpStatus: 200, meaning: 'The state does not allow this move.' },
+  Device_Offline: { code: 30, httpStatus: 200, meaning: 'The device is not available on the message bus or the queue.' },
+  Device_Busy: { code: 31, httpStatus: 200, meaning: 'The device is processing another transaction.' },
+  Invalid_Request: { code: 40, httpStatus: 400, meaning: 'The request breaks a rule; the message names the field.' },
+  Too_Many_Requests: { code: 41, httpStatus: 429, meaning: 'The key has used up its requests for now.' },
+  Refused_By_Device: { code: 50, httpStatus: 200, meaning: 'The bank, terminal or register answered and said no.' },
+} as const;
+
+export type ErrorName = Exclude<keyof typeof errorCodes, 'NoError'>;
+
+export interface ErrorExtras {
+  /** The device's answer, a JSON document in a string, for the envelope's `report`. */
+  report?: string;
+  /** Instead of the catalogue's status: 404, 405, 408, 413, 415... for protocol failures [D5]. */
+  httpStatus?: number;
+  retryAfterS?: number;
+  cause?: unknown;
+}
+
+/** An outcome that the caller is told about: a name from the catalogue and one plain sentence. */
+export class GatewayError extends Error {
+  readonly errorName: ErrorName;
+  readonly report: string | undefined;
+  readonly httpStatus: number;
+  readonly retryAfterS: number | undefined;
+
+  constructor(errorName: ErrorName, sentence: string, extras: ErrorExtras = {}) {
+    super(sentence, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.name = 'GatewayError';
+    this.errorName = errorName;
+    this.report = extras.report;
+    this.httpStatus = extras.httpStatus ?? errorCodes[errorName].httpStatus;
+    this.retryAfterS = extras.retryAfterS;
+  }
+}
+
+/** Shorthand for the most frequent one: names the field and the rule that it breaks. */
+export function invalidRequest(sentence: string): GatewayError {
+  return new GatewayError('Invalid_Request', sentence);
+}
