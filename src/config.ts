@@ -1,0 +1,210 @@
+// The only reader of the environment: one table of variable, parser, default and meaning.
+// All problems are collected and reported together; the rooms receive plain values.
+// .env.example and docs/operating.md are checked against this table by a test.
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+
+export type Mode = 'sandbox' | 'serve';
+
+/** A parser turns the text into a value or throws an Error whose message completes "VARIABLE ...". */
+type Parser<Value> = (text: string) => Value;
+
+interface Setting<Value> {
+  variable: string;
+  parse: Parser<Value>;
+  /** The text that stands in when the variable is absent or empty; undefined means "not set". */
+  fallback: string | Record<Mode, string> | undefined;
+  meaning: string;
+}
+
+function setting<Value>(variable: string, parse: Parser<Value>, fallback: string | Record<Mode, string>, meaning: string): Setting<Value> {
+  return { variable, parse, fallback, meaning };
+}
+
+function optional<Value>(variable: string, parse: Parser<Value>, meaning: string): Setting<Value | undefined> {
+  return { variable, parse, fallback: undefined, meaning };
+}
+
+export const settings = {
+  host: setting('TILLGATE_HOST', text, '127.0.0.1', 'address to listen on'),
+  port: setting('TILLGATE_PORT', wholeNumber(0, 65_535), '8080', 'port to listen on; 0 takes any free one'),
+  basePath: setting('TILLGATE_BASE_PATH', pathSegment, '/tillgate', 'first path segment of every address'),
+  publicUrl: optional('TILLGATE_PUBLIC_URL', webUrl, 'base URL under which others reach the gateway; told to devices at pairing'),
+  dataDir: setting('TILLGATE_DATA_DIR', (value) => resolve(value), './data', 'directory of the embedded database and of the sandbox'),
+  databaseUrl: optional('TILLGATE_DATABASE_URL', urlOf('postgres:', 'postgresql:'), 'PostgreSQL to use instead of the embedded database'),
+  databaseConnections: setting('TILLGATE_DATABASE_CONNECTIONS', wholeNumber(2, 200), '10', 'PostgreSQL connections of this instance'),
+  adminToken: optional('TILLGATE_ADMIN_TOKEN', text, 'bearer token of the administration API; the sandbox makes one by itself'),
+  tlsCert: optional('TILLGATE_TLS_CERT', text, 'PEM file of the certificate chain; with the key, HTTPS is spoken'),
+  tlsKey: optional('TILLGATE_TLS_KEY', text, 'PEM file of the private key'),
+  behindProxy: setting('TILLGATE_BEHIND_PROXY', yesOrNo, 'no', 'yes: a proxy in front ends HTTPS, so plain HTTP on a public address is meant'),
+  callbackAllow: setting('TILLGATE_CALLBACK_ALLOW', listOf(cidr), { sandbox: '127.0.0.0/8,::1/128', serve: '' }, 'CIDR ranges that callbacks may dial though they are private'),
+  callbackDelaysS: setting('TILLGATE_CALLBACK_DELAYS_S', listOf(wholeNumber(0, 604_800)), '60,300,1800,3600,21600', 'seconds before each callback retry'),
+  invoiceAuth: setting('TILLGATE_INVOICE_AUTH', oneOf('open', 'payd', 'all'), { sandbox: 'open', serve: 'payd' }, 'which of Invoice/Status, Get and Payd need a key or a device credential: open, payd or all'),
+  scanGraceS: setting('TILLGATE_SCAN_GRACE_S', wholeNumber(0, 3_600), '0', 'seconds that a scanned invoice outlives ValidTo'),
+  rateLimit: setting('TILLGATE_RATE_LIMIT', wholeNumber(1, 1_000_000), '200', 'requests per second and key'),
+  logLevel: setting('TILLGATE_LOG_LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent'), { sandbox: 'warn', serve: 'info' }, 'debug, info, warn, error or silent'),
+  stopGraceS: setting('TILLGATE_STOP_GRACE_S', wholeNumber(0, 600), '30', 'seconds that calls in flight have to finish after SIGTERM'),
+  mqttUrl: optional('TILLGATE_MQTT_URL', urlOf('mqtt:', 'mqtts:'), 'MQTT broker to use instead of the embedded one, with user and password'),
+  mqttPort: setting('TILLGATE_MQTT_PORT', wholeNumber(0, 65_535), '1883', 'port of the embedded MQTT broker; 0 takes any free one'),
+  mqttPublicUrl: optional('TILLGATE_MQTT_PUBLIC_URL', urlOf('mqtt:', 'mqtts:'), 'MQTT address that devices are told at pairing, without a login'),
+  queueUrl: optional('TILLGATE_QUEUE_URL', urlOf('amqp:', 'amqps:'), 'RabbitMQ to use instead of the built-in queue, with user and password'),
+  queuePublicUrl: optional('TILLGATE_QUEUE_PUBLIC_URL', urlOf('amqp:', 'amqps:', 'ws:', 'wss:'), 'queue address that devices are told at pairing, without a login'),
+  banks: setting('TILLGATE_BANKS', banks, 'maib=maib,micb=Moldindconbank,victoria=Victoriabank,otp=OTP Bank', 'banks of the terminals as code=name pairs'),
+} as const;
+
+type Settings = typeof settings;
+type Values = { [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never };
+
+export interface Config extends Values {
+  mode: Mode;
+  hostname: string;
+  pid: number;
+  /** What is probably a mistake, though the gateway can run: one sentence each. */
+  warnings: string[];
+}
+
+/** Thrown with every problem of the configuration at once, one sentence each. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+type Environment = Record<string, string | undefined>;
+
+/** What the settings mean for `mode`; throws a ConfigError that lists everything wrong or dangerous. */
+export function readConfig(mode: Mode, environment: Environment = process.env): Config {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, { variable, parse, fallback }] of Object.entries(settings)) {
+    const given = environment[variable]?.trim() || (typeof fallback === 'object' ? fallback[mode] : fallback);
+    if (given === undefined) continue;
+    try {
+      values[name] = parse(given);
+    } catch (error) {
+      problems.push(`${variable} ${(error as Error).message}; it is ${JSON.stringify(shown(variable, given))}.`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  const config = { ...values, mode, hostname: hostname(), pid: process.pid, warnings: misspellings(environment) } as unknown as Config;
+  problems.push(...contradictions(config), ...(mode === 'serve' ? dangers(config) : []));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** The administration token for the command line, which needs nothing else of the configuration. */
+export function readAdminToken(environment: Environment = process.env): string | undefined {
+  return environment[settings.adminToken.variable]?.trim() || undefined;
+}
+
+function misspellings(environment: Environment): string[] {
+  const known = new Set(Object.values(settings).map((one) => one.variable));
+  return Object.keys(environment)
+    .filter((variable) => variable.startsWith('TILLGATE_') && !variable.startsWith('TILLGATE_TEST_') && !known.has(variable))
+    .map((variable) => `${variable} is not a setting of Tillgate and has no effect; docs/operating.md lists those that are.`);
+}
+
+function contradictions(config: Config): string[] {
+  const problems: string[] = [];
+  if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
+    problems.push('TILLGATE_TLS_CERT and TILLGATE_TLS_KEY belong together: set both, or neither.');
+  }
+  return problems;
+}
+
+/** What `serve` refuses, because it would lose money or secrets [reliability]. */
+function dangers(config: Config): string[] {
+  const problems: string[] = [];
+  if (config.adminToken === undefined) {
+    problems.push('TILLGATE_ADMIN_TOKEN is not set, so nobody could administer this gateway: set it to a long random text, for example from `openssl rand -hex 32`.');
+  } else if (config.adminToken.length < 24) {
+    problems.push('TILLGATE_ADMIN_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
+  }
+  if (!isLoopback(config.host) && config.tlsCert === undefined && !config.behindProxy) {
+    problems.push(
+      `TILLGATE_HOST ${config.host} is reachable from outside and keys would travel unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY, or TILLGATE_BEHIND_PROXY=yes if a proxy in front ends HTTPS.`,
+    );
+  }
+  for (const range of config.callbackAllow) {
+    if (range.endsWith('/0')) problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
+  }
+  return problems;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+}
+
+/** Values of secret settings and logins inside addresses are not repeated in error messages. */
+function shown(variable: string, given: string): string {
+  return /TOKEN|URL/.test(variable) ? '(hidden)' : given;
+}
+
+function text(value: string): string {
+  return value;
+}
+
+function wholeNumber(least: number, most: number): Parser<number> {
+  return (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < least || number > most) throw new Error(`must be a whole number from ${least} to ${most}`);
+    return number;
+  };
+}
+
+function yesOrNo(value: string): boolean {
+  return oneOf('yes', 'no')(value) === 'yes';
+}
+
+function oneOf<const Choice extends string>(...choices: Choice[]): Parser<Choice> {
+  return (value) => {
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) throw new Error(`must be one of ${choices.join(', ')}`);
+    return found;
+  };
+}
+
+function listOf<Value>(parse: Parser<Value>): Parser<Value[]> {
+  return (value) =>
+    value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+      .map(parse);
+}
+
+function cidr(value: string): string {
+  if (!ipaddr.isValidCIDR(value)) throw new Error('must be a list of CIDR ranges such as 10.0.0.0/8');
+  return value;
+}
+
+function urlOf(...protocols: string[]): Parser<string> {
+  return (value) => {
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+      throw new Error(`must be an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+    }
+    return value;
+  };
+}
+
+function webUrl(value: string): string {
+  return urlOf('http:', 'https:')(value).replace(/\/+$/, '');
+}
+
+function pathSegment(value: string): string {
+  if (!/^\/[A-Za-z0-9._~-]+$/.test(value)) throw new Error('must be one path segment such as /tillgate');
+  return value;
+}
+
+function banks(value: string): { code: string; name: string }[] {
+  return listOf((part) => {
+    const [code, name] = part.split('=').map((side) => side.trim());
+    if (!code || !name || !/^[a-z0-9-]{1,32}$/.test(code)) throw new Error('must be a list such as maib=maib,otp=OTP Bank');
+    return { code, name };
+  })(value);
+}
