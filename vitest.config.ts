@@ -1,0 +1,19 @@
+// Tests run in child processes (worker threads and native handles are part of what is tested), two at a time.
+// Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
+import { configDefaults, defineConfig } from 'vitest/config';
+
+const isEmbedded = process.env['TILLGATE_TEST_EMBEDDED'] === '1';
+
+// oxlint-disable-next-line no-default-export -- vitest reads its settings from the default export
+export default defineConfig({
+  test: {
+    environment: 'node',
+    include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : [])],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 10_000,
+  },
+});
