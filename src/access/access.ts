@@ -1,0 +1,94 @@
+// Who may do what: merchants, their API keys, and which caller a key stands for.
+// Every change is one transaction with its audit entry; a change of keys is felt at once here and within seconds elsewhere.
+import type { Database } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import type { Caller } from '../http/access.ts';
+import type { Cancel, Clock } from '../kernel/clock.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import type { Random } from '../kernel/random.ts';
+import { createBriefMemory } from './brief-memory.ts';
+import {
+  insertKey,
+  type ListedKey,
+  listKeys,
+  markRevoked,
+  modulesOf,
+  type NewKey,
+  type NewKeyRequest,
+  type Rotation,
+  replaceKey,
+} from './keys.ts';
+import { insertMerchant, listMerchants, type Merchant, type NewMerchant } from './merchants.ts';
+import { hashSecret } from './secrets.ts';
+
+/** A lost wake-up delays a revocation on another instance by this much at most. */
+const knownForMs = 5_000;
+const unknownForMs = 2_000;
+const memoryCapacity = 10_000;
+const defaultOverlapMs = 24 * 3600 * 1000;
+
+export interface AccessDeps {
+  database: Database;
+  clock: Clock;
+  random: Random;
+}
+
+export interface Access {
+  /** Undefined when the key is no UUID, unknown, expired or revoked. */
+  findCaller(key: string): Promise<Caller | undefined>;
+  createMerchant(actor: string, name: string): Promise<NewMerchant>;
+  listMerchants(): Promise<Merchant[]>;
+  createKey(actor: string, request: NewKeyRequest): Promise<NewKey>;
+  listKeys(merchantId?: string): Promise<ListedKey[]>;
+  revokeKey(actor: string, keyId: string): Promise<{ revokedAtMs: number }>;
+  rotateKey(actor: string, keyId: string, overlapMs?: number): Promise<Rotation>;
+  stop(): void;
+}
+
+export function createAccess({ database, clock, random }: AccessDeps): Access {
+  const callers = createBriefMemory<Caller>(clock, memoryCapacity, async (keyHash) => {
+    const row = await database.queries
+      .selectFrom('api_keys')
+      .select(['id', 'merchant_id', 'opens_pos', 'opens_qr', 'opens_fiscal', 'expires_at', 'revoked_at'])
+      .select(nowMs.as('now'))
+      .where('key_hash', '=', keyHash)
+      .executeTakeFirst();
+    const leftMs = row?.expires_at == null ? Number.POSITIVE_INFINITY : row.expires_at - row.now;
+    if (!row || row.revoked_at !== null || leftMs <= 0) return { value: undefined, validForMs: unknownForMs };
+    const caller: Caller = { merchantId: row.merchant_id, keyId: row.id, modules: new Set(modulesOf(row)) };
+    return { value: caller, validForMs: Math.min(knownForMs, leftMs) };
+  });
+
+  const stopListening: Cancel = database.onWake('keys', () => callers.forget());
+  function keysChanged(): void {
+    callers.forget();
+    database.wake('keys');
+  }
+
+  return {
+    async findCaller(key) {
+      const uuid = parseUuid(key);
+      // The memory is kept by hash, so that a dump of the process shows no keys.
+      return uuid === undefined ? undefined : callers.get(hashSecret(uuid));
+    },
+    createMerchant: (actor, name) => database.transaction((queries) => insertMerchant(queries, random, actor, name)),
+    listMerchants: () => listMerchants(database.queries),
+    async createKey(actor, request) {
+      const fresh = await database.transaction((queries) => insertKey(queries, random, actor, request));
+      keysChanged();
+      return fresh;
+    },
+    listKeys: (merchantId) => listKeys(database.queries, merchantId),
+    async revokeKey(actor, keyId) {
+      const revoked = await database.transaction((queries) => markRevoked(queries, actor, keyId));
+      keysChanged();
+      return revoked;
+    },
+    async rotateKey(actor, keyId, overlapMs = defaultOverlapMs) {
+      const rotation = await database.transaction((queries) => replaceKey(queries, random, actor, keyId, overlapMs));
+      keysChanged();
+      return rotation;
+    },
+    stop: stopListening,
+  };
+}

@@ -1,0 +1,57 @@
+// The audit log: who changed what. Each entry is written in the transaction of the change it tells about,
+// so neither exists without the other. No key and no secret ever stands in an entry.
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+
+export interface AuditEntry {
+  /** Who did it: 'admin', 'sandbox', a user of the cabinet, a device that paired. */
+  actor: string;
+  /** What was done, subject first: 'key.revoke', 'device.rename'. */
+  action: string;
+  /** The id of what it was done to. */
+  subject: string;
+  detail?: Record<string, unknown>;
+}
+
+export interface AuditRecord {
+  id: number;
+  atMs: number;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: Record<string, unknown>;
+}
+
+export async function writeAudit(queries: Queries, entry: AuditEntry): Promise<void> {
+  await queries
+    .insertInto('audit_log')
+    .values({ at: nowMs, actor: entry.actor, action: entry.action, subject: entry.subject, detail: JSON.stringify(entry.detail ?? {}) })
+    .execute();
+}
+
+export interface AuditFilter {
+  subject?: string | undefined;
+  /** Only entries older than this one: the last id of the page before. */
+  beforeId?: number | undefined;
+  limit: number;
+}
+
+/** Newest first. */
+export async function listAudit(queries: Queries, filter: AuditFilter): Promise<AuditRecord[]> {
+  let query = queries
+    .selectFrom('audit_log')
+    .select(['id', 'at', 'actor', 'action', 'subject', 'detail'])
+    .orderBy('id', 'desc')
+    .limit(filter.limit);
+  if (filter.subject !== undefined) query = query.where('subject', '=', filter.subject);
+  if (filter.beforeId !== undefined) query = query.where('id', '<', filter.beforeId);
+  const rows = await query.execute();
+  return rows.map((row) => ({
+    id: row.id,
+    atMs: row.at,
+    actor: row.actor,
+    action: row.action,
+    subject: row.subject,
+    detail: JSON.parse(row.detail) as Record<string, unknown>,
+  }));
+}

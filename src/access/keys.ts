@@ -1,0 +1,177 @@
+// API keys [D8]: a random UUID that is shown once and kept as SHA-256, opening some of three modules of one merchant.
+// A key ends by its expiry (judged by the database's clock), by revocation, or by rotation once the overlap is over.
+// The functions that change something are called inside a transaction, and write the audit log in it.
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import type { Module } from '../http/access.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import type { Random } from '../kernel/random.ts';
+import { writeAudit } from './audit.ts';
+import { checkName, requireMerchant } from './merchants.ts';
+import { hashSecret } from './secrets.ts';
+
+export const modules: readonly Module[] = ['POS', 'QR', 'Fiscal'];
+
+export interface NewKeyRequest {
+  merchantId: string;
+  name: string;
+  modules: readonly Module[];
+  expiresAtMs?: number | undefined;
+}
+
+export interface NewKey {
+  id: string;
+  /** Shown this once. */
+  key: string;
+  expiresAtMs: number | undefined;
+}
+
+export interface ListedKey {
+  id: string;
+  merchantId: string;
+  name: string;
+  modules: Module[];
+  state: 'active' | 'expired' | 'revoked';
+  createdAtMs: number;
+  expiresAtMs: number | undefined;
+  revokedAtMs: number | undefined;
+  /** The key that took over by rotation. */
+  replacedBy: string | undefined;
+}
+
+interface KeyRow {
+  opens_pos: number;
+  opens_qr: number;
+  opens_fiscal: number;
+}
+
+export function modulesOf(row: KeyRow): Module[] {
+  const opens: Record<Module, number> = { POS: row.opens_pos, QR: row.opens_qr, Fiscal: row.opens_fiscal };
+  return modules.filter((module) => opens[module] === 1);
+}
+
+async function databaseTime(queries: Queries): Promise<number> {
+  const { now } = await queries.selectNoFrom(nowMs.as('now')).executeTakeFirstOrThrow();
+  return now;
+}
+
+async function insertRow(queries: Queries, random: Random, request: NewKeyRequest): Promise<NewKey> {
+  const opened = new Set(request.modules);
+  if (opened.size === 0) throw invalidRequest('modules must name at least one of POS, QR and Fiscal.');
+  if (request.expiresAtMs !== undefined && request.expiresAtMs <= (await databaseTime(queries))) {
+    throw invalidRequest('expiresAt must lie in the future.');
+  }
+  const fresh = { id: random.uuid(), key: random.uuid(), expiresAtMs: request.expiresAtMs };
+  await queries
+    .insertInto('api_keys')
+    .values({
+      id: fresh.id,
+      merchant_id: request.merchantId,
+      name: checkName(request.name),
+      key_hash: hashSecret(fresh.key),
+      opens_pos: opened.has('POS') ? 1 : 0,
+      opens_qr: opened.has('QR') ? 1 : 0,
+      opens_fiscal: opened.has('Fiscal') ? 1 : 0,
+      created_at: nowMs,
+      expires_at: request.expiresAtMs ?? null,
+    })
+    .execute();
+  return fresh;
+}
+
+export async function insertKey(queries: Queries, random: Random, actor: string, request: NewKeyRequest): Promise<NewKey> {
+  await requireMerchant(queries, request.merchantId);
+  const fresh = await insertRow(queries, random, request);
+  const { merchantId, name, expiresAtMs } = request;
+  await writeAudit(queries, {
+    actor,
+    action: 'key.create',
+    subject: fresh.id,
+    detail: { merchantId, name, modules: [...new Set(request.modules)], expiresAtMs },
+  });
+  return fresh;
+}
+
+const noSuchKey = () => new GatewayError('Record_not_exist', 'There is no key by that id.');
+
+/** Revoking twice is revoking once: the first time stands. */
+export async function markRevoked(queries: Queries, actor: string, keyId: string): Promise<{ revokedAtMs: number }> {
+  const revoked = await queries
+    .updateTable('api_keys')
+    .set({ revoked_at: nowMs })
+    .where('id', '=', keyId)
+    .where('revoked_at', 'is', null)
+    .returning('revoked_at')
+    .executeTakeFirst();
+  if (revoked) await writeAudit(queries, { actor, action: 'key.revoke', subject: keyId });
+  const row = revoked ?? (await queries.selectFrom('api_keys').select('revoked_at').where('id', '=', keyId).executeTakeFirst());
+  if (!row || row.revoked_at === null) throw noSuchKey();
+  return { revokedAtMs: row.revoked_at };
+}
+
+export interface Rotation extends NewKey {
+  oldKeyEndsAtMs: number;
+}
+
+/**
+ * A new key with the old one's merchant, name and modules; the old one ends after the overlap, or at its own expiry if that is sooner.
+ * A key that had a lifetime passes the same lifetime on, counted from now.
+ */
+export async function replaceKey(queries: Queries, random: Random, actor: string, keyId: string, overlapMs: number): Promise<Rotation> {
+  const old = await queries
+    .selectFrom('api_keys')
+    .select(['merchant_id', 'name', 'opens_pos', 'opens_qr', 'opens_fiscal', 'created_at', 'expires_at'])
+    .where('id', '=', keyId)
+    .executeTakeFirst();
+  if (!old) throw noSuchKey();
+  const now = await databaseTime(queries);
+  const ended = () => new GatewayError('The_status_cannot_be_applied', 'The key has expired, was revoked, or was rotated before.');
+  if (old.expires_at !== null && old.expires_at <= now) throw ended();
+  const fresh = await insertRow(queries, random, {
+    merchantId: old.merchant_id,
+    name: old.name,
+    modules: modulesOf(old),
+    expiresAtMs: old.expires_at === null ? undefined : now + Math.max(1, old.expires_at - old.created_at),
+  });
+  const oldKeyEndsAtMs = Math.min(old.expires_at ?? Number.MAX_SAFE_INTEGER, now + overlapMs);
+  // Guarded: of two rotations at once, or a rotation and a revocation, the later one finds nothing and its new key is undone.
+  const replaced = await queries
+    .updateTable('api_keys')
+    .set({ expires_at: oldKeyEndsAtMs, replaced_by: fresh.id })
+    .where('id', '=', keyId)
+    .where('revoked_at', 'is', null)
+    .where('replaced_by', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  if (!replaced) throw ended();
+  await writeAudit(queries, {
+    actor,
+    action: 'key.rotate',
+    subject: keyId,
+    detail: { replacedBy: fresh.id, oldKeyEndsAtMs, expiresAtMs: fresh.expiresAtMs },
+  });
+  return { ...fresh, oldKeyEndsAtMs };
+}
+
+/** All keys, or one merchant's, without anything secret; newest first. */
+export async function listKeys(queries: Queries, merchantId?: string): Promise<ListedKey[]> {
+  let query = queries
+    .selectFrom('api_keys')
+    .select(['id', 'merchant_id', 'name', 'opens_pos', 'opens_qr', 'opens_fiscal', 'created_at', 'expires_at', 'revoked_at', 'replaced_by'])
+    .select(nowMs.as('now'))
+    .orderBy('created_at', 'desc')
+    .orderBy('id');
+  if (merchantId !== undefined) query = query.where('merchant_id', '=', merchantId);
+  const rows = await query.execute();
+  return rows.map((row) => ({
+    id: row.id,
+    merchantId: row.merchant_id,
+    name: row.name,
+    modules: modulesOf(row),
+    state: row.revoked_at !== null ? 'revoked' : row.expires_at !== null && row.expires_at <= row.now ? 'expired' : 'active',
+    createdAtMs: row.created_at,
+    expiresAtMs: row.expires_at ?? undefined,
+    revokedAtMs: row.revoked_at ?? undefined,
+    replacedBy: row.replaced_by ?? undefined,
+  }));
+}

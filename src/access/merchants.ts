@@ -1,0 +1,50 @@
+// Merchants: whoever keys, devices, invoices and callbacks belong to.
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import type { Random } from '../kernel/random.ts';
+import { writeAudit } from './audit.ts';
+import { newCallbackSecret } from './secrets.ts';
+
+export interface Merchant {
+  id: string;
+  name: string;
+  createdAtMs: number;
+}
+
+export interface NewMerchant {
+  id: string;
+  name: string;
+  /** Verifies the signature of callbacks [D28]; shown at creation, and never in lists. */
+  callbackSecret: string;
+}
+
+/** A name that people read: trimmed, 1 to 200 characters, no control characters. */
+export function checkName(value: string): string {
+  const name = value.trim();
+  if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
+    throw invalidRequest('name must have 1 to 200 characters and no control characters.');
+  }
+  return name;
+}
+
+/** Call it inside a transaction. */
+export async function insertMerchant(queries: Queries, random: Random, actor: string, name: string): Promise<NewMerchant> {
+  const merchant = { id: random.uuid(), name: checkName(name), callbackSecret: newCallbackSecret(random) };
+  await queries
+    .insertInto('merchants')
+    .values({ id: merchant.id, name: merchant.name, callback_secret: merchant.callbackSecret, created_at: nowMs })
+    .execute();
+  await writeAudit(queries, { actor, action: 'merchant.create', subject: merchant.id, detail: { name: merchant.name } });
+  return merchant;
+}
+
+export async function listMerchants(queries: Queries): Promise<Merchant[]> {
+  const rows = await queries.selectFrom('merchants').select(['id', 'name', 'created_at']).orderBy('created_at').orderBy('id').execute();
+  return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: row.created_at }));
+}
+
+export async function requireMerchant(queries: Queries, merchantId: string): Promise<void> {
+  const row = await queries.selectFrom('merchants').select('id').where('id', '=', merchantId).executeTakeFirst();
+  if (!row) throw new GatewayError('Record_not_exist', 'There is no merchant by that merchantId.');
+}
