@@ -32,6 +32,7 @@ create table commands (
   review_since int8,
   review_reason text,
   reviewed_at int8,
+  abort_requested_at int8,
   document_state text check (document_state in ('open', 'closed', 'voided')),
   bank_day_closed_at int8,
   check ((state in ('sent', 'unknown')) = (settled_at is null)),
@@ -42,8 +43,10 @@ create table commands (
 );
 -- One at a time: the lock of a device, across all gateways.
 create unique index one_open_command_per_device on commands (device_id) where state in ('sent', 'unknown');
--- An approved payment holds the terminal until CloseDoc [D14].
-create unique index one_open_document_per_device on commands (device_id) where document_state = 'open';
+-- An approved payment holds the terminal until its document is closed or voided [D14]: no other command but those two may begin.
+-- The index, not a look beforehand, decides: a payment may be approved between the look and the insert.
+create unique index one_holder_per_device on commands (device_id)
+  where document_state = 'open' or (state in ('sent', 'unknown') and name not in ('CloseDoc', 'CancelTransaction'));
 -- A documentNr charges once [D13]; a Receipt.Uid prints once [D31].
 create unique index one_charge_per_document on commands (merchant_id, document_nr) where name = 'Pay' and document_nr is not null and state in ('sent', 'unknown', 'done');
 create unique index one_print_per_receipt on commands (merchant_id, receipt_uid) where receipt_uid is not null and state in ('sent', 'unknown', 'done');

@@ -183,6 +183,7 @@ interface CommandsTable {
   review_since: number | null;
   review_reason: string | null;
   reviewed_at: number | null;
+  abort_requested_at: number | null;
   document_state: 'open' | 'closed' | 'voided' | null;
   bank_day_closed_at: number | null;
 }
