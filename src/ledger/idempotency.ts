@@ -1,0 +1,100 @@
+// The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock.
+// A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
+// a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back.
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+
+const keptMs = 24 * 60 * 60 * 1000;
+
+export type SubjectKind = 'command' | 'invoice';
+
+export interface KeyClaim {
+  merchantId: string;
+  key: string;
+  /** Of the route and the body without the API key: the same key for anything else is refused. */
+  requestHash: string;
+  subjectKind: SubjectKind;
+  subjectId: string;
+}
+
+export interface KeyEntry {
+  requestHash: string;
+  subjectKind: SubjectKind;
+  subjectId: string;
+}
+
+export type ClaimResult = { kind: 'new' } | { kind: 'same'; subjectKind: SubjectKind; subjectId: string } | { kind: 'other' };
+
+/** An entry that is released or swept between the two statements makes room: then the claim is tried again. */
+const claimTries = 5;
+
+export async function claimKey(queries: Queries, claim: KeyClaim): Promise<ClaimResult> {
+  for (let tries = 0; tries < claimTries; tries += 1) {
+    if (await takeKey(queries, claim)) return { kind: 'new' };
+    const entry = await findKey(queries, claim.merchantId, claim.key);
+    if (entry) {
+      if (entry.requestHash !== claim.requestHash) return { kind: 'other' };
+      return { kind: 'same', subjectKind: entry.subjectKind, subjectId: entry.subjectId };
+    }
+  }
+  throw new Error('An Idempotency-Key was taken and released again and again while it was claimed.');
+}
+
+/** True if the key was free, or held by an entry that is too old to count. */
+async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
+  const taken = await queries
+    .insertInto('idempotency_keys')
+    .values({
+      merchant_id: claim.merchantId,
+      key: claim.key,
+      request_hash: claim.requestHash,
+      subject_kind: claim.subjectKind,
+      subject_id: claim.subjectId,
+      created_at: nowMs,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['merchant_id', 'key'])
+        .doUpdateSet((row) => ({
+          request_hash: row.ref('excluded.request_hash'),
+          subject_kind: row.ref('excluded.subject_kind'),
+          subject_id: row.ref('excluded.subject_id'),
+          created_at: row.ref('excluded.created_at'),
+        }))
+        .where((row) => row('idempotency_keys.created_at', '<=', row(nowMs, '-', keptMs))),
+    )
+    .returning('subject_id')
+    .executeTakeFirst();
+  return taken !== undefined;
+}
+
+/** What the key stands for, unless that is too old to count. */
+export async function findKey(queries: Queries, merchantId: string, key: string): Promise<KeyEntry | undefined> {
+  const row = await queries
+    .selectFrom('idempotency_keys')
+    .select(['request_hash', 'subject_kind', 'subject_id'])
+    .where('merchant_id', '=', merchantId)
+    .where('key', '=', key)
+    .where((entry) => entry('created_at', '>', entry(nowMs, '-', keptMs)))
+    .executeTakeFirst();
+  return row && { requestHash: row.request_hash, subjectKind: row.subject_kind, subjectId: row.subject_id };
+}
+
+/** Only outcomes of what was sent are kept: a claim whose command never went out is given back, unless another took its place. */
+export async function releaseKey(queries: Queries, merchantId: string, key: string, subjectId: string): Promise<void> {
+  await queries
+    .deleteFrom('idempotency_keys')
+    .where('merchant_id', '=', merchantId)
+    .where('key', '=', key)
+    .where('subject_id', '=', subjectId)
+    .execute();
+}
+
+/** Removes the entries that no longer count, and says how many. */
+export async function sweepKeys(queries: Queries): Promise<number> {
+  const swept = await queries
+    .deleteFrom('idempotency_keys')
+    .where((entry) => entry('created_at', '<=', entry(nowMs, '-', keptMs)))
+    .executeTakeFirst();
+  return Number(swept.numDeletedRows);
+}
