@@ -5,7 +5,17 @@ export const protocolVersion = 1;
 export const messageLimitBytes = 1024 * 1024;
 
 /** Commands that move money or write fiscal memory: journaled by the device, `accepted` first, one ending answer. */
-export const ledgerCommandNames = ['Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction', 'MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt'] as const;
+export const ledgerCommandNames = [
+  'Pay',
+  'CloseDoc',
+  'CloseDay',
+  'Refund',
+  'CancelTransaction',
+  'MoneyIn',
+  'MoneyOut',
+  'Report',
+  'PrintReceipt',
+] as const;
 export type LedgerCommandName = (typeof ledgerCommandNames)[number];
 
 /** Commands that change nothing by themselves; answered once, without `accepted`. */

@@ -1,0 +1,222 @@
+// Reading what came over the wire, on either end, without trusting it: size, JSON, version, ids, sender.
+// A message that breaks a rule becomes a DropReason to be counted; unknown fields are ignored; nothing here throws.
+import { parseUuid } from '../kernel/ids.ts';
+import {
+  type AnswerMessage,
+  type CommandMessage,
+  type CommandName,
+  type JsonObject,
+  ledgerCommandNames,
+  messageLimitBytes,
+  outcomes,
+  type PresenceMessage,
+  plainCommandNames,
+  protocolVersion,
+  type QueueFrame,
+  type RecallReport,
+} from './protocol.ts';
+
+export const dropReasons = [
+  'too-large',
+  'not-json',
+  'version',
+  'field',
+  'foreign-device',
+  'unknown-sender',
+  'unknown-address',
+  'retained',
+] as const;
+/** `field`: a required field is missing or has the wrong form. `foreign-device`: the payload names another device than the wire does. */
+export type DropReason = (typeof dropReasons)[number];
+
+export type Reading<Message> = { message: Message; problem?: undefined } | { message?: undefined; problem: DropReason };
+
+const commandNames: ReadonlySet<string> = new Set([...ledgerCommandNames, ...plainCommandNames]);
+const outcomeNames: ReadonlySet<string> = new Set(outcomes);
+const recallStates: ReadonlySet<string> = new Set(['final', 'running', 'never', 'unknown']);
+const gatewayIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Gateway ids stand in topics and routing keys; `presence` would be taken for the presence key. */
+export function isGatewayId(value: unknown): value is string {
+  return typeof value === 'string' && gatewayIdPattern.test(value) && value !== 'presence';
+}
+
+/** Device ids stand in topics, queue names and user names exactly as stored: a UUID in lower case. */
+export function isDeviceId(value: unknown): value is string {
+  return typeof value === 'string' && parseUuid(value) === value;
+}
+
+/** On the gateway: `fromDevice` is who the wire says is talking. */
+export function readAnswer(bytes: Uint8Array | string, fromDevice: string): Reading<AnswerMessage> {
+  const parsed = readJsonObject(bytes);
+  return parsed.message === undefined ? parsed : answerOf(parsed.message, fromDevice);
+}
+
+export function readPresence(bytes: Uint8Array | string, fromDevice: string): Reading<PresenceMessage> {
+  const parsed = readJsonObject(bytes);
+  return parsed.message === undefined ? parsed : presenceOf(parsed.message, fromDevice);
+}
+
+/** On the device. */
+export function readCommand(bytes: Uint8Array | string): Reading<CommandMessage> {
+  const parsed = readJsonObject(bytes);
+  return parsed.message === undefined ? parsed : commandOf(parsed.message);
+}
+
+/** A frame that a device sent on the built-in queue: an answer or a presence, of that device. */
+export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string): Reading<QueueFrame> {
+  const parsed = readJsonObject(bytes);
+  if (parsed.message === undefined) return parsed;
+  const { answer, presence } = parsed.message;
+  if (isJsonObject(answer)) {
+    const reading = answerOf(answer, fromDevice);
+    return reading.message === undefined ? reading : { message: { answer: reading.message } };
+  }
+  if (isJsonObject(presence)) {
+    const reading = presenceOf(presence, fromDevice);
+    return reading.message === undefined ? reading : { message: { presence: reading.message } };
+  }
+  return { problem: 'field' };
+}
+
+/** A frame that the gateway sent on the built-in queue: a command. */
+export function readGatewayFrame(bytes: Uint8Array | string): Reading<CommandMessage> {
+  const parsed = readJsonObject(bytes);
+  if (parsed.message === undefined) return parsed;
+  return isJsonObject(parsed.message['command']) ? commandOf(parsed.message['command']) : { problem: 'field' };
+}
+
+/** What the `done` of a Recall says about its target, or undefined if it says nothing usable. */
+export function readRecallReport(report: unknown): RecallReport | undefined {
+  if (!isJsonObject(report)) return undefined;
+  const { state, outcome, report: inner, reason } = report;
+  if (typeof state !== 'string' || !recallStates.has(state)) return undefined;
+  if (state === 'final' && (typeof outcome !== 'string' || !outcomeNames.has(outcome) || outcome === 'accepted')) return undefined;
+  return {
+    state: state as RecallReport['state'],
+    ...(state === 'final' ? { outcome: outcome as NonNullable<RecallReport['outcome']> } : {}),
+    ...(isJsonObject(inner) ? { report: inner } : {}),
+    ...(typeof reason === 'string' ? { reason } : {}),
+  };
+}
+
+function answerOf(object: JsonObject, fromDevice: string): Reading<AnswerMessage> {
+  if (object['v'] !== protocolVersion) return { problem: 'version' };
+  const id = parseUuid(object['id']);
+  const { clock, outcome, report } = object;
+  if (id === undefined || !isTime(clock) || typeof outcome !== 'string' || !outcomeNames.has(outcome)) return { problem: 'field' };
+  if (report !== undefined && report !== null && !isJsonObject(report)) return { problem: 'field' };
+  const journal = optionalUuid(object['journalId']);
+  if (journal === 'wrong') return { problem: 'field' };
+  if (parseUuid(object['device']) !== fromDevice) return { problem: 'foreign-device' };
+  return {
+    message: {
+      v: 1,
+      id,
+      device: fromDevice,
+      clock,
+      ...journalField(journal),
+      outcome: outcome as AnswerMessage['outcome'],
+      ...(isJsonObject(report) ? { report } : {}),
+      ...textField('reason', object['reason']),
+    },
+  };
+}
+
+/** A will may be as short as {"online":false}: the topic says whose it is. */
+function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMessage> {
+  const { v, online, clock, device } = object;
+  const isShortWill = online === false && v === undefined;
+  if (v !== protocolVersion && !isShortWill) return { problem: 'version' };
+  if (typeof online !== 'boolean') return { problem: 'field' };
+  if (online && !isTime(clock)) return { problem: 'field' };
+  const journal = optionalUuid(object['journalId']);
+  const bootId = optionalUuid(object['bootId']);
+  if (journal === 'wrong' || bootId === 'wrong') return { problem: 'field' };
+  if (!(online === false && device === undefined) && parseUuid(device) !== fromDevice) return { problem: 'foreign-device' };
+  return {
+    message: {
+      v: 1,
+      device: fromDevice,
+      online,
+      ...(isTime(clock) ? { clock } : {}),
+      ...(bootId === undefined ? {} : { bootId }),
+      ...journalField(journal),
+      ...textField('kind', object['kind']),
+      ...numberField('battery', object['battery']),
+      ...textField('paper', object['paper']),
+      ...numberField('signal', object['signal']),
+      ...textField('bank', object['bank']),
+      ...textField('firmware', object['firmware']),
+    },
+  };
+}
+
+function commandOf(object: JsonObject): Reading<CommandMessage> {
+  if (object['v'] !== protocolVersion) return { problem: 'version' };
+  const id = parseUuid(object['id']);
+  const { name, replyTo, issuedAt, startBy, answerBy, args } = object;
+  if (id === undefined || !isGatewayId(replyTo) || !isTime(issuedAt)) return { problem: 'field' };
+  // A name that this version does not know still gets its `unsupported`: the device decides.
+  if (typeof name !== 'string' || name === '') return { problem: 'field' };
+  if ((startBy !== undefined && !isTime(startBy)) || (answerBy !== undefined && !isTime(answerBy))) return { problem: 'field' };
+  if (args !== undefined && !isJsonObject(args)) return { problem: 'field' };
+  return {
+    message: {
+      v: 1,
+      id,
+      name: name as CommandName,
+      replyTo,
+      issuedAt,
+      ...(startBy === undefined ? {} : { startBy }),
+      ...(answerBy === undefined ? {} : { answerBy }),
+      args: args ?? {},
+    },
+  };
+}
+
+/** False for a name of a later version, which a device answers with `unsupported`. */
+export function isKnownCommandName(name: string): name is CommandName {
+  return commandNames.has(name);
+}
+
+function readJsonObject(bytes: Uint8Array | string): Reading<JsonObject> {
+  const size = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength;
+  if (size > messageLimitBytes) return { problem: 'too-large' };
+  let value: unknown;
+  try {
+    value = JSON.parse(typeof bytes === 'string' ? bytes : strictUtf8.decode(bytes));
+  } catch {
+    return { problem: 'not-json' };
+  }
+  return isJsonObject(value) ? { message: value } : { problem: 'not-json' };
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 40 && Number.isFinite(Date.parse(value));
+}
+
+function optionalUuid(value: unknown): string | undefined | 'wrong' {
+  if (value === undefined || value === null) return undefined;
+  return parseUuid(value) ?? 'wrong';
+}
+
+function journalField(journalId: string | undefined): { journalId?: string } {
+  return journalId === undefined ? {} : { journalId };
+}
+
+const textLimit = 1000;
+
+function textField<Name extends string>(name: Name, value: unknown): { [key in Name]?: string } {
+  return typeof value === 'string' ? ({ [name]: value.slice(0, textLimit) } as { [key in Name]?: string }) : {};
+}
+
+function numberField<Name extends string>(name: Name, value: unknown): { [key in Name]?: number } {
+  return typeof value === 'number' && Number.isFinite(value) ? ({ [name]: value } as { [key in Name]?: number }) : {};
+}
