@@ -1,0 +1,95 @@
+// A PostgreSQL of our own in a temporary directory. PostgreSQL refuses to run as root, so root hands it to the user `postgres`.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { freePort } from '../free-port.ts';
+import { isRoot, ownDirectory, type ServerProcess, startProcess, type TestServer } from './server-process.ts';
+
+export interface PostgresOptions {
+  /** Settings as on the command line: { fsync: 'off' }. */
+  settings?: Record<string, string>;
+}
+
+export interface PostgresServer extends TestServer {
+  /** Of the database `postgres`, as superuser; other databases are made through it. */
+  readonly url: string;
+  readonly port: number;
+}
+
+/** The directory with initdb and postgres: the newest of Debian's, otherwise whatever is on the PATH. */
+export function postgresBinaries(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).filter((name) => existsSync(join(debian, name, 'bin/initdb'))) : [];
+  const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
+  if (newest) return join(debian, newest, 'bin');
+  return (process.env['PATH'] ?? '').split(delimiter).find((directory) => existsSync(join(directory, 'initdb')));
+}
+
+function initialize(binaries: string, directory: string): void {
+  const data = join(directory, 'data');
+  const socket = join(directory, 'socket');
+  mkdirSync(socket);
+  const initdb = [join(binaries, 'initdb'), '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'];
+  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
+  if (isRoot) execFileSync('chown', ['-R', 'postgres:postgres', directory]);
+  const [command = '', ...args] = isRoot ? [...asPostgres, ...initdb] : initdb;
+  execFileSync(command, args, { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const binaries = postgresBinaries();
+  if (!binaries) throw new Error('PostgreSQL is not installed.');
+  const directory = mkdtempSync(join(tmpdir(), 'tillgate-postgres-'));
+  const owned = ownDirectory(directory);
+  initialize(binaries, directory);
+  const port = await freePort();
+  const settings = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: join(directory, 'socket'),
+    // Many test files, each with its own pools.
+    max_connections: '300',
+    ...options.settings,
+  };
+  const start = () =>
+    startProcess({
+      name: 'PostgreSQL',
+      command: join(binaries, 'postgres'),
+      args: ['-D', join(directory, 'data'), ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      cwd: directory,
+      env: { LC_ALL: 'C.UTF-8' },
+      readyLine: /database system is ready to accept connections/,
+      readyWithinMs: 30_000,
+      // Fast shutdown: ends sessions and transactions, does not wait for clients.
+      stopSignal: 'SIGINT',
+      asUser: 'postgres',
+    });
+
+  // After kill -9 the old sessions hold on to shared memory for a moment, and the new server refuses to start meanwhile.
+  async function startAfterKill(): Promise<ServerProcess> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await start();
+      } catch (error) {
+        if (attempt === 20 || !String(error).includes('shared memory')) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+
+  let server = await start();
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    port,
+    async stop() {
+      await server.stop();
+      owned.remove();
+    },
+    kill9: () => server.kill9(),
+    async restart() {
+      await server.stop();
+      server = await startAfterKill();
+    },
+  };
+}
