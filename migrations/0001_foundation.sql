@@ -34,9 +34,10 @@ create table audit_log (
   detail text not null
 );
 
--- The newest signs new QR texts; every one still verifies old ones.
+-- A newer one signs new QR texts; every one still verifies old ones. Numbered from 1 by the program:
+-- of several gateways that start together, one makes number 1.
 create table qr_secrets (
-  id identity8,
+  id int8 primary key check (id > 0),
   secret text not null,
   created_at int8 not null
 );
@@ -64,6 +65,7 @@ create index devices_by_merchant on devices (merchant_id);
 create table invoices (
   oid text primary key,
   merchant_id text not null references merchants (id),
+  qr_secret_id int8 not null references qr_secrets (id),
   state int8 not null check (state in (0, 1, 2, 3, 4)),
   receipt text not null,
   callback_uri text,
@@ -113,6 +115,7 @@ create table callbacks (
   subject_id text not null,
   sequence int8 not null check (sequence > 0),
   url text not null,
+  host text not null,
   state text not null check (state in ('pending', 'delivered', 'dead')),
   attempts int8 not null check (attempts >= 0),
   next_attempt_at int8,
@@ -125,7 +128,10 @@ create table callbacks (
   check ((state = 'pending') = (ended_at is null)),
   check ((leased_by is null) = (leased_until is null))
 );
-create index callbacks_due on callbacks (next_attempt_at) where state = 'pending';
+-- By host first: the worker takes a few of each, so that the backlog of one never stands before the others.
+create index callbacks_due on callbacks (host, next_attempt_at) where state = 'pending';
+create index callbacks_dead on callbacks (created_at, id) where state = 'dead';
+create index callbacks_by_age on callbacks (created_at, id);
 create index callbacks_by_merchant on callbacks (merchant_id, created_at);
 
 create table callback_attempts (

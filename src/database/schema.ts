@@ -50,7 +50,7 @@ interface AuditLogTable {
 }
 
 interface QrSecretsTable {
-  id: Generated<number>;
+  id: number;
   secret: string;
   created_at: number;
 }
@@ -75,6 +75,7 @@ interface DevicesTable {
 interface InvoicesTable {
   oid: string;
   merchant_id: string;
+  qr_secret_id: number;
   state: number;
   receipt: string;
   callback_uri: string | null;
@@ -114,6 +115,7 @@ interface CallbacksTable {
   subject_id: string;
   sequence: number;
   url: string;
+  host: string;
   state: 'pending' | 'delivered' | 'dead';
   attempts: number;
   next_attempt_at: number | null;
