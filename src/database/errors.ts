@@ -1,0 +1,24 @@
+// What a failing statement means to the rest of the house, the same on both engines.
+// After "database down" a write may or may not have been committed: read it back by id before acting on it.
+import { GatewayError } from '../kernel/error-codes.ts';
+
+export type ConstraintKind = 'unique' | 'check' | 'foreign key' | 'not null' | 'other';
+
+/** The database refused an impossible row. Nobody should need to catch it: `on conflict do nothing returning` says the same without an error. */
+export class ConstraintViolation extends Error {
+  readonly kind: ConstraintKind;
+
+  constructor(kind: ConstraintKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ConstraintViolation';
+    this.kind = kind;
+  }
+}
+
+export function databaseDown(sentence: string, cause?: unknown): GatewayError {
+  return new GatewayError('Error_Connection_Database', sentence, cause === undefined ? {} : { cause });
+}
+
+export function isDatabaseDown(error: unknown): boolean {
+  return error instanceof GatewayError && error.errorName === 'Error_Connection_Database';
+}

@@ -1,0 +1,65 @@
+// Migration files: `0001_name.sql`, numbered without gaps, written once for both engines with two tokens.
+// int8 is a 64-bit integer, identity8 an integer primary key that counts by itself; on SQLite every table is strict.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Engine } from './dialect.ts';
+
+export interface Migration {
+  version: number;
+  name: string;
+  text: string;
+  checksum: string;
+}
+
+export const migrationsDir: string = join(import.meta.dirname, '../../migrations');
+
+const fileNamePattern = /^(\d{4})_([a-z0-9-]+)\.sql$/;
+
+export function readMigrations(dir: string): Migration[] {
+  const names = readdirSync(dir)
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
+  return names.map((fileName, index) => {
+    const match = fileNamePattern.exec(fileName);
+    const version = Number(match?.[1]);
+    if (!match?.[2] || version !== index + 1)
+      throw new Error(`The migration ${fileName} breaks the numbering: expected number ${index + 1}.`);
+    const text = readFileSync(join(dir, fileName), 'utf8').replaceAll('\r\n', '\n');
+    return { version, name: match[2], text, checksum: createHash('sha256').update(text).digest('hex') };
+  });
+}
+
+const tokens: Record<Engine, Record<string, string>> = {
+  sqlite: { int8: 'integer', identity8: 'integer primary key autoincrement' },
+  postgres: { int8: 'bigint', identity8: 'bigint generated always as identity primary key' },
+};
+
+/** The statements of a migration in the engine's own words, without comments. */
+export function statementsFor(engine: Engine, text: string): string[] {
+  return splitStatements(text, (code) => code.replace(/\b(?:int8|identity8)\b/g, (token) => tokens[engine][token] ?? token)).map(
+    (statement) => (engine === 'sqlite' && /^create\s+table\b/i.test(statement) ? `${statement} strict` : statement),
+  );
+}
+
+// In order: line comment, block comment, quoted text or name (a doubled quote stays inside), dollar-quoted text, end of statement.
+const lexeme = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|;/g;
+
+/** Splits at semicolons that are not inside quotes or comments; `translate` sees only what is neither. */
+export function splitStatements(text: string, translate: (code: string) => string = (code) => code): string[] {
+  const statements: string[] = [];
+  let current = '';
+  let at = 0;
+  for (const match of text.matchAll(lexeme)) {
+    current += translate(text.slice(at, match.index));
+    at = match.index + match[0].length;
+    if (match[0] === ';') {
+      statements.push(current);
+      current = '';
+    } else {
+      current += match[0].startsWith('--') || match[0].startsWith('/*') ? ' ' : match[0];
+    }
+  }
+  statements.push(current + translate(text.slice(at)));
+  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
+}

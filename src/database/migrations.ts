@@ -1,0 +1,96 @@
+// Brings a database up to this program's version. Forward only; each migration and its mark in one transaction under a lock,
+// so instances that start together take turns, and one that dies in the middle leaves nothing half done.
+// A database that is newer, or was made by other texts, is refused: guessing would be worse than stopping.
+import { type Kysely, sql } from 'kysely';
+import type { Queries } from './database.ts';
+import type { Engine } from './dialect.ts';
+import { type Migration, readMigrations, statementsFor } from './migration-files.ts';
+
+export interface AppliedMigration {
+  version: number;
+  name: string;
+}
+
+interface Marks {
+  applied_migrations: { version: number; name: string; checksum: string; applied_at: number };
+}
+
+// Any number, as long as nothing else in the same database takes this advisory lock.
+const advisoryLock = 7_455_283;
+
+const preambles: Record<Engine, string[]> = {
+  sqlite: [],
+  postgres: [
+    `create or replace function now_ms() returns bigint language sql volatile parallel safe
+     as 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint'`,
+  ],
+};
+
+const marksTable = `
+  create table applied_migrations (
+    version int8 primary key,
+    name text not null,
+    checksum text not null,
+    applied_at int8 not null
+  );`;
+
+/** Applies what is missing and tells what it applied, oldest first. */
+export async function migrate(engine: Engine, db: Queries, dir: string): Promise<AppliedMigration[]> {
+  const migrations = readMigrations(dir);
+  const queries = db as unknown as Kysely<Marks>;
+  const applied: AppliedMigration[] = [];
+  for (;;) {
+    const next = await queries.transaction().execute(async (tx) => {
+      if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(advisoryLock)})`.execute(tx);
+      if (!(await hasMarks(engine, tx))) {
+        for (const statement of [...preambles[engine], ...statementsFor(engine, marksTable)]) await sql.raw(statement).execute(tx);
+      }
+      const missing = await findMissing(tx, migrations);
+      if (missing) await apply(engine, tx, missing);
+      return missing;
+    });
+    if (!next) return applied;
+    applied.push({ version: next.version, name: next.name });
+  }
+}
+
+/** For those that only read: throws when the database does not fit this program. */
+export async function checkMigrated(engine: Engine, db: Queries, dir: string): Promise<void> {
+  const queries = db as unknown as Kysely<Marks>;
+  const missing = (await hasMarks(engine, queries)) ? await findMissing(queries, readMigrations(dir)) : { version: 1 };
+  if (missing) throw new Error(`The database lacks migration ${missing.version}: start the gateway or run "tillgate migrate" first.`);
+}
+
+async function hasMarks(engine: Engine, db: Kysely<Marks>): Promise<boolean> {
+  const found =
+    engine === 'postgres'
+      ? await sql`select 1 as found where to_regclass('applied_migrations') is not null`.execute(db)
+      : await sql`select 1 as found from sqlite_master where type = 'table' and name = 'applied_migrations'`.execute(db);
+  return found.rows.length > 0;
+}
+
+async function findMissing(db: Kysely<Marks>, migrations: Migration[]): Promise<Migration | undefined> {
+  const marks = await db.selectFrom('applied_migrations').select(['version', 'name', 'checksum']).orderBy('version').execute();
+  for (const mark of marks) {
+    const migration = migrations[mark.version - 1];
+    if (!migration) {
+      throw new Error(
+        `The database is newer than this program (it has migration ${mark.version} "${mark.name}", the program knows ${migrations.length}): run the newer program.`,
+      );
+    }
+    if (migration.checksum !== mark.checksum) {
+      throw new Error(
+        `Migration ${mark.version} "${mark.name}" was applied to this database with another text than this program has: use the program that made it.`,
+      );
+    }
+  }
+  return migrations[marks.length];
+}
+
+async function apply(engine: Engine, db: Kysely<Marks>, migration: Migration): Promise<void> {
+  for (const statement of statementsFor(engine, migration.text)) await sql.raw(statement).execute(db);
+  await db
+    .insertInto('applied_migrations')
+    .values({ version: migration.version, name: migration.name, checksum: migration.checksum, applied_at: sql<number>`now_ms()` })
+    .execute();
+}

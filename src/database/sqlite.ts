@@ -1,0 +1,56 @@
+// The embedded engine as a Database: one file written by a worker thread, or the memory of this one.
+import { Kysely } from 'kysely';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Database } from './database.ts';
+import { createLocalWake } from './local-wake.ts';
+import type { Schema } from './schema.ts';
+import { createSqliteDialect, createTransactionGate, type SqliteExecutor } from './sqlite-driver.ts';
+import { createTransactionGuard } from './transaction-guard.ts';
+
+export interface SqliteDatabaseOptions {
+  executor: SqliteExecutor;
+  clock: Clock;
+  logger: Logger;
+  /** Statements handed over and not yet answered. */
+  inFlight: () => number;
+  onClose: () => void;
+}
+
+export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
+  const { executor } = options;
+  const gate = createTransactionGate();
+  const guard = createTransactionGuard();
+  const queries = new Kysely<Schema>({ dialect: createSqliteDialect(executor, gate, guard) });
+  const local = createLocalWake(options.logger);
+  let closing: Promise<void> | undefined;
+
+  async function close() {
+    await queries.destroy();
+    await executor.close();
+    options.onClose();
+  }
+
+  return {
+    engine: 'sqlite',
+    queries,
+    async transaction(work) {
+      guard.checkOutside();
+      return await queries.transaction().execute((tx) => guard.run(() => work(tx)));
+    },
+    wake: (topic, detail = '') => local.wake(topic, detail),
+    onWake: (topic, listener) => local.onWake(topic, listener),
+    async ping() {
+      await executor.run('select 1', [], gate.isTaken ? 'in-transaction' : 'alone');
+    },
+    load: () => ({
+      busy: gate.isTaken || options.inFlight() > 0 ? 1 : 0,
+      idle: gate.isTaken || options.inFlight() > 0 ? 0 : 1,
+      waiting: gate.waiting,
+    }),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

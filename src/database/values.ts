@@ -1,0 +1,29 @@
+// Which JavaScript values may become parameters, the same on both engines, so that a store that works on one works on the other.
+// What a driver would store as something else (a Date as NULL, an object as JSON) is refused instead.
+
+export type Bindable = null | string | number | bigint | Uint8Array;
+
+export function toBindable(value: unknown): Bindable {
+  switch (typeof value) {
+    case 'string':
+      // PostgreSQL cannot store it, and SQLite would.
+      if (value.includes('\u0000')) throw new TypeError('A text with a NUL character cannot be stored.');
+      return value;
+    case 'number':
+      if (!Number.isFinite(value)) throw new TypeError(`The number ${value} cannot be stored.`);
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new TypeError(`The integer ${value} is not exact.`);
+      return value;
+    case 'bigint':
+      return value;
+    case 'boolean':
+      return value ? 1 : 0;
+    default:
+      if (value === null) return null;
+      if (value instanceof Uint8Array) return value;
+      throw new TypeError(`A value of type ${describe(value)} cannot be a parameter.`);
+  }
+}
+
+function describe(value: unknown): string {
+  return typeof value === 'object' ? (value?.constructor?.name ?? 'object') : typeof value;
+}

@@ -1,0 +1,143 @@
+// Rows that tests start from. Each function writes one row that every constraint accepts; overrides replace single columns.
+import { createHash, randomUUID } from 'node:crypto';
+import type { Insertable } from 'kysely';
+import type { Queries } from '../../src/database/database.ts';
+import { nowMs } from '../../src/database/dialect.ts';
+import type { Schema } from '../../src/database/schema.ts';
+
+type Row<Table extends keyof Schema> = Partial<Insertable<Schema[Table]>>;
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export async function seedMerchant(db: Queries, overrides: Row<'merchants'> = {}): Promise<{ id: string; callbackSecret: string }> {
+  const id = overrides.id ?? randomUUID();
+  const callbackSecret = overrides.callback_secret ?? Buffer.from(randomUUID()).toString('base64');
+  await db
+    .insertInto('merchants')
+    .values({ name: 'Test shop', created_at: nowMs, ...overrides, id, callback_secret: callbackSecret })
+    .execute();
+  return { id, callbackSecret };
+}
+
+/** A key that opens all modules; `key` is what a caller shows. */
+export async function seedKey(db: Queries, merchantId: string, overrides: Row<'api_keys'> = {}): Promise<{ id: string; key: string }> {
+  const id = overrides.id ?? randomUUID();
+  const key = randomUUID();
+  await db
+    .insertInto('api_keys')
+    .values({
+      name: 'test key',
+      key_hash: sha256(key),
+      opens_pos: 1,
+      opens_qr: 1,
+      opens_fiscal: 1,
+      created_at: nowMs,
+      ...overrides,
+      id,
+      merchant_id: merchantId,
+    })
+    .execute();
+  return { id, key };
+}
+
+/** A terminal unless told otherwise; `secret` is what the device shows. */
+export async function seedDevice(db: Queries, merchantId: string, overrides: Row<'devices'> = {}): Promise<{ id: string; secret: string }> {
+  const id = overrides.id ?? randomUUID();
+  const secret = randomUUID();
+  const kind = overrides.kind ?? 'terminal';
+  await db
+    .insertInto('devices')
+    .values({
+      name: `Test ${kind}`,
+      bank: kind === 'terminal' ? 'bank1' : null,
+      secret_hash: sha256(secret),
+      created_at: nowMs,
+      ...overrides,
+      id,
+      kind,
+      merchant_id: merchantId,
+    })
+    .execute();
+  return { id, secret };
+}
+
+/** An unpaid invoice without end of validity and without callback. */
+export async function seedInvoice(db: Queries, merchantId: string, overrides: Row<'invoices'> = {}): Promise<{ oid: string }> {
+  const oid = overrides.oid ?? randomUUID();
+  const qrSecretId = overrides.qr_secret_id ?? (await seedQrSecret(db)).id;
+  await db
+    .insertInto('invoices')
+    .values({
+      state: 0,
+      receipt: '{"Items":[{"Name":"Bread","Quantity":1,"Price":12.5}]}',
+      callback_sequence: 0,
+      created_at: nowMs,
+      ...overrides,
+      oid,
+      qr_secret_id: qrSecretId,
+      merchant_id: merchantId,
+    })
+    .execute();
+  return { oid };
+}
+
+/** A callback that is due now. */
+export async function seedCallback(db: Queries, merchantId: string, overrides: Row<'callbacks'> = {}): Promise<{ id: string }> {
+  const id = overrides.id ?? randomUUID();
+  await db
+    .insertInto('callbacks')
+    .values({
+      subject_kind: 'invoice',
+      subject_id: randomUUID(),
+      sequence: 1,
+      url: 'http://erp.example/callback',
+      host: 'erp.example',
+      state: 'pending',
+      attempts: 0,
+      next_attempt_at: nowMs,
+      created_at: nowMs,
+      ...overrides,
+      id,
+      merchant_id: merchantId,
+    })
+    .execute();
+  return { id };
+}
+
+/** A Pay of 10.00 that was sent and has no outcome yet. */
+export async function seedCommand(
+  db: Queries,
+  merchantId: string,
+  deviceId: string,
+  overrides: Row<'commands'> = {},
+): Promise<{ id: string }> {
+  const id = overrides.id ?? randomUUID();
+  await db
+    .insertInto('commands')
+    .values({
+      instance_id: 'test-instance',
+      name: 'Pay',
+      args: '{"amount":10,"currency":"MDL"}',
+      state: 'sent',
+      amount_bani: 1000,
+      issued_at: nowMs,
+      answer_by: nowMs,
+      recalls: 0,
+      ...overrides,
+      id,
+      merchant_id: merchantId,
+      device_id: deviceId,
+    })
+    .execute();
+  return { id };
+}
+
+/** The secret that signs QR texts: one for the whole test, made at first use. */
+export async function seedQrSecret(db: Queries, id = 1): Promise<{ id: number; secret: string }> {
+  await db
+    .insertInto('qr_secrets')
+    .values({ id, secret: sha256(randomUUID()), created_at: nowMs })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+  return await db.selectFrom('qr_secrets').select(['id', 'secret']).where('id', '=', id).executeTakeFirstOrThrow();
+}
