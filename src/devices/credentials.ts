@@ -1,0 +1,40 @@
+// Is this the device's own secret? Asked at every login on a broker, the built-in queue and the invoice calls [D10],
+// and remembered for seconds. A disabled device has no valid secret; a change of secret is felt at once here.
+import { createBriefMemory } from '../access/brief-memory.ts';
+import { hashSecret, sameHash } from '../access/secrets.ts';
+import type { Database } from '../database/database.ts';
+import type { DeviceCaller } from '../http/access.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { parseUuid } from '../kernel/ids.ts';
+
+const knownForMs = 5_000;
+const unknownForMs = 2_000;
+const memoryCapacity = 10_000;
+
+export interface Credentials {
+  check(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
+  forget(): void;
+}
+
+export function createCredentials(database: Database, clock: Clock): Credentials {
+  const callers = createBriefMemory<DeviceCaller>(clock, memoryCapacity, async (name) => {
+    const [deviceId = '', secretHash = ''] = name.split(' ');
+    const row = await database.queries
+      .selectFrom('devices')
+      .select(['merchant_id', 'secret_hash', 'disabled_at'])
+      .where('id', '=', deviceId)
+      .executeTakeFirst();
+    const isRight = row && row.secret_hash !== null && row.disabled_at === null && sameHash(row.secret_hash, secretHash);
+    return isRight
+      ? { value: { deviceId, merchantId: row.merchant_id }, validForMs: knownForMs }
+      : { value: undefined, validForMs: unknownForMs };
+  });
+
+  return {
+    async check(deviceId, secret) {
+      const id = parseUuid(deviceId);
+      return id === undefined || secret === '' ? undefined : callers.get(`${id} ${hashSecret(secret)}`);
+    },
+    forget: callers.forget,
+  };
+}

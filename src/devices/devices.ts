@@ -1,0 +1,110 @@
+// The devices room in one piece: register, pairing, credentials, presence. Each change is one transaction with its audit entry;
+// whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances.
+import type { Database } from '../database/database.ts';
+import type { DeviceCaller } from '../http/access.ts';
+import type { Cancel, Clock } from '../kernel/clock.ts';
+import type { Random } from '../kernel/random.ts';
+import { createAttemptLimit } from './attempt-limit.ts';
+import { createCredentials } from './credentials.ts';
+import { type ChannelAddresses, connectionGuide, exchangeCode, issueCode, type PairedDevice, type PairingCode } from './pairing.ts';
+import {
+  type Bank,
+  insertDevice,
+  type ListedDevice,
+  listDevices,
+  type NewDeviceRequest,
+  renameDevice,
+  replaceSecret,
+  setDisabled,
+} from './registry.ts';
+
+const wakeTopic = 'device-credentials';
+const pairingTriesPerAddress = 10;
+const pairingTriesInAll = 300;
+const defaultPairingLifetimeMs = 15 * 60_000;
+
+export interface DevicesDeps {
+  database: Database;
+  clock: Clock;
+  random: Random;
+  banks: readonly Bank[];
+  /** Asked at each pairing: ports may be known only after the start. */
+  addresses: () => ChannelAddresses;
+  pairingLifetimeMs?: number;
+}
+
+export type Pairing = PairedDevice & ReturnType<typeof connectionGuide>;
+
+export interface Devices {
+  readonly banks: readonly Bank[];
+  register(actor: string, request: NewDeviceRequest): Promise<{ id: string } & PairingCode>;
+  list(merchantId?: string): Promise<ListedDevice[]>;
+  rename(actor: string, deviceId: string, name: string): Promise<void>;
+  disable(actor: string, deviceId: string): Promise<void>;
+  enable(actor: string, deviceId: string): Promise<void>;
+  newSecret(actor: string, deviceId: string): Promise<{ secret: string }>;
+  newPairingCode(actor: string, deviceId: string): Promise<PairingCode>;
+  /** `address` is the caller's, for the limit on guessing. */
+  pair(code: string, address: string): Promise<Pairing>;
+  /** For broker logins, the built-in queue and HTTP Basic [D10]. */
+  checkSecret(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
+  /** Called on every instance when a device was disabled or got a new secret: whoever holds its connection ends it. */
+  onCutOff(listener: (deviceId: string) => void): Cancel;
+  stop(): void;
+}
+
+export function createDevices(deps: DevicesDeps): Devices {
+  const { database, clock, random, banks, pairingLifetimeMs = defaultPairingLifetimeMs } = deps;
+  const credentials = createCredentials(database, clock);
+  const attempts = createAttemptLimit(clock, pairingTriesPerAddress, pairingTriesInAll);
+  const cutOffListeners = new Set<(deviceId: string) => void>();
+
+  // The detail is the device to cut off; empty when somebody was merely let in.
+  const stopListening = database.onWake(wakeTopic, (deviceId) => {
+    credentials.forget();
+    if (deviceId !== '') for (const listener of cutOffListeners) listener(deviceId);
+  });
+
+  function changed(deviceToCutOff = ''): void {
+    credentials.forget();
+    database.wake(wakeTopic, deviceToCutOff);
+  }
+
+  return {
+    banks,
+    register: (actor, request) =>
+      database.transaction(async (queries) => {
+        const id = await insertDevice(queries, { random, banks }, actor, request);
+        return { id, ...(await issueCode(queries, random, actor, id, pairingLifetimeMs)) };
+      }),
+    list: (merchantId) => listDevices(database.queries, merchantId),
+    rename: (actor, deviceId, name) => database.transaction((queries) => renameDevice(queries, actor, deviceId, name)),
+    async disable(actor, deviceId) {
+      await database.transaction((queries) => setDisabled(queries, actor, deviceId, true));
+      changed(deviceId);
+    },
+    async enable(actor, deviceId) {
+      await database.transaction((queries) => setDisabled(queries, actor, deviceId, false));
+      changed();
+    },
+    async newSecret(actor, deviceId) {
+      const secret = await database.transaction((queries) => replaceSecret(queries, random, actor, deviceId));
+      changed(deviceId);
+      return { secret };
+    },
+    newPairingCode: (actor, deviceId) => database.transaction((queries) => issueCode(queries, random, actor, deviceId, pairingLifetimeMs)),
+    async pair(code, address) {
+      attempts.count(address);
+      const paired = await database.transaction((queries) => exchangeCode(queries, random, code));
+      // A device that was paired before has a new secret now: its predecessor is cut off.
+      changed(paired.deviceId);
+      return { ...paired, ...connectionGuide(paired.deviceId, deps.addresses()) };
+    },
+    checkSecret: credentials.check,
+    onCutOff(listener) {
+      cutOffListeners.add(listener);
+      return () => cutOffListeners.delete(listener);
+    },
+    stop: stopListening,
+  };
+}

@@ -1,0 +1,116 @@
+// Pairing [D34]: a short code, typed or scanned at the device, is exchanged once for the device's id and secret.
+// Always holds: one live code a device, kept as a hash; of two exchanges of one code at most one succeeds.
+// A wrong, expired or used code gets one and the same answer, so that guessing teaches nothing.
+import { writeAudit } from '../access/audit.ts';
+import { hashSecret, newDeviceSecret } from '../access/secrets.ts';
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { Random } from '../kernel/random.ts';
+import { mqttTopics, queueNames } from '../link/protocol.ts';
+import { noSuchDevice } from './registry.ts';
+
+/** Crockford's base 32: no I, L, O or U, so that a code survives being read aloud. */
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const codeLength = 8;
+
+export interface PairingCode {
+  /** "7QK2-M9TD": 40 random bits, shown this once. */
+  pairingCode: string;
+  pairingExpiresAtMs: number;
+}
+
+export function newCode(random: Random): string {
+  const letters = Array.from(random.bytes(codeLength), (byte) => alphabet[byte % 32]);
+  return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`;
+}
+
+/** As the code was made, from what a person typed: case, blanks, dashes and look-alike letters do not matter. */
+export function readCode(typed: string): string {
+  return typed.slice(0, 64).toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
+}
+
+/** A new code for the device; an older one ends. Call it inside a transaction. */
+export async function issueCode(
+  queries: Queries,
+  random: Random,
+  actor: string,
+  deviceId: string,
+  lifetimeMs: number,
+): Promise<PairingCode> {
+  const pairingCode = newCode(random);
+  const device = await queries
+    .selectFrom('devices')
+    .select(['id', 'disabled_at', nowMs.as('now')])
+    .where('id', '=', deviceId)
+    .executeTakeFirst();
+  if (!device) throw noSuchDevice();
+  if (device.disabled_at !== null)
+    throw new GatewayError('The_status_cannot_be_applied', 'The device is disabled; enable it before pairing.');
+  const pairingExpiresAtMs = device.now + lifetimeMs;
+  await queries
+    .updateTable('devices')
+    .set({ pairing_hash: hashSecret(readCode(pairingCode)), pairing_expires_at: pairingExpiresAtMs })
+    .where('id', '=', deviceId)
+    .execute();
+  await writeAudit(queries, { actor, action: 'device.pairing-code', subject: deviceId, detail: { pairingExpiresAtMs } });
+  return { pairingCode, pairingExpiresAtMs };
+}
+
+export interface PairedDevice {
+  deviceId: string;
+  secret: string;
+  kind: 'terminal' | 'register';
+  name: string;
+  bank: string | undefined;
+}
+
+/** Uses the code up. Should the answer get lost, the device needs a new code. Call it inside a transaction. */
+export async function exchangeCode(queries: Queries, random: Random, typed: string): Promise<PairedDevice> {
+  const secret = newDeviceSecret(random);
+  const device = await queries
+    .updateTable('devices')
+    .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
+    .where('pairing_hash', '=', hashSecret(readCode(typed)))
+    .where('pairing_expires_at', '>', nowMs)
+    .where('disabled_at', 'is', null)
+    .returning(['id', 'kind', 'name', 'bank'])
+    .executeTakeFirst();
+  if (!device) throw new GatewayError('Record_not_exist', 'The code is wrong, has expired or was used before; ask for a new one.');
+  await writeAudit(queries, { actor: `device:${device.id}`, action: 'device.pair', subject: device.id });
+  return { deviceId: device.id, secret, kind: device.kind, name: device.name, bank: device.bank ?? undefined };
+}
+
+/** Where devices find the two channels, as seen from outside. */
+export interface ChannelAddresses {
+  mqttUrl: string;
+  queueUrl: string;
+}
+
+/** Everything that a device needs to know to speak the protocol. */
+export function connectionGuide(deviceId: string, addresses: ChannelAddresses) {
+  const isRabbitmq = /^amqps?:/.test(addresses.queueUrl);
+  return {
+    mqtt: {
+      url: addresses.mqttUrl,
+      clientId: deviceId,
+      username: deviceId,
+      topics: {
+        commands: mqttTopics.commands(deviceId),
+        answers: mqttTopics.answers(deviceId, '{replyTo}'),
+        presence: mqttTopics.presence(deviceId),
+      },
+    },
+    queue: {
+      url: addresses.queueUrl,
+      kind: isRabbitmq ? ('rabbitmq' as const) : ('websocket' as const),
+      username: deviceId,
+      ...(isRabbitmq && {
+        commandsQueue: queueNames.commands(deviceId),
+        answersExchange: queueNames.answersExchange,
+        answerKey: queueNames.answerKey(deviceId, '{replyTo}'),
+        presenceKey: queueNames.presenceKey(deviceId),
+      }),
+    },
+  };
+}

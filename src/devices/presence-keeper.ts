@@ -1,0 +1,101 @@
+// Writes what the link knows of the devices into the database: last seen, journal, last report.
+// Always holds: a device is written at most once a minute, except that a new journal is written at once;
+// a database that is down costs nothing but a later try.
+
+import { sql } from 'kysely';
+import type { Database } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import { maskReport } from '../kernel/card-mask.ts';
+import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { DeviceSnapshot, Link } from '../link/link.ts';
+
+const lookEveryMs = 5_000;
+const writeEveryMs = 60_000;
+/** A report larger than this is not kept; the device still gets its due otherwise. */
+const reportLimit = 16 * 1024;
+
+interface Written {
+  atMs: number;
+  lastSeenAtMs: number;
+  journalId: string | undefined;
+}
+
+export interface PresenceKeeper {
+  start(): void;
+  /** Writes what is still unwritten, so that a restart does not forget who was here. */
+  stop(): Promise<void>;
+}
+
+/** What is worth keeping of a presence: not the message's own bookkeeping. Card numbers are masked [D6]. */
+export function keptReport(report: DeviceSnapshot['report']): string | null {
+  if (report === undefined) return null;
+  const { clock: _clock, bootId: _bootId, journalId: _journalId, kind: _kind, ...kept } = report;
+  const text = JSON.stringify(maskReport(kept));
+  return text.length > reportLimit ? null : text;
+}
+
+export function createPresenceKeeper(deps: {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  link: Pick<Link, 'onSeen' | 'presence'>;
+}): PresenceKeeper {
+  const { database, clock, logger, link } = deps;
+  // Bounded by the number of registered devices, as the link's own book is.
+  const written = new Map<string, Written>();
+  let stops: Cancel[] = [];
+
+  async function write(deviceId: string, snapshot: DeviceSnapshot): Promise<void> {
+    const before = written.get(deviceId);
+    // Noted before the write, so that the same news is not written twice at once.
+    written.set(deviceId, { atMs: clock.elapsed(), lastSeenAtMs: snapshot.lastSeenAtMs, journalId: snapshot.journalId });
+    const ageMs = Math.max(0, Math.round(clock.now() - snapshot.lastSeenAtMs));
+    const report = keptReport(snapshot.report);
+    try {
+      await database.queries
+        .updateTable('devices')
+        .set({
+          last_seen_at: sql<number>`${nowMs} - ${sql.lit(ageMs)}`,
+          journal_id: snapshot.journalId ?? null,
+          ...(report !== null && { last_report: report }),
+        })
+        .where('id', '=', deviceId)
+        .execute();
+    } catch (error) {
+      if (before) written.set(deviceId, { ...before, atMs: clock.elapsed() });
+      else written.delete(deviceId);
+      logger.warn({ deviceId, error: (error as Error).message }, 'The presence of a device could not be written; it is tried again.');
+    }
+  }
+
+  function isDue(deviceId: string, snapshot: DeviceSnapshot): boolean {
+    const last = written.get(deviceId);
+    if (!last || last.journalId !== snapshot.journalId) return true;
+    return last.lastSeenAtMs !== snapshot.lastSeenAtMs && clock.elapsed() - last.atMs >= writeEveryMs;
+  }
+
+  async function writeDue(): Promise<void> {
+    for (const { deviceId, snapshot } of link.presence.all()) {
+      if (isDue(deviceId, snapshot)) await write(deviceId, snapshot);
+    }
+  }
+
+  return {
+    start() {
+      stops = [
+        link.onSeen((deviceId, snapshot) => {
+          if (isDue(deviceId, snapshot)) void write(deviceId, snapshot);
+        }),
+        every(clock, lookEveryMs, writeDue),
+      ];
+    },
+    async stop() {
+      for (const stop of stops) stop();
+      stops = [];
+      for (const { deviceId, snapshot } of link.presence.all()) {
+        if (written.get(deviceId)?.lastSeenAtMs !== snapshot.lastSeenAtMs) await write(deviceId, snapshot);
+      }
+    },
+  };
+}

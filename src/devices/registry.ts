@@ -1,0 +1,157 @@
+// The register of devices [D33]: who they belong to, what they are, and whether they may speak.
+// Functions that change something are called inside a transaction and write the audit log in it. Secrets are kept as hashes.
+import { writeAudit } from '../access/audit.ts';
+import type { DeviceKind } from '../access/merchant-device.ts';
+import { checkName, requireMerchant } from '../access/merchants.ts';
+import { hashSecret, newDeviceSecret } from '../access/secrets.ts';
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import type { Random } from '../kernel/random.ts';
+
+export interface Bank {
+  code: string;
+  name: string;
+}
+
+export interface NewDeviceRequest {
+  /** Absent: a random one. Given, it must be free. */
+  id?: string | undefined;
+  merchantId: string;
+  kind: DeviceKind;
+  name: string;
+  /** Code of a configured bank; terminals only. */
+  bank?: string | undefined;
+  pointOfSalesCode?: string | undefined;
+}
+
+export interface ListedDevice {
+  id: string;
+  merchantId: string;
+  kind: DeviceKind;
+  name: string;
+  bank: string | undefined;
+  pointOfSalesCode: string | undefined;
+  state: 'new' | 'paired' | 'disabled';
+  hasJournal: boolean;
+  createdAtMs: number;
+  lastSeenAtMs: number | undefined;
+  /** Until when a pairing code waits to be used. */
+  pairingExpiresAtMs: number | undefined;
+}
+
+export const noSuchDevice = () => new GatewayError('Record_not_exist', 'There is no device by that id.');
+
+function checkBank(banks: readonly Bank[], kind: DeviceKind, bank: string | undefined): string | null {
+  if (bank === undefined) return null;
+  if (kind !== 'terminal') throw invalidRequest('bank belongs to terminals; a register has none.');
+  if (!banks.some((one) => one.code === bank)) {
+    throw invalidRequest(`bank must be one of the configured codes: ${banks.map((one) => one.code).join(', ')}.`);
+  }
+  return bank;
+}
+
+/** Returns the new device's id. */
+export async function insertDevice(
+  queries: Queries,
+  deps: { random: Random; banks: readonly Bank[] },
+  actor: string,
+  request: NewDeviceRequest,
+): Promise<string> {
+  const id = request.id === undefined ? deps.random.uuid() : parseUuid(request.id);
+  if (id === undefined) throw invalidRequest('id must be a UUID.');
+  await requireMerchant(queries, request.merchantId);
+  const { merchantId, kind } = request;
+  const name = checkName(request.name);
+  const bank = checkBank(deps.banks, kind, request.bank);
+  const inserted = await queries
+    .insertInto('devices')
+    .values({
+      id,
+      merchant_id: merchantId,
+      kind,
+      name,
+      bank,
+      point_of_sales_code: request.pointOfSalesCode ?? null,
+      created_at: nowMs,
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (!inserted) throw new GatewayError('The_status_cannot_be_applied', 'A device by that id is registered already.');
+  await writeAudit(queries, {
+    actor,
+    action: 'device.create',
+    subject: id,
+    detail: { merchantId, kind, name, bank, pointOfSalesCode: request.pointOfSalesCode },
+  });
+  return id;
+}
+
+export async function renameDevice(queries: Queries, actor: string, deviceId: string, newName: string): Promise<void> {
+  const name = checkName(newName);
+  const before = await queries.selectFrom('devices').select('name').where('id', '=', deviceId).executeTakeFirst();
+  if (!before) throw noSuchDevice();
+  if (before.name === name) return;
+  await queries.updateTable('devices').set({ name }).where('id', '=', deviceId).execute();
+  await writeAudit(queries, { actor, action: 'device.rename', subject: deviceId, detail: { from: before.name, to: name } });
+}
+
+/** A disabled device can neither log in nor pair, and answers as if it were not there. Disabling twice is disabling once. */
+export async function setDisabled(queries: Queries, actor: string, deviceId: string, isDisabled: boolean): Promise<void> {
+  const changed = await queries
+    .updateTable('devices')
+    .set(isDisabled ? { disabled_at: nowMs, pairing_hash: null, pairing_expires_at: null } : { disabled_at: null })
+    .where('id', '=', deviceId)
+    .where('disabled_at', isDisabled ? 'is' : 'is not', null)
+    .returning('id')
+    .executeTakeFirst();
+  if (changed) await writeAudit(queries, { actor, action: isDisabled ? 'device.disable' : 'device.enable', subject: deviceId });
+  else await requireDevice(queries, deviceId);
+}
+
+async function requireDevice(queries: Queries, deviceId: string): Promise<void> {
+  const row = await queries.selectFrom('devices').select('id').where('id', '=', deviceId).executeTakeFirst();
+  if (!row) throw noSuchDevice();
+}
+
+/** Replaces the device's secret and returns the new one, which is shown this once; the old one ends here. */
+export async function replaceSecret(queries: Queries, random: Random, actor: string, deviceId: string): Promise<string> {
+  const secret = newDeviceSecret(random);
+  const changed = await queries
+    .updateTable('devices')
+    .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
+    .where('id', '=', deviceId)
+    .returning('id')
+    .executeTakeFirst();
+  if (!changed) throw noSuchDevice();
+  await writeAudit(queries, { actor, action: 'device.secret', subject: deviceId });
+  return secret;
+}
+
+/** All devices, or one merchant's, without anything secret; oldest first. */
+export async function listDevices(queries: Queries, merchantId?: string): Promise<ListedDevice[]> {
+  let query = queries
+    .selectFrom('devices')
+    .select(['id', 'merchant_id', 'kind', 'name', 'bank', 'point_of_sales_code', 'secret_hash', 'journal_id', 'created_at', 'last_seen_at'])
+    .select(['disabled_at', 'pairing_expires_at'])
+    .select(nowMs.as('now'))
+    .orderBy('created_at')
+    .orderBy('id');
+  if (merchantId !== undefined) query = query.where('merchant_id', '=', merchantId);
+  const rows = await query.execute();
+  return rows.map((row) => ({
+    id: row.id,
+    merchantId: row.merchant_id,
+    kind: row.kind,
+    name: row.name,
+    bank: row.bank ?? undefined,
+    pointOfSalesCode: row.point_of_sales_code ?? undefined,
+    state: row.disabled_at !== null ? 'disabled' : row.secret_hash === null ? 'new' : 'paired',
+    hasJournal: row.journal_id !== null,
+    createdAtMs: row.created_at,
+    lastSeenAtMs: row.last_seen_at ?? undefined,
+    pairingExpiresAtMs: row.pairing_expires_at !== null && row.pairing_expires_at > row.now ? row.pairing_expires_at : undefined,
+  }));
+}

@@ -1,0 +1,57 @@
+// Terminal status: the device's own answer, passed on as it came [D6]; for a device that is away, what it last said, marked so.
+// A device that is unknown, another merchant's or disabled answers 30 without any report [D11].
+import { deviceOffline, findMerchantDevice, type MerchantDevice } from '../access/merchant-device.ts';
+import type { Database } from '../database/database.ts';
+import { maskReport } from '../kernel/card-mask.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import type { Link } from '../link/link.ts';
+import { keptReport } from './presence-keeper.ts';
+
+/** Of the specification's Limits; looking for the device counts. */
+const answerWithinMs = 20_000;
+
+export interface StatusDeps {
+  database: Database;
+  clock: Clock;
+  link: Pick<Link, 'locate' | 'ask' | 'presence'>;
+}
+
+/** The report of the device, JSON in a text. */
+export async function askStatus(deps: StatusDeps, merchantId: string, deviceId: string): Promise<string> {
+  const { database, clock, link } = deps;
+  const startedAtMs = clock.elapsed();
+  // The specification types this DeviceID as a string: one that is no UUID is merely unknown.
+  const id = parseUuid(deviceId);
+  const device = id === undefined ? undefined : await findMerchantDevice(database.queries, merchantId, id);
+  if (!device || device.isDisabled) throw deviceOffline();
+
+  const channel = await link.locate(device.id, 'mqtt');
+  if (channel === undefined) throw deviceOffline(lastKnownReport(device, link));
+
+  const timeoutMs = Math.max(1, answerWithinMs - (clock.elapsed() - startedAtMs));
+  const answer = await link.ask(device.id, { name: 'Status', args: {}, timeoutMs, first: channel });
+  if (!answer) throw new GatewayError('Timeout_or_no_response', 'The device is connected but did not answer within 20 seconds.');
+  const report = JSON.stringify(maskReport(answer.report ?? {}));
+  switch (answer.outcome) {
+    case 'done':
+      return report;
+    case 'refused':
+    case 'unsupported':
+      throw new GatewayError('Refused_By_Device', 'The device does not tell its status.', { report });
+    default:
+      throw new GatewayError('Timeout_or_no_response', 'The device answered without telling its status.', { report });
+  }
+}
+
+function lastKnownReport(device: MerchantDevice, link: Pick<Link, 'presence'>): string {
+  const snapshot = link.presence.of(device.id);
+  const kept = (snapshot && keptReport(snapshot.report)) ?? device.lastReport ?? '{}';
+  const lastSeenAtMs = snapshot?.lastSeenAtMs || device.lastSeenAtMs;
+  return JSON.stringify({
+    ...(JSON.parse(kept) as object),
+    online: false,
+    ...(lastSeenAtMs !== undefined && { lastSeen: new Date(lastSeenAtMs).toISOString() }),
+  });
+}
