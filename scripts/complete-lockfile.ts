@@ -33,7 +33,11 @@ for (const [place, entry] of Object.entries(lock.packages)) {
     const os = systems.find((system) => words.includes(system));
     const cpu = processors.find((processor) => words.includes(processor));
     if (!os && !cpu) continue;
-    const libc = words.some((word) => word.startsWith('musl')) ? 'musl' : words.some((word) => word.startsWith('gnu')) ? 'glibc' : undefined;
+    const libc = words.some((word) => word.startsWith('musl'))
+      ? 'musl'
+      : words.some((word) => word.startsWith('gnu'))
+        ? 'glibc'
+        : undefined;
     const home = place.slice(0, place.lastIndexOf('node_modules/'));
     lock.packages[`${home}node_modules/${name}`] = {
       version: version.replace(/^[\^~]/, ''),

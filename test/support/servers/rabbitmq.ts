@@ -90,6 +90,8 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
         ...epmdEnv,
         HOME: directory,
         LANG: 'C.UTF-8',
+        // Makes the start script turn into the Erlang process, so that signals and kill -9 reach the server itself.
+        RUNNING_UNDER_SYSTEMD: 'true',
         RABBITMQ_NODENAME: `tillgate${port}@localhost`,
         RABBITMQ_MNESIA_BASE: join(directory, 'mnesia'),
         RABBITMQ_LOG_BASE: join(directory, 'log'),

@@ -1,0 +1,9 @@
+// Runs before `npm start` and `npm test`, on whatever Node is at hand, so it is plain JavaScript:
+// an older Node would fail on the first TypeScript file with a message that helps nobody.
+const major = Number(process.versions.node.split('.')[0]);
+if (major < 24) {
+  console.error(
+    `Node ${process.versions.node} is running, but Tillgate needs Node 24, which \`npm ci\` brings along: run \`npm ci\` without --ignore-scripts.`,
+  );
+  process.exit(1);
+}

@@ -1,0 +1,132 @@
+// The servers that the tests talk to: those the variables point at, otherwise our own in temporary directories on free ports,
+// installed with apt where they are missing. Shared by `npm test` and `npm run servers`.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { startMosquitto } from '../test/support/servers/mosquitto.ts';
+import { postgresBinaries, startPostgres } from '../test/support/servers/postgres.ts';
+import { rabbitmqScript, startRabbitmq } from '../test/support/servers/rabbitmq.ts';
+import { isRoot } from '../test/support/servers/server-process.ts';
+
+type Variables = Record<string, string>;
+
+interface NeededServer {
+  name: string;
+  aptPackage: string;
+  variables: string[];
+  isInstalled(): boolean;
+  start(): Promise<{ variables: Variables; stop(): Promise<void> }>;
+}
+
+export interface RunningServers {
+  /** For the environment of the tests. */
+  variables: Variables;
+  stop(): Promise<void>;
+}
+
+/** What the user is told in one sentence, without a stack trace. */
+export class ServersMissing extends Error {}
+
+const chromiumPlaces = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const mosquittoPlaces = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/opt/homebrew/sbin/mosquitto'];
+
+const neededServers: NeededServer[] = [
+  {
+    name: 'PostgreSQL',
+    aptPackage: 'postgresql',
+    variables: ['TILLGATE_TEST_POSTGRES_URL'],
+    isInstalled: () => postgresBinaries() !== undefined,
+    async start() {
+      const server = await startPostgres();
+      return { variables: { TILLGATE_TEST_POSTGRES_URL: server.url }, stop: server.stop };
+    },
+  },
+  {
+    name: 'RabbitMQ',
+    aptPackage: 'rabbitmq-server',
+    variables: ['TILLGATE_TEST_RABBITMQ_URL', 'TILLGATE_TEST_RABBITMQ_MQTT_URL'],
+    isInstalled: () => rabbitmqScript() !== undefined,
+    async start() {
+      const server = await startRabbitmq();
+      return { variables: { TILLGATE_TEST_RABBITMQ_URL: server.url, TILLGATE_TEST_RABBITMQ_MQTT_URL: server.mqttUrl }, stop: server.stop };
+    },
+  },
+  {
+    name: 'Mosquitto',
+    aptPackage: 'mosquitto',
+    variables: ['TILLGATE_TEST_MOSQUITTO_URL'],
+    isInstalled: () => mosquittoPlaces.some(existsSync),
+    async start() {
+      const server = await startMosquitto();
+      return { variables: { TILLGATE_TEST_MOSQUITTO_URL: server.url }, stop: server.stop };
+    },
+  },
+  {
+    name: 'Chromium',
+    aptPackage: 'chromium',
+    variables: ['TILLGATE_TEST_CHROMIUM'],
+    isInstalled: () => chromiumPlaces.some(existsSync),
+    // A program, not a server: the browser tests start it themselves.
+    async start() {
+      return { variables: { TILLGATE_TEST_CHROMIUM: chromiumPlaces.find(existsSync) ?? '' }, async stop() {} };
+    },
+  },
+];
+
+export const serverVariables = neededServers.flatMap((server) => server.variables);
+
+function missing(servers: NeededServer[], problem: string): ServersMissing {
+  const names = servers.map((server) => server.name).join(', ');
+  const variables = servers.flatMap((server) => server.variables).join(', ');
+  return new ServersMissing(
+    `${names} cannot be installed here (${problem}): install by hand, or set ${variables} to running ones, or use \`npm run test:embedded\`, which needs none.`,
+  );
+}
+
+function install(servers: NeededServer[], say: (line: string) => void): void {
+  if (!isRoot) throw missing(servers, 'not root');
+  const packages = servers.map((server) => server.aptPackage);
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
+    say(`apt-get ${args.join(' ')}`);
+    const result = spawnSync('apt-get', ['-qq', ...args], {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      encoding: 'utf8',
+    });
+    if (result.error) throw missing(servers, 'no apt-get');
+    // A failed update may leave lists that are good enough; the install decides.
+    if (result.status !== 0 && args[0] === 'install') {
+      process.stderr.write(result.stderr);
+      throw missing(servers, 'apt-get install failed');
+    }
+  }
+  const still = servers.filter((server) => !server.isInstalled());
+  if (still.length > 0) throw missing(still, 'installed, but not found where expected');
+}
+
+export async function provideServers(say: (line: string) => void): Promise<RunningServers> {
+  const own = neededServers.filter((server) => server.variables.some((name) => !process.env[name]));
+  for (const server of neededServers) if (!own.includes(server)) say(`${server.name}: as given in ${server.variables.join(', ')}`);
+  const absent = own.filter((server) => !server.isInstalled());
+  if (absent.length > 0) install(absent, say);
+
+  const started: { stop(): Promise<void> }[] = [];
+  const stop = async () => {
+    await Promise.all(started.map((server) => server.stop()));
+  };
+  const variables: Variables = {};
+  const results = await Promise.allSettled(
+    own.map(async (server) => {
+      const startedAt = performance.now();
+      const running = await server.start();
+      started.push(running);
+      Object.assign(variables, running.variables);
+      say(`${server.name}: ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+    }),
+  );
+  const failure = results.find((result) => result.status === 'rejected');
+  if (failure) {
+    await stop();
+    throw failure.reason;
+  }
+  return { variables, stop };
+}
