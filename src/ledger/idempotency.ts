@@ -98,3 +98,13 @@ export async function sweepKeys(queries: Queries): Promise<number> {
     .executeTakeFirst();
   return Number(swept.numDeletedRows);
 }
+
+/** The key stands for another attempt of the same request from now on. */
+export async function moveKey(queries: Queries, merchantId: string, key: string, toSubjectId: string): Promise<void> {
+  await queries
+    .updateTable('idempotency_keys')
+    .set({ subject_id: toSubjectId })
+    .where('merchant_id', '=', merchantId)
+    .where('key', '=', key)
+    .execute();
+}

@@ -1,0 +1,127 @@
+// A ledger command as the gateway remembers it: one row, from `sent` to settled.
+//
+//   sent ──answer, recall──────────────▶ done | refused | never
+//     └──no answer in time──▶ unknown ──late answer, recall, last transaction, person──▶ done | refused | never
+//
+// `never` means that it did not happen and cannot happen any more. Nothing leaves a settled state.
+import type { Selectable } from 'kysely';
+import type { Schema } from '../database/schema.ts';
+import type { Bani } from '../kernel/money.ts';
+import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
+
+export type CommandState = 'sent' | 'unknown' | 'done' | 'refused' | 'never';
+export type SettledState = Exclude<CommandState, 'sent' | 'unknown'>;
+export type SettledBy = 'answer' | 'late-answer' | 'recall' | 'last-transaction' | 'person' | 'gateway';
+
+export interface Command {
+  id: string;
+  merchantId: string;
+  deviceId: string;
+  instanceId: string;
+  name: LedgerCommandName;
+  args: JsonObject;
+  state: CommandState;
+  amountBani: Bani | null;
+  documentNr: string | null;
+  /** Of a Pay: the bank's number for it, once done. Of a command about a payment: that payment's number. */
+  operationId: string | null;
+  rrn: string | null;
+  /** The payment that a CloseDoc, Refund or CancelTransaction is about. */
+  targetId: string | null;
+  receiptUid: string | null;
+  contentHash: string | null;
+  callbackUri: string | null;
+  /** The device's journal at sending; null: it kept none, so Recall cannot settle this. */
+  journalId: string | null;
+  issuedAtMs: number;
+  answerByMs: number;
+  settledAtMs: number | null;
+  settledBy: SettledBy | null;
+  /** The device's own word for how it ended. */
+  outcome: EndingOutcome | null;
+  /** The device's answer as it came, card numbers masked, one JSON document in a string. */
+  report: string | null;
+  reason: string | null;
+  recalls: number;
+  reviewSinceMs: number | null;
+  reviewReason: string | null;
+  reviewedAtMs: number | null;
+  abortRequestedAtMs: number | null;
+  /** Of an approved Pay: `open` holds the terminal until CloseDoc. */
+  documentState: 'open' | 'closed' | 'voided' | null;
+  bankDayClosedAtMs: number | null;
+}
+
+export function isOpen(command: Command): boolean {
+  return command.state === 'sent' || command.state === 'unknown';
+}
+
+export const commandColumns = [
+  'id',
+  'merchant_id',
+  'device_id',
+  'instance_id',
+  'name',
+  'args',
+  'state',
+  'amount_bani',
+  'document_nr',
+  'operation_id',
+  'rrn',
+  'target_id',
+  'receipt_uid',
+  'content_hash',
+  'callback_uri',
+  'journal_id',
+  'issued_at',
+  'answer_by',
+  'settled_at',
+  'settled_by',
+  'outcome',
+  'report',
+  'reason',
+  'recalls',
+  'review_since',
+  'review_reason',
+  'reviewed_at',
+  'abort_requested_at',
+  'document_state',
+  'bank_day_closed_at',
+] as const;
+
+export type CommandRow = Pick<Selectable<Schema['commands']>, (typeof commandColumns)[number]>;
+
+export function toCommand(row: CommandRow): Command {
+  return {
+    id: row.id,
+    merchantId: row.merchant_id,
+    deviceId: row.device_id,
+    instanceId: row.instance_id,
+    name: row.name as LedgerCommandName,
+    args: JSON.parse(row.args) as JsonObject,
+    state: row.state,
+    amountBani: row.amount_bani,
+    documentNr: row.document_nr,
+    operationId: row.operation_id,
+    rrn: row.rrn,
+    targetId: row.target_id,
+    receiptUid: row.receipt_uid,
+    contentHash: row.content_hash,
+    callbackUri: row.callback_uri,
+    journalId: row.journal_id,
+    issuedAtMs: row.issued_at,
+    answerByMs: row.answer_by,
+    settledAtMs: row.settled_at,
+    settledBy: row.settled_by,
+    outcome: row.outcome as EndingOutcome | null,
+    report: row.report,
+    reason: row.reason,
+    recalls: row.recalls,
+    reviewSinceMs: row.review_since,
+    reviewReason: row.review_reason,
+    reviewedAtMs: row.reviewed_at,
+    abortRequestedAtMs: row.abort_requested_at,
+    documentState: row.document_state,
+    bankDayClosedAtMs: row.bank_day_closed_at,
+  };
+}

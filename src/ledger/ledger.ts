@@ -1,0 +1,355 @@
+// The ledger: every command that moves money or writes fiscal memory goes through `run`, is committed before it is sent
+// and settled exactly once. Whoever asked may hang up or die: the command goes on, and a repeat finds it.
+//
+// If the process dies
+//   before the insert commits ........ nothing was sent, nothing is there
+//   between insert and publish ....... the row is `sent`; Recall hears `never`
+//   after the publish ................ Recall hears the outcome, or asks until it does
+//   after the answer was committed ... a repeat gets the stored answer
+import type { Database, Queries } from '../database/database.ts';
+import { type Clock, every } from '../kernel/clock.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import type { ChannelName } from '../link/channel.ts';
+import type { CarryResult, Link } from '../link/link.ts';
+import { type Command, isOpen } from './command.ts';
+import { claimKey, findKey, moveKey, releaseKey, sweepKeys } from './idempotency.ts';
+import { createRecovery } from './recovery.ts';
+import type { Finding } from './rules.ts';
+import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
+import * as store from './store.ts';
+import { createTimeline } from './timeline.ts';
+
+export interface CommandRequest extends Omit<store.NewCommand, 'id' | 'instanceId'> {
+  /** The journal as stored with the device; what the device itself says now wins. */
+  journalId: string | undefined;
+  /** The channel that is tried first. */
+  first: ChannelName;
+  idempotency?: { key: string; requestHash: string } | undefined;
+  /** The command that this request repeats; throws when it contradicts that one. */
+  findEarlier?(queries: Queries): Promise<Command | undefined>;
+  /** The approved payment that this command may act on although it holds the device [D14]. */
+  mayPass?: string | undefined;
+  /** Checks inside the insert's transaction, under its locks; throws to refuse. */
+  guard?(queries: Queries): Promise<void>;
+}
+
+export interface Ledger {
+  start(): void;
+  /** Leaves open commands to the next start or to another instance. */
+  stop(): Promise<void>;
+  /** Slices say what their commands add; call it before start. */
+  define(kinds: CommandKinds): void;
+  /** Runs the command, or follows the one that it repeats. Returns it settled, or still open when its time ran out. */
+  run(request: CommandRequest): Promise<Command>;
+  /** Waits until the command is settled or `untilMs` (gateway clock) has come, and returns it as it stands. */
+  follow(command: Command, untilMs: number): Promise<Command>;
+  find(commandId: string): Promise<Command | undefined>;
+  timelineOf(commandId: string): Promise<store.CommandEvent[]>;
+  listReview(limit: number): Promise<Command[]>;
+  /** A person settles an open command, or closes the review of a settled one. */
+  decide(commandId: string, decision: Decision): Promise<Command>;
+  stats(): { inFlight: number; contradictions: number };
+}
+
+export interface Decision {
+  state: 'done' | 'refused';
+  reason: string;
+  actor: string;
+  operationId?: string | undefined;
+  rrn?: string | undefined;
+}
+
+interface Deps {
+  database: Database;
+  link: Link;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  instanceId: string;
+}
+
+const pollEveryMs = 500;
+const sweepKeysEveryMs = 10 * 60_000;
+/** A repeat of a request whose outcome is unknown waits this long for the device to tell. */
+const askAgainForMs = 5_000;
+/** The answer may be on its way into the database when answerBy comes. */
+const followGraceMs = 1_000;
+
+export function createLedger(deps: Deps): Ledger {
+  const { database, link, clock, random, logger, instanceId } = deps;
+  const kinds: CommandKinds = {};
+  const inFlight = new Set<string>();
+  const timeline = createTimeline(deps);
+  const settlements = createSettlements({ ...deps, timeline, kinds });
+  const recovery = createRecovery({ ...deps, timeline, settlements, isInFlight: (id) => inFlight.has(id) });
+  const listeners = new Map<string, Set<() => void>>();
+  const cancels = [
+    database.onWake(commandsTopic, (id) => {
+      for (const listener of listeners.get(id) ?? []) listener();
+    }),
+  ];
+
+  async function run(request: CommandRequest): Promise<Command> {
+    const earlier = await findEarlier(request);
+    if (earlier) return followEarlier(earlier);
+    const holder = await store.findHolder(database.queries, request.deviceId);
+    if (holder && holder.id !== request.mayPass) throw busy(holder);
+    if ((await link.locate(request.deviceId, request.first)) === undefined) {
+      throw new GatewayError('Device_Offline', 'The device is offline, or no such device is registered with this merchant.');
+    }
+    const id = random.uuid();
+    inFlight.add(id);
+    try {
+      const command = await begin(request, id);
+      if (command === undefined) {
+        inFlight.delete(id);
+        const winner = await findEarlier(request);
+        if (winner) return await followEarlier(winner);
+        throw busy(await store.findHolder(database.queries, request.deviceId));
+      }
+      return await carryOut(command, request);
+    } catch (error) {
+      inFlight.delete(id);
+      throw error;
+    }
+  }
+
+  /** The Idempotency-Key is looked at first, then what the slice knows: documentNr, Receipt.Uid [D13]. */
+  async function findEarlier(request: CommandRequest): Promise<Command | undefined> {
+    if (request.idempotency) {
+      const entry = await findKey(database.queries, request.merchantId, request.idempotency.key);
+      if (entry && entry.requestHash !== request.idempotency.requestHash) throw otherRequestUnderKey();
+      const command = entry && (await store.findCommand(database.queries, entry.subjectId));
+      if (command && command.state !== 'never') return command;
+    }
+    return request.findEarlier?.(database.queries);
+  }
+
+  /** Commits `sent` and takes the device's lock; undefined when another command was faster. */
+  async function begin(request: CommandRequest, id: string): Promise<Command | undefined> {
+    const { idempotency, guard } = request;
+    const fresh = freshCommand(request, id);
+    if (!idempotency && !guard) return store.insertSent(database.queries, fresh);
+    return database
+      .transaction(async (queries) => {
+        await guard?.(queries);
+        const command = await store.insertSent(queries, fresh);
+        if (!command || !idempotency) return command;
+        const claim = { merchantId: request.merchantId, ...idempotency, subjectKind: 'command', subjectId: id } as const;
+        const claimed = await claimKey(queries, claim);
+        if (claimed.kind === 'other') throw otherRequestUnderKey();
+        if (claimed.kind === 'same') {
+          // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
+          const earlier = await store.findCommand(queries, claimed.subjectId);
+          if (earlier?.state !== 'never') throw new LostRace();
+          await moveKey(queries, request.merchantId, idempotency.key, id);
+        }
+        return command;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof LostRace) return undefined;
+        throw error;
+      });
+  }
+
+  function freshCommand(request: CommandRequest, id: string): store.NewCommand {
+    const seen = link.presence.of(request.deviceId);
+    return { ...request, id, instanceId, journalId: seen ? seen.journalId : request.journalId };
+  }
+
+  async function carryOut(first: Command, request: CommandRequest): Promise<Command> {
+    let command = first;
+    try {
+      let result = await carry(command, request);
+      if (result.kind === 'ended' && result.outcome === 'expired') {
+        const again = await issueAgain(command, request, findingOf(result));
+        if (again) {
+          command = again;
+          result = await carry(command, request);
+        }
+      }
+      const settled = await conclude(command, result);
+      if (settled.state === 'never' && request.idempotency) {
+        await releaseKey(database.queries, request.merchantId, request.idempotency.key, settled.id);
+      }
+      return settled;
+    } finally {
+      inFlight.delete(first.id);
+      inFlight.delete(command.id);
+    }
+  }
+
+  function carry(command: Command, request: CommandRequest): Promise<CarryResult> {
+    return link.carry({
+      id: command.id,
+      deviceId: command.deviceId,
+      name: command.name,
+      args: command.args,
+      answerWithinMs: command.answerByMs - command.issuedAtMs,
+      first: request.first,
+      journalId: command.journalId ?? undefined,
+      onStep: ({ atMs, step, channel, detail }) => timeline.add({ commandId: command.id, atMs, step, channel, detail }),
+    });
+  }
+
+  /** `expired` told that the clock offset was wrong; the link has corrected it, so the command goes out once more under a new id. */
+  async function issueAgain(command: Command, request: CommandRequest, finding: Finding): Promise<Command | undefined> {
+    const id = random.uuid();
+    inFlight.add(id);
+    const again = await database.transaction(async (queries) => {
+      const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason: finding.reason } as const;
+      if (!(await store.settle(queries, command, settlement))) return undefined;
+      const fresh = await store.insertSent(queries, freshCommand(request, id));
+      if (fresh && request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
+      return fresh;
+    });
+    if (again)
+      timeline.add({ commandId: id, atMs: clock.now(), step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
+    else inFlight.delete(id);
+    return again;
+  }
+
+  /** Commits what the link found. With the database away the outcome is kept here and tried again; the caller hears 2 meanwhile. */
+  async function conclude(command: Command, result: CarryResult): Promise<Command> {
+    const commit = () => {
+      if (result.kind === 'ended') return settlements.apply(command, findingOf(result), result.by);
+      if (result.kind === 'not-sent') return settlements.neverSent(command, result.reason);
+      return settlements.becomeUnknown(command, 0);
+    };
+    try {
+      return await commit();
+    } catch (error) {
+      logger.error({ err: error, commandId: command.id, result: result.kind }, 'an outcome could not be committed; it will be tried again');
+      commitLater(commit, 500);
+      throw error;
+    }
+  }
+
+  function commitLater(commit: () => Promise<Command>, pauseMs: number): void {
+    cancels.push(
+      clock.after(pauseMs, () => {
+        commit().catch(() => commitLater(commit, Math.min(pauseMs * 2, 30_000)));
+      }),
+    );
+  }
+
+  async function followEarlier(command: Command): Promise<Command> {
+    if (command.state === 'unknown' && !inFlight.has(command.id)) {
+      recovery.recall(command).catch((error: unknown) => logger.warn({ err: error, commandId: command.id }, 'Recall for a repeat failed'));
+      return follow(command, clock.now() + askAgainForMs);
+    }
+    const leftMs = command.answerByMs - command.issuedAtMs + followGraceMs;
+    return follow(command, clock.now() + leftMs);
+  }
+
+  async function follow(command: Command, untilMs: number): Promise<Command> {
+    let latest = command;
+    const wasUnknown = command.state === 'unknown';
+    while (isOpen(latest) && clock.now() < untilMs) {
+      // Its own call has answered 3: so does everyone who joined it.
+      if (latest.state === 'unknown' && !wasUnknown) break;
+      await changeOf(latest.id, Math.min(pollEveryMs, untilMs - clock.now()));
+      latest = (await store.findCommand(database.queries, latest.id)) ?? latest;
+    }
+    return latest;
+  }
+
+  /** Resolves when the command is said to have changed, or after `timeoutMs`: another instance's word may get lost. */
+  function changeOf(commandId: string, timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = listeners.get(commandId) ?? new Set();
+      listeners.set(commandId, waiting);
+      const done = () => {
+        cancelTimer();
+        waiting.delete(done);
+        if (waiting.size === 0) listeners.delete(commandId);
+        resolve();
+      };
+      const cancelTimer = clock.after(timeoutMs, done);
+      waiting.add(done);
+    });
+  }
+
+  async function decide(commandId: string, decision: Decision): Promise<Command> {
+    const command = await store.findCommand(database.queries, commandId);
+    if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
+    if (!isOpen(command)) {
+      if (command.reviewSinceMs === null || command.reviewedAtMs !== null) throw alreadySettled(command);
+      await store.closeReview(database.queries, commandId);
+      timeline.add({ commandId, atMs: clock.now(), step: 'review closed', detail: `${decision.actor}: ${decision.reason}` });
+      return (await store.findCommand(database.queries, commandId)) ?? command;
+    }
+    if (inFlight.has(commandId))
+      throw new GatewayError('The_status_cannot_be_applied', 'The command is still running; wait for its answer.');
+    timeline.add({ commandId, atMs: clock.now(), step: 'decided', detail: `${decision.actor}: ${decision.state}, ${decision.reason}` });
+    const settled = await settlements.decide(command, {
+      state: decision.state,
+      by: 'person',
+      outcome: undefined,
+      report: undefined,
+      reason: decision.reason,
+      operationId: decision.operationId,
+      rrn: decision.rrn,
+    });
+    if (!settled) throw alreadySettled((await store.findCommand(database.queries, commandId)) ?? command);
+    return settled;
+  }
+
+  return {
+    start() {
+      recovery.start();
+      const sweep = () =>
+        sweepKeys(database.queries).catch((error: unknown) => logger.warn({ err: error }, 'old Idempotency-Keys could not be removed'));
+      cancels.push(every(clock, sweepKeysEveryMs, sweep));
+    },
+    async stop() {
+      recovery.stop();
+      for (const cancel of cancels) cancel();
+      await timeline.flush();
+    },
+    define(more) {
+      Object.assign(kinds, more satisfies Record<string, CommandKind>);
+    },
+    run,
+    follow,
+    find: (commandId) => store.findCommand(database.queries, commandId),
+    async timelineOf(commandId) {
+      await timeline.flush();
+      return store.listEvents(database.queries, commandId);
+    },
+    listReview: (limit) => store.listReview(database.queries, limit),
+    decide,
+    stats: () => ({ inFlight: inFlight.size, contradictions: settlements.contradictions() }),
+  };
+}
+
+class LostRace extends Error {}
+
+function findingOf(result: Extract<CarryResult, { kind: 'ended' }>): Finding {
+  return {
+    outcome: result.outcome,
+    report: result.report,
+    reason: result.reason,
+    journalId: result.journalId,
+    wasAccepted: result.wasAccepted,
+  };
+}
+
+function otherRequestUnderKey(): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', 'The Idempotency-Key was used for a different request; take a new key.');
+}
+
+function alreadySettled(command: Command): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', `The command is settled already: ${command.state} by ${command.settledBy}.`);
+}
+
+function busy(holder: Command | undefined): GatewayError {
+  if (holder?.documentState === 'open') {
+    return new GatewayError('Device_Busy', 'An approved payment on this device awaits CloseDoc.');
+  }
+  return holder?.state === 'unknown'
+    ? new GatewayError('Device_Busy', 'The outcome of an earlier operation on this device is still being settled.')
+    : new GatewayError('Device_Busy', 'The device is processing another operation.');
+}

@@ -1,0 +1,171 @@
+// Settling what stayed open: late answers, Recall of this instance's and of dead instances' commands, and the review list.
+//
+// A command is asked about when its device is next seen and at growing intervals. Asking is harmless: Recall never starts anything.
+// A device without a journal is asked for its LastTransaction, which settles only by an equal command id; all else is for a person.
+import type { Database } from '../database/database.ts';
+import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Link } from '../link/link.ts';
+import { type AnswerMessage, type EndingOutcome, type JsonObject, outcomes } from '../link/protocol.ts';
+import { type Command, isOpen } from './command.ts';
+import type { Finding } from './rules.ts';
+import type { Settlements } from './settlement.ts';
+import * as store from './store.ts';
+import type { Timeline } from './timeline.ts';
+
+export const sweepEveryMs = 2_000;
+/** An instance whose heartbeat is older than this is dead; with the sweep its commands are Recalled within 15 s. */
+export const deadAfterMs = 10_000;
+const reviewAfterMs = 15 * 60_000;
+const recallTimeoutMs = 10_000;
+const longestPauseMs = 5 * 60_000;
+const atOnce = 50;
+
+export interface Recovery {
+  start(): void;
+  stop(): void;
+  /** Asks the device about an open command now; returns how it stands afterwards. */
+  recall(command: Command): Promise<Command>;
+}
+
+interface Deps {
+  database: Database;
+  link: Link;
+  clock: Clock;
+  logger: Logger;
+  instanceId: string;
+  settlements: Settlements;
+  timeline: Timeline;
+  /** Commands that a call on this instance is carrying right now: those are not asked about from here. */
+  isInFlight(commandId: string): boolean;
+}
+
+export function createRecovery({ database, link, clock, logger, instanceId, settlements, timeline, isInFlight }: Deps): Recovery {
+  const asking = new Map<string, Promise<Command>>();
+  const cancels: Cancel[] = [];
+  let stopped = false;
+
+  function recall(command: Command): Promise<Command> {
+    const running = asking.get(command.id);
+    if (running) return running;
+    const question = ask(command).finally(() => asking.delete(command.id));
+    asking.set(command.id, question);
+    return question;
+  }
+
+  async function ask(command: Command): Promise<Command> {
+    if (!(await store.takeOver(database.queries, command, instanceId, pauseAfter(command.recalls)))) {
+      return (await store.findCommand(database.queries, command.id)) ?? command;
+    }
+    timeline.add({ commandId: command.id, atMs: clock.now(), step: command.journalId === null ? 'asked last transaction' : 'recall' });
+    const first = link.presence.of(command.deviceId)?.liveOn[0] ?? 'mqtt';
+    if (command.journalId !== null) {
+      const answer = await link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs: recallTimeoutMs, first });
+      const finding = answer && findingOfRecall(answer);
+      if (finding) return settlements.apply(command, finding, 'recall');
+    } else {
+      const answer = await link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs: recallTimeoutMs, first });
+      const finding = answer && findingOfLastTransaction(command, answer);
+      if (finding) return settlements.apply(command, finding, 'last-transaction');
+      if (answer && command.reviewSinceMs === null && !isRunning(command, answer)) {
+        await store.putOnReview(database.queries, command.id, 'The device keeps no journal and its last transaction is another one.');
+      }
+    }
+    return (await store.findCommand(database.queries, command.id)) ?? command;
+  }
+
+  async function askAll(commands: Command[]): Promise<void> {
+    for (const command of commands) {
+      if (isInFlight(command.id) || stopped) continue;
+      recall(command).catch((error: unknown) =>
+        logger.warn({ err: error, commandId: command.id }, 'Recall failed and will be tried again'),
+      );
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    try {
+      await askAll(await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce));
+      for (const commandId of await store.putOverdueOnReview(database.queries, reviewAfterMs)) {
+        logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
+        timeline.add({ commandId, atMs: clock.now(), step: 'review' });
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'looking for open commands failed and will be tried again');
+    }
+  }
+
+  async function hearLate(deviceId: string, answer: AnswerMessage): Promise<void> {
+    if (answer.outcome === 'accepted') return;
+    const command = await store.findCommand(database.queries, answer.id);
+    if (command?.deviceId !== deviceId) return;
+    // A doubled answer of a command whose first copy is being committed right now settles nothing twice: the update is guarded.
+    await settlements.apply(command, findingOfAnswer(answer), 'late-answer');
+  }
+
+  return {
+    start() {
+      cancels.push(
+        every(clock, sweepEveryMs, sweep),
+        link.onLateAnswer((deviceId, answer) => {
+          hearLate(deviceId, answer).catch((error: unknown) =>
+            logger.warn({ err: error, commandId: answer.id }, 'a late answer could not be recorded; Recall will ask again'),
+          );
+        }),
+        link.onSeen((deviceId) => {
+          store
+            .openCommandsOf(database.queries, deviceId)
+            .then((commands) => askAll(commands.filter((command) => command.instanceId === instanceId)))
+            .catch((error: unknown) => logger.warn({ err: error, deviceId }, 'looking for open commands of a device failed'));
+        }),
+      );
+      void sweep();
+    },
+    stop() {
+      stopped = true;
+      for (const cancel of cancels) cancel();
+    },
+    recall,
+  };
+}
+
+/** 2 s, 4 s, 8 s ... 5 min. */
+function pauseAfter(recalls: number): number {
+  return Math.min(2_000 * 2 ** Math.min(recalls, 20), longestPauseMs);
+}
+
+function findingOfAnswer(answer: AnswerMessage): Finding {
+  return {
+    outcome: answer.outcome as EndingOutcome,
+    report: answer.report,
+    reason: answer.reason,
+    journalId: answer.journalId,
+    wasAccepted: false,
+  };
+}
+
+/** undefined while it still runs, or when the answer makes no sense. */
+function findingOfRecall(answer: AnswerMessage): Finding | undefined {
+  if (answer.outcome !== 'done' || answer.report === undefined) return undefined;
+  const { state, outcome, report, reason } = answer.report;
+  const word = { journalId: answer.journalId, reason: typeof reason === 'string' ? reason : undefined, wasAccepted: false };
+  if (state === 'never' || state === 'unknown') return { ...word, outcome: state, report: undefined };
+  const isEnding = outcomes.some((known) => known === outcome) && outcome !== 'accepted';
+  if (state === 'final' && isEnding) return { ...word, outcome: outcome as EndingOutcome, report: isObject(report) ? report : undefined };
+  return undefined;
+}
+
+function findingOfLastTransaction(command: Command, answer: AnswerMessage): Finding | undefined {
+  if (answer.outcome !== 'done' || answer.report?.['commandId'] !== command.id) return undefined;
+  const { state } = answer.report;
+  const outcome = state === 'approved' ? 'done' : state === 'refused' ? 'refused' : undefined;
+  return outcome && { outcome, report: answer.report, reason: undefined, journalId: answer.journalId, wasAccepted: false };
+}
+
+function isRunning(command: Command, answer: AnswerMessage): boolean {
+  return answer.report?.['commandId'] === command.id && answer.report['state'] === 'running' && isOpen(command);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,78 @@
+// What a device's word means for a command, and what a command's state means for the caller. Pure.
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { EndingOutcome, JsonObject } from '../link/protocol.ts';
+import type { Command, SettledState } from './command.ts';
+
+/** What became known about a command, from whatever source. */
+export interface Finding {
+  outcome: EndingOutcome;
+  report: JsonObject | undefined;
+  reason: string | undefined;
+  /** The journal that the word comes from; undefined for a device that keeps none. */
+  journalId: string | undefined;
+  /** The device had taken the command on before: a `never` after that cannot be true. */
+  wasAccepted: boolean;
+}
+
+export type Verdict =
+  | { kind: 'settle'; state: SettledState }
+  /** A person must decide: the device cannot tell, or what it says cannot be trusted. */
+  | { kind: 'review'; why: string };
+
+/** `doubt` is the slice's own check of a `done` report: a sentence when it cannot be taken as it is. */
+export function judge(command: Command, finding: Finding, doubt: string | undefined): Verdict {
+  switch (finding.outcome) {
+    case 'done':
+      return doubt === undefined ? { kind: 'settle', state: 'done' } : { kind: 'review', why: doubt };
+    case 'refused':
+    case 'unsupported':
+      return { kind: 'settle', state: 'refused' };
+    case 'busy':
+    case 'expired':
+      return { kind: 'settle', state: 'never' };
+    case 'never':
+      if (finding.wasAccepted) return { kind: 'review', why: 'The device had accepted the command and now says that it never saw it.' };
+      // Another journal never saw the command and so knows nothing about what happened before it began.
+      return finding.journalId !== undefined && finding.journalId === command.journalId
+        ? { kind: 'settle', state: 'never' }
+        : {
+            kind: 'review',
+            why: 'The device says that it never saw the command, but its journal is not the one the command was sent under.',
+          };
+    case 'unknown':
+      return { kind: 'review', why: `The device cannot tell how the command ended${finding.reason ? `: ${finding.reason}` : '.'}` };
+  }
+}
+
+/** Whether a word that comes after the settlement says something else than what was settled. */
+export function contradicts(command: Command, finding: Finding): boolean {
+  const happened = finding.outcome === 'done';
+  // "unknown" says nothing, and an answer that it did not happen agrees with every settlement of that kind.
+  if (finding.outcome === 'unknown') return false;
+  return happened !== (command.state === 'done');
+}
+
+/** Throws what the caller is told about a command that was not done; returns for one that was [D13, D15]. */
+export function throwUnlessDone(command: Command): void {
+  const report = command.report === null ? {} : { report: command.report };
+  switch (command.state) {
+    case 'done':
+      return;
+    case 'refused':
+      throw new GatewayError(
+        'Refused_By_Device',
+        command.reason ? `The device refused: ${command.reason}` : 'The device refused the operation.',
+        report,
+      );
+    case 'never':
+      if (command.outcome === 'busy')
+        throw new GatewayError('Device_Busy', 'The device is busy with another operation; nothing was done.', report);
+      throw new GatewayError('Device_Offline', 'The command did not reach the device in time; nothing was done and nothing will be.');
+    case 'sent':
+    case 'unknown':
+      throw new GatewayError(
+        'Timeout_or_no_response',
+        'The outcome is not known yet and is being settled; repeat the same request to learn it, and do not start another payment for it.',
+      );
+  }
+}

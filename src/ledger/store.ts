@@ -1,0 +1,264 @@
+// The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
+import { sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import type { Bani } from '../kernel/money.ts';
+import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
+import { type Command, commandColumns, type SettledBy, type SettledState, toCommand } from './command.ts';
+
+export interface NewCommand {
+  id: string;
+  merchantId: string;
+  deviceId: string;
+  instanceId: string;
+  name: LedgerCommandName;
+  args: JsonObject;
+  answerWithinMs: number;
+  journalId: string | undefined;
+  amountBani?: Bani | undefined;
+  documentNr?: string | undefined;
+  operationId?: string | undefined;
+  rrn?: string | undefined;
+  targetId?: string | undefined;
+  receiptUid?: string | undefined;
+  contentHash?: string | undefined;
+  callbackUri?: string | undefined;
+}
+
+/** Commits `sent` and takes the device's lock in one statement; undefined when an index says that something stands in the way. */
+export async function insertSent(queries: Queries, command: NewCommand): Promise<Command | undefined> {
+  const row = await queries
+    .insertInto('commands')
+    .values({
+      id: command.id,
+      merchant_id: command.merchantId,
+      device_id: command.deviceId,
+      instance_id: command.instanceId,
+      name: command.name,
+      args: JSON.stringify(command.args),
+      state: 'sent',
+      amount_bani: command.amountBani ?? null,
+      document_nr: command.documentNr ?? null,
+      operation_id: command.operationId ?? null,
+      rrn: command.rrn ?? null,
+      target_id: command.targetId ?? null,
+      receipt_uid: command.receiptUid ?? null,
+      content_hash: command.contentHash ?? null,
+      callback_uri: command.callbackUri ?? null,
+      journal_id: command.journalId ?? null,
+      issued_at: nowMs,
+      answer_by: sql<number>`now_ms() + cast(${command.answerWithinMs} as bigint)`,
+      recalls: 0,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(commandColumns)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+export async function findCommand(queries: Queries, id: string): Promise<Command | undefined> {
+  const row = await queries.selectFrom('commands').select(commandColumns).where('id', '=', id).executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/** What keeps the device from serving a new command: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
+export async function findHolder(queries: Queries, deviceId: string): Promise<Command | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('device_id', '=', deviceId)
+    .where((where) => where.or([where('state', 'in', ['sent', 'unknown']), where('document_state', '=', 'open')]))
+    .orderBy('settled_at')
+    .orderBy('issued_at', 'desc')
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+export interface Settlement {
+  state: SettledState;
+  by: SettledBy;
+  outcome: EndingOutcome | undefined;
+  report: string | undefined;
+  reason: string | undefined;
+  operationId?: string | undefined;
+  rrn?: string | undefined;
+}
+
+/** Moves an open command to its settled state; undefined when somebody else settled it first. */
+export async function settle(queries: Queries, command: Command, settlement: Settlement): Promise<Command | undefined> {
+  const row = await queries
+    .updateTable('commands')
+    .set({
+      state: settlement.state,
+      settled_at: nowMs,
+      settled_by: settlement.by,
+      outcome: settlement.outcome ?? null,
+      report: settlement.report ?? null,
+      reason: settlement.reason ?? null,
+      next_recall_at: null,
+      reviewed_at: sql<number | null>`case when review_since is null then null else now_ms() end`,
+      ...(settlement.operationId === undefined ? {} : { operation_id: settlement.operationId }),
+      ...(settlement.rrn === undefined ? {} : { rrn: settlement.rrn }),
+      ...(command.name === 'Pay' && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
+    })
+    .where('id', '=', command.id)
+    .where('state', 'in', ['sent', 'unknown'])
+    .returning(commandColumns)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/** The API has answered 3: the outcome stays open, and Recall is due. Undefined when it was settled meanwhile. */
+export async function markUnknown(queries: Queries, id: string, recallAfterMs: number): Promise<Command | undefined> {
+  const row = await queries
+    .updateTable('commands')
+    .set({ state: 'unknown', next_recall_at: sql<number>`now_ms() + cast(${recallAfterMs} as bigint)` })
+    .where('id', '=', id)
+    .where('state', '=', 'sent')
+    .returning(commandColumns)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/** Puts a command on the review list; one that is there already keeps its place but gets the newer reason. */
+export async function putOnReview(queries: Queries, id: string, why: string): Promise<void> {
+  await queries
+    .updateTable('commands')
+    .set({
+      review_since: sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`,
+      review_reason: why,
+      reviewed_at: null,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Open commands past answerBy by `graceMs` that are not on the list yet. */
+export async function putOverdueOnReview(queries: Queries, graceMs: number): Promise<string[]> {
+  const rows = await queries
+    .updateTable('commands')
+    .set({ review_since: nowMs, review_reason: 'The device has not told the outcome since its time ran out.' })
+    .where('state', 'in', ['sent', 'unknown'])
+    .where('review_since', 'is', null)
+    .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
+    .returning('id')
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+export async function listReview(queries: Queries, limit: number): Promise<Command[]> {
+  const rows = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('review_since', 'is not', null)
+    .where('reviewed_at', 'is', null)
+    .orderBy('review_since')
+    .limit(limit)
+    .execute();
+  return rows.map(toCommand);
+}
+
+/** A settled command whose contradiction a person has looked at. */
+export async function closeReview(queries: Queries, id: string): Promise<void> {
+  await queries.updateTable('commands').set({ reviewed_at: nowMs }).where('id', '=', id).where('review_since', 'is not', null).execute();
+}
+
+/** Open commands that this instance owns or that a dead one left behind, and whose next Recall is due. */
+export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<Command[]> {
+  const rows = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('state', 'in', ['sent', 'unknown'])
+    .where((where) => where.or([where('next_recall_at', 'is', null), where('next_recall_at', '<=', nowMs)]))
+    .where((where) =>
+      where.or([
+        where('instance_id', '=', instanceId),
+        where.not(
+          where.exists(
+            where
+              .selectFrom('instances')
+              .select('instances.id')
+              .whereRef('instances.id', '=', 'commands.instance_id')
+              .where('instances.stopped_at', 'is', null)
+              .where('instances.heartbeat_at', '>', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`),
+          ),
+        ),
+      ]),
+    )
+    .orderBy('issued_at')
+    .limit(limit)
+    .execute();
+  return rows.map(toCommand);
+}
+
+export async function openCommandsOf(queries: Queries, deviceId: string): Promise<Command[]> {
+  const rows = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('device_id', '=', deviceId)
+    .where('state', 'in', ['sent', 'unknown'])
+    .execute();
+  return rows.map(toCommand);
+}
+
+/** Makes a command this instance's own; false when another one was faster. */
+export async function takeOver(queries: Queries, command: Command, instanceId: string, nextRecallAfterMs: number): Promise<boolean> {
+  const row = await queries
+    .updateTable('commands')
+    .set({
+      instance_id: instanceId,
+      recalls: sql<number>`recalls + 1`,
+      next_recall_at: sql<number>`now_ms() + cast(${nextRecallAfterMs} as bigint)`,
+    })
+    .where('id', '=', command.id)
+    .where('instance_id', '=', command.instanceId)
+    .where('recalls', '=', command.recalls)
+    .where('state', 'in', ['sent', 'unknown'])
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function markAbortRequested(queries: Queries, id: string): Promise<void> {
+  await queries.updateTable('commands').set({ abort_requested_at: nowMs }).where('id', '=', id).execute();
+}
+
+export interface CommandEvent {
+  commandId: string;
+  atMs: number;
+  step: string;
+  channel?: string | undefined;
+  detail?: string | undefined;
+}
+
+export async function addEvents(queries: Queries, events: CommandEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await queries
+    .insertInto('command_events')
+    .values(
+      events.map((event) => ({
+        command_id: event.commandId,
+        at: event.atMs,
+        step: event.step,
+        channel: event.channel ?? null,
+        detail: event.detail ?? null,
+      })),
+    )
+    .execute();
+}
+
+export async function listEvents(queries: Queries, commandId: string): Promise<CommandEvent[]> {
+  const rows = await queries
+    .selectFrom('command_events')
+    .select(['at', 'step', 'channel', 'detail'])
+    .where('command_id', '=', commandId)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    commandId,
+    atMs: row.at,
+    step: row.step,
+    channel: row.channel ?? undefined,
+    detail: row.detail ?? undefined,
+  }));
+}
