@@ -2,9 +2,9 @@
 // whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances.
 import type { Database } from '../database/database.ts';
 import type { DeviceCaller } from '../http/access.ts';
+import { createRateLimiter } from '../http/rate-limit.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Random } from '../kernel/random.ts';
-import { createAttemptLimit } from './attempt-limit.ts';
 import { createCredentials } from './credentials.ts';
 import { type ChannelAddresses, connectionGuide, exchangeCode, issueCode, type PairedDevice, type PairingCode } from './pairing.ts';
 import {
@@ -19,8 +19,10 @@ import {
 } from './registry.ts';
 
 const wakeTopic = 'device-credentials';
-const pairingTriesPerAddress = 10;
-const pairingTriesInAll = 300;
+// A code has 40 bits and lives for minutes: at this pace guessing one takes thousands of years, and a fitter never waits.
+const triesPerAddress = { burst: 10, perS: 10 / 60 };
+const triesInAll = { burst: 300, perS: 5 };
+const tooManyTries = 'Too many pairing codes were tried; wait a little.';
 const defaultPairingLifetimeMs = 15 * 60_000;
 
 export interface DevicesDeps {
@@ -56,7 +58,8 @@ export interface Devices {
 export function createDevices(deps: DevicesDeps): Devices {
   const { database, clock, random, banks, pairingLifetimeMs = defaultPairingLifetimeMs } = deps;
   const credentials = createCredentials(database, clock);
-  const attempts = createAttemptLimit(clock, pairingTriesPerAddress, pairingTriesInAll);
+  const fromAddress = createRateLimiter({ clock, ...triesPerAddress });
+  const fromAnywhere = createRateLimiter({ clock, ...triesInAll });
   const cutOffListeners = new Set<(deviceId: string) => void>();
 
   // The detail is the device to cut off; empty when somebody was merely let in.
@@ -94,7 +97,8 @@ export function createDevices(deps: DevicesDeps): Devices {
     },
     newPairingCode: (actor, deviceId) => database.transaction((queries) => issueCode(queries, random, actor, deviceId, pairingLifetimeMs)),
     async pair(code, address) {
-      attempts.count(address);
+      fromAddress.require(address, tooManyTries);
+      fromAnywhere.require('all', tooManyTries);
       const paired = await database.transaction((queries) => exchangeCode(queries, random, code));
       // A device that was paired before has a new secret now: its predecessor is cut off.
       changed(paired.deviceId);

@@ -1,0 +1,106 @@
+// HTTP of the devices room: Device/Device/Status of the specification, and pairing, which is our own [D3].
+import type { FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
+import { callerOf, keyFor, open } from '../http/access.ts';
+import { addressOf } from '../http/rate-limit.ts';
+import { answers, keyField, openAnswers, textField } from '../http/schemas.ts';
+import type { Devices } from './devices.ts';
+import { connectionGuide } from './pairing.ts';
+import { askStatus, type StatusDeps } from './status.ts';
+
+const exampleDeviceId = 'b4c7b0f6-3f5e-4f0e-9a51-5d2f8e7c1a90';
+
+const statusQuery = Type.Object({
+  APIKey: keyField,
+  DeviceID: textField('Terminal or register.', 64),
+});
+
+const pairingBody = Type.Object({
+  code: textField('The code that the cabinet shows. Case, blanks and dashes do not matter.', 64),
+});
+
+const pairingFields = {
+  deviceId: Type.String({ format: 'uuid', description: 'User name and client id on every channel.' }),
+  secret: Type.String({ description: 'Password on every channel; shown this once.' }),
+  kind: Type.Enum(['terminal', 'register']),
+  name: Type.String(),
+  bank: Type.String({ description: "Code of the terminal's bank." }),
+  mqtt: Type.Object({
+    url: Type.String(),
+    clientId: Type.String(),
+    username: Type.String(),
+    topics: Type.Object({ commands: Type.String(), answers: Type.String(), presence: Type.String() }),
+  }),
+  queue: Type.Object({
+    url: Type.String(),
+    kind: Type.Enum(['rabbitmq', 'websocket']),
+    username: Type.String(),
+    commandsQueue: Type.Optional(Type.String()),
+    answersExchange: Type.Optional(Type.String()),
+    answerKey: Type.Optional(Type.String()),
+    presenceKey: Type.Optional(Type.String()),
+  }),
+};
+
+export interface DeviceRoutesDeps extends StatusDeps {
+  devices: Devices;
+}
+
+export function registerDeviceRoutes(app: FastifyInstance, deps: DeviceRoutesDeps): void {
+  app.get<{ Querystring: Static<typeof statusQuery> }>(
+    '/Device/Device/Status',
+    {
+      config: { access: keyFor('POS', 'Fiscal') },
+      schema: {
+        tags: ['Terminal status'],
+        summary: 'Physical state of a terminal or register',
+        description:
+          'Asks the device itself, for up to 20 seconds, and passes its report on as it came. For a device that is away, errorCode 30 carries what it last reported, marked "online":false.',
+        querystring: statusQuery,
+        response: answers(
+          {
+            description: 'The outcome is in errorCode, the state of the device in report.',
+            example: { report: '{"online":true,"battery":80,"paper":"OK","bank":"maib","signal":70}' },
+          },
+          'Device_Offline',
+          'Timeout_or_no_response',
+          'Refused_By_Device',
+        ),
+      },
+    },
+    async (request) => ({ report: await askStatus(deps, callerOf(request).merchantId, request.query.DeviceID) }),
+  );
+
+  app.post<{ Body: Static<typeof pairingBody> }>(
+    '/pairing',
+    {
+      config: { access: open },
+      schema: {
+        tags: ['Devices'],
+        summary: 'Exchange a pairing code for an id, a secret and addresses',
+        description:
+          'A code works once and for a quarter of an hour. One that is wrong, expired or used answers 20, always in the same words. In answers and answerKey, {replyTo} stands for the replyTo of the command.',
+        body: pairingBody,
+        response: openAnswers(
+          {
+            description: 'Everything that the device needs to connect.',
+            fields: pairingFields,
+            example: {
+              deviceId: exampleDeviceId,
+              secret: 'Zk1vT3V0c2lkZS1pbnNpZGUtc2VjcmV0LWV4YW1wbGU',
+              kind: 'terminal',
+              name: 'Till 1',
+              bank: 'maib',
+              ...connectionGuide(exampleDeviceId, {
+                mqttUrl: 'mqtts://pay.example.md:8883',
+                queueUrl: 'amqps://pay.example.md:5671',
+              }),
+            },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    (request) => deps.devices.pair(request.body.code, addressOf(request)),
+  );
+}

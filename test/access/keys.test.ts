@@ -1,0 +1,195 @@
+// The life of a key: who it stands for, and how it ends, on each engine.
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Access, createAccess } from '../../src/access/access.ts';
+import { listAudit } from '../../src/access/audit.ts';
+import { ensureDemo } from '../../src/access/demo.ts';
+import type { Database } from '../../src/database/database.ts';
+import type { Module } from '../../src/http/access.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+describe.each(engines)('keys on %s', (engine) => {
+  const closers: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+
+  async function setUp(): Promise<{ database: TestDatabase; clock: VirtualClock; access: Access; merchantId: string }> {
+    const clock = createVirtualClock();
+    const database = await openTestDatabase(engine, clock);
+    closers.push(() => database.close());
+    const access = createAccess({ database, clock, random: seededRandom(1) });
+    closers.push(access.stop);
+    const { id: merchantId } = await access.createMerchant('test', 'Shop');
+    return { database, clock, access, merchantId };
+  }
+
+  const allModules: Module[] = ['POS', 'QR', 'Fiscal'];
+
+  it('finds the caller of a good key, whatever the case of its letters', async () => {
+    const { access, merchantId } = await setUp();
+    const { id, key } = await access.createKey('test', { merchantId, name: 'ERP', modules: ['QR', 'POS', 'QR'] });
+    expect(await access.findCaller(key.toUpperCase())).toEqual({ merchantId, keyId: id, modules: new Set(['POS', 'QR']) });
+  });
+
+  it('does not ask the database for what is no UUID', async () => {
+    const { access, database } = await setUp();
+    await database.close();
+    closers.splice(0, 1);
+    expect(await access.findCaller("' or 1=1 --")).toBeUndefined();
+    expect(await access.findCaller('')).toBeUndefined();
+    await expect(access.findCaller('3b241101-e2bb-4255-8caf-4136c566a962')).rejects.toThrow();
+  });
+
+  it('asks the database once for many calls within seconds, and again later', async () => {
+    const { access, database, clock, merchantId } = await setUp();
+    const { key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
+    await Promise.all(Array.from({ length: 20 }, () => access.findCaller(key)));
+    await database.queries.updateTable('api_keys').set({ opens_fiscal: 0 }).execute();
+    expect((await access.findCaller(key))?.modules.has('Fiscal')).toBe(true);
+    await clock.advance(5_001);
+    expect((await access.findCaller(key))?.modules.has('Fiscal')).toBe(false);
+  });
+
+  it('lets a revocation take hold at once here, and keeps its first time', async () => {
+    const { access, merchantId } = await setUp();
+    const { id, key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
+    expect(await access.findCaller(key)).toBeDefined();
+    const first = await access.revokeKey('test', id);
+    expect(await access.findCaller(key)).toBeUndefined();
+    expect(await access.revokeKey('test', id)).toEqual(first);
+    await expect(access.revokeKey('test', '3b241101-e2bb-4255-8caf-4136c566a962')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+  });
+
+  it('does not hand out what was looked up before a revocation', async () => {
+    const { access, merchantId } = await setUp();
+    const { id, key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
+    const before = access.findCaller(key);
+    await access.revokeKey('test', id);
+    await before;
+    expect(await access.findCaller(key)).toBeUndefined();
+  });
+
+  it('tells another instance by a wake-up, and without one forgets within seconds', async () => {
+    const { access, database, clock, merchantId } = await setUp();
+    // Another gateway on the same database: its wake-ups are lost while `isDeaf`.
+    let isDeaf = false;
+    const elsewhere: Database = {
+      ...database,
+      onWake: (topic, listener) => database.onWake(topic, (detail) => isDeaf || listener(detail)),
+    };
+    const other = createAccess({ database: elsewhere, clock, random: seededRandom(2) });
+    closers.push(other.stop);
+    const one = await access.createKey('test', { merchantId, name: 'one', modules: allModules });
+    const two = await access.createKey('test', { merchantId, name: 'two', modules: allModules });
+    expect(await other.findCaller(one.key)).toBeDefined();
+    await access.revokeKey('test', one.id);
+    await clock.settle();
+    expect(await other.findCaller(one.key)).toBeUndefined();
+
+    expect(await other.findCaller(two.key)).toBeDefined();
+    isDeaf = true;
+    await access.revokeKey('test', two.id);
+    await clock.advance(5_001);
+    expect(await other.findCaller(two.key)).toBeUndefined();
+  });
+
+  it("ends a key at its expiry by the database's clock, though it was remembered", async () => {
+    const { access, clock, merchantId } = await setUp();
+    const { key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules, expiresAtMs: clock.now() + 2_000 });
+    expect(await access.findCaller(key)).toBeDefined();
+    await clock.advance(1_990);
+    expect(await access.findCaller(key)).toBeDefined();
+    await clock.advance(20);
+    expect(await access.findCaller(key)).toBeUndefined();
+    expect((await access.listKeys())[0]?.state).toBe('expired');
+  });
+
+  it('refuses a key without modules, with an expiry that has passed, or for nobody', async () => {
+    const { access, clock, merchantId } = await setUp();
+    const create = (changes: object) => access.createKey('test', { merchantId, name: 'ERP', modules: allModules, ...changes });
+    await expect(create({ modules: [] })).rejects.toMatchObject({ errorName: 'Invalid_Request' });
+    await expect(create({ name: ' ' })).rejects.toMatchObject({ errorName: 'Invalid_Request' });
+    await expect(create({ expiresAtMs: clock.now() - 1 })).rejects.toMatchObject({ errorName: 'Invalid_Request' });
+    await expect(create({ merchantId: '3b241101-e2bb-4255-8caf-4136c566a962' })).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+    expect(await access.listKeys()).toEqual([]);
+  });
+
+  it('rotates: both keys work during the overlap, the old one ends after it', async () => {
+    const { access, clock, merchantId } = await setUp();
+    const old = await access.createKey('test', { merchantId, name: 'ERP', modules: ['QR'] });
+    const fresh = await access.rotateKey('test', old.id, 60_000);
+    expect(await access.findCaller(old.key)).toMatchObject({ keyId: old.id });
+    expect(await access.findCaller(fresh.key)).toEqual({ merchantId, keyId: fresh.id, modules: new Set(['QR']) });
+    await clock.advance(60_010);
+    expect(await access.findCaller(old.key)).toBeUndefined();
+    expect(await access.findCaller(fresh.key)).toBeDefined();
+    expect((await access.listKeys(merchantId)).find((key) => key.id === old.id)).toMatchObject({ state: 'expired', replacedBy: fresh.id });
+  });
+
+  it('passes a lifetime on, and never lengthens the old key', async () => {
+    const { access, clock, merchantId } = await setUp();
+    const start = clock.now();
+    const old = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules, expiresAtMs: start + 100_000 });
+    await clock.advance(90_000);
+    const fresh = await access.rotateKey('test', old.id);
+    expect(fresh.oldKeyEndsAtMs).toBe(start + 100_000);
+    expect(Math.abs((fresh.expiresAtMs ?? 0) - (clock.now() + 100_000))).toBeLessThan(1_000);
+  });
+
+  it('rotates a key once, also when asked twice at the same moment, and never one that has ended', async () => {
+    const { access, merchantId } = await setUp();
+    const key = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
+    const both = await Promise.allSettled([access.rotateKey('test', key.id), access.rotateKey('test', key.id)]);
+    expect(both.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(await access.listKeys()).toHaveLength(2);
+    const revoked = await access.createKey('test', { merchantId, name: 'gone', modules: allModules });
+    await access.revokeKey('test', revoked.id);
+    await expect(access.rotateKey('test', revoked.id)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });
+    expect(await access.listKeys()).toHaveLength(3);
+  });
+
+  it('audits every change, and keeps no secret in audit, lists or tables', async () => {
+    const { access, database, merchantId } = await setUp();
+    const { callbackSecret } = await access.createMerchant('ana', 'Second');
+    const one = await access.createKey('ana', { merchantId, name: 'ERP', modules: allModules });
+    const two = await access.rotateKey('ana', one.id);
+    await access.revokeKey('ana', two.id);
+    await access.revokeKey('ana', two.id);
+    const audit = await listAudit(database.queries, { limit: 100 });
+    expect(audit.map(({ action, subject, actor }) => [action, subject, actor]).slice(0, 3)).toEqual([
+      ['key.revoke', two.id, 'ana'],
+      ['key.rotate', one.id, 'ana'],
+      ['key.create', one.id, 'ana'],
+    ]);
+    expect(audit.map(({ action }) => action).slice(3)).toEqual(['merchant.create', 'merchant.create']);
+    expect(await listAudit(database.queries, { limit: 1, subject: one.id, beforeId: audit[1]?.id })).toMatchObject([
+      { action: 'key.create' },
+    ]);
+    const rows = await database.queries.selectFrom('api_keys').selectAll().execute();
+    const seen = JSON.stringify([audit, rows, await access.listKeys(), await access.listMerchants()]);
+    for (const secret of [one.key, two.key, callbackSecret]) expect(seen).not.toContain(secret);
+    const keysSeen = JSON.stringify(await access.listKeys());
+    for (const { key_hash } of rows) expect(keysSeen).not.toContain(key_hash);
+  });
+
+  it('writes the change and its audit entry together or not at all', async () => {
+    const { access, database } = await setUp();
+    await database.queries.schema.dropTable('audit_log').execute();
+    await expect(access.createMerchant('test', 'Unlucky')).rejects.toThrow();
+    expect((await access.listMerchants()).map((merchant) => merchant.name)).toEqual(['Shop']);
+  });
+
+  it('seeds the sandbox once: the same key again, a new one only when the old is gone', async () => {
+    const { access, database } = await setUp();
+    const first = await ensureDemo({ database, access });
+    expect((await access.findCaller(first.apiKey))?.modules.size).toBe(3);
+    expect(await ensureDemo({ database, access }, first)).toEqual(first);
+    expect((await access.listMerchants()).filter((merchant) => merchant.id === first.merchantId)).toHaveLength(1);
+    const afterLoss = await ensureDemo({ database, access }, { apiKey: 'lost' });
+    expect(afterLoss.merchantId).toBe(first.merchantId);
+    expect(afterLoss.apiKey).not.toBe(first.apiKey);
+    expect(await access.listMerchants()).toHaveLength(2);
+  });
+});
