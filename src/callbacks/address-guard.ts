@@ -1,0 +1,109 @@
+// Where a callback may go [D29]. The address that is about to be dialled is judged, never the name, so a name that
+// changes its answer between check and use gains nothing. Only plain public unicast addresses pass, and ranges that a setting allows.
+
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+export type LookupAll = (
+  hostname: string,
+  options: { all: true; family?: number },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface AddressGuard {
+  /** Why an address must not be dialled; undefined when it may. */
+  refusal(address: string): string | undefined;
+  /** For net.connect: resolves a name and hands on only the addresses that may be dialled. */
+  readonly lookup: LookupFunction;
+}
+
+export class AddressRefused extends Error {
+  readonly code = 'ADDRESS_REFUSED';
+}
+
+export function createAddressGuard(options: { allow: readonly string[]; lookup?: LookupAll }): AddressGuard {
+  const allowed = options.allow.map(parseRange);
+  const resolve = sharedLookup(options.lookup ?? systemLookup);
+
+  function refusal(text: string): string | undefined {
+    const address = parseAddress(text);
+    if (address === undefined) return `${text} is not an IP address`;
+    if (allowed.some(([start, bits]) => address.kind() === start.kind() && address.match(start, bits))) return undefined;
+    const range = rangeOf(address);
+    return range === 'public' ? undefined : `the address ${address.toString()} is not public (${range})`;
+  }
+
+  const lookup: LookupFunction = (hostname, lookupOptions, done) => {
+    resolve(hostname, (error, found) => {
+      if (error) return done(error, '');
+      const refusals = found.map((entry) => refusal(entry.address));
+      const family = Number(String(lookupOptions.family ?? 0).replace('IPv', ''));
+      const usable = found.filter((entry, index) => refusals[index] === undefined && (family === 0 || entry.family === family));
+      const first = usable[0];
+      if (first === undefined) {
+        const reason = refusals.find((text) => text !== undefined) ?? 'the name has no address';
+        return done(new AddressRefused(`${hostname} is refused: ${reason}`), '');
+      }
+      if (lookupOptions.all) return done(null, usable);
+      return done(null, first.address, first.family);
+    });
+  };
+
+  return { refusal, lookup };
+}
+
+/**
+ * Look-ups of one name share one question. The system's resolver has a handful of threads for the whole process,
+ * and a name whose servers are silent must not take them all.
+ */
+function sharedLookup(ask: LookupAll) {
+  type Done = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void;
+  const waiting = new Map<string, Done[]>();
+  return (hostname: string, done: Done): void => {
+    const others = waiting.get(hostname);
+    if (others !== undefined) {
+      others.push(done);
+      return;
+    }
+    waiting.set(hostname, [done]);
+    ask(hostname, { all: true }, (error, found) => {
+      const all = waiting.get(hostname) ?? [];
+      waiting.delete(hostname);
+      for (const answer of all) answer(error, found);
+    });
+  };
+}
+
+/** An IPv6 address that carries an IPv4 one in a well-known way is judged as that one, since that is where packets end up. */
+function parseAddress(text: string): Address | undefined {
+  const bare = text.replace(/%.*$/, '');
+  if (isIP(bare) === 0) return undefined;
+  const address = ipaddr.parse(bare);
+  if (address.kind() === 'ipv4') return address;
+  const wide = address as ipaddr.IPv6;
+  if (wide.isIPv4MappedAddress()) return wide.toIPv4Address();
+  if (wide.match(ipaddr.IPv6.parse('64:ff9b::'), 96)) return new ipaddr.IPv4(wide.toByteArray().slice(12));
+  return wide;
+}
+
+function rangeOf(address: Address): string {
+  const range = address.range();
+  if (range !== 'unicast') return range;
+  // Of IPv6 only 2000::/3 is given out; the rest, old IPv4-compatible forms among it, is nobody's.
+  if (address.kind() === 'ipv6' && !(address as ipaddr.IPv6).match(ipaddr.IPv6.parse('2000::'), 3)) return 'reserved';
+  return 'public';
+}
+
+/** A range in CIDR form, or a single address. */
+function parseRange(text: string): [Address, number] {
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text);
+    const address = ipaddr.parse(text);
+    return [address, address.kind() === 'ipv4' ? 32 : 128];
+  } catch {
+    throw new Error(`"${text}" is not an address range that callbacks could be allowed to; write it like 10.0.0.0/8 or fd00::/8.`);
+  }
+}

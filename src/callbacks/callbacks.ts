@@ -1,0 +1,94 @@
+// The room's front door: callbacks are enqueued in the caller's transaction, sent by the worker, listed and sent again by people.
+import type { Database, Queries } from '../database/database.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import { createAddressGuard } from './address-guard.ts';
+import {
+  countCallbacks,
+  type ListedAttempt,
+  type ListedCallback,
+  type ListFilter,
+  listAttempts,
+  listCallbacks,
+  resendCallback,
+  resendDeadCallbacks,
+} from './delivery-log.ts';
+import { enqueueCallback, type NewCallback } from './outbox.ts';
+import { createSender, type Send } from './sender.ts';
+import { createWorker, type WorkerLimits } from './worker.ts';
+
+export interface CallbacksDeps {
+  database: Database;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Different in every process. */
+  instanceId: string;
+  /** Seconds before each retry, as TILLGATE_CALLBACK_DELAYS_S; the first attempt needs none [D25]. */
+  delaysS: readonly number[];
+  /** Ranges that may be dialled though they are not public [D29]. */
+  allow: readonly string[];
+  limits?: Partial<WorkerLimits & { attemptTimeoutMs: number }>;
+  /** Instead of real HTTP: the simulation's. */
+  send?: Send;
+}
+
+export interface CallbackStats {
+  pending: number;
+  oldestPendingAgeMs: number;
+  dead: number;
+  /** These count in this process, from its start. */
+  inFlight: number;
+  delivered: number;
+  failedAttempts: number;
+  died: number;
+}
+
+export interface Callbacks {
+  /** Inside the transaction of the state change; then wake() after its commit. */
+  enqueue(queries: Queries, callback: NewCallback): Promise<void>;
+  wake(): void;
+  start(): void;
+  stop(): Promise<void>;
+  list(filter: ListFilter): Promise<ListedCallback[]>;
+  attempts(callbackId: string): Promise<ListedAttempt[]>;
+  resend(id: string, merchantId?: string): Promise<void>;
+  /** How many dead ones were given a new round. */
+  resendRange(range: { merchantId: string; fromMs: number; toMs: number }): Promise<number>;
+  stats(): Promise<CallbackStats>;
+}
+
+const defaultLimits = { total: 256, perHost: 8, leaseMs: 60_000, stopGraceMs: 3_000, attemptTimeoutMs: 15_000 };
+
+export function createCallbacks(deps: CallbacksDeps): Callbacks {
+  const { database, random, clock } = deps;
+  const limits = { ...defaultLimits, ...deps.limits };
+  if (limits.leaseMs <= limits.attemptTimeoutMs) throw new Error('A callback lease must outlast an attempt.');
+  const guard = createAddressGuard({ allow: deps.allow });
+  const sender = createSender({ clock, guard, attemptTimeoutMs: limits.attemptTimeoutMs, socketsPerHost: limits.perHost });
+  const worker = createWorker({ ...deps, limits, send: deps.send ?? sender.send });
+  const wake = () => database.wake('callbacks');
+
+  return {
+    enqueue: (queries, callback) => enqueueCallback(queries, { random }, callback),
+    wake,
+    start: () => worker.start(),
+    async stop() {
+      await worker.stop();
+      sender.close();
+    },
+    list: (filter) => listCallbacks(database.queries, filter),
+    attempts: (callbackId) => listAttempts(database.queries, callbackId),
+    async resend(id, merchantId) {
+      await resendCallback(database.queries, id, merchantId);
+      wake();
+    },
+    async resendRange(range) {
+      const count = await resendDeadCallbacks(database.queries, range);
+      if (count > 0) wake();
+      return count;
+    },
+    stats: async () => ({ ...(await countCallbacks(database.queries)), ...worker.counts }),
+  };
+}

@@ -1,0 +1,196 @@
+// One attempt: an HTTP GET that ends within its limit, whatever the other side does. It never rejects and follows no redirect.
+// Every connection goes through the address guard; nothing else here dials.
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
+import { maskCardNumbers } from '../kernel/card-mask.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type AddressGuard, AddressRefused } from './address-guard.ts';
+import { signCallback } from './signature.ts';
+
+export interface OutgoingCallback {
+  id: string;
+  sequence: number;
+  url: string;
+  /** The merchant's, `whsec_` and Base64. */
+  secret: string;
+}
+
+/** Either a status came back or there is an error to tell. */
+export interface AttemptResult {
+  status: number | null;
+  error: string | null;
+  durationMs: number;
+  responseHead: string | null;
+}
+
+/** Resolves within a bounded time and never rejects. */
+export type Send = (callback: OutgoingCallback, signal: AbortSignal) => Promise<AttemptResult>;
+
+export interface Sender {
+  send: Send;
+  close(): void;
+}
+
+export interface SenderOptions {
+  clock: Clock;
+  guard: AddressGuard;
+  /** For name look-up, connection, TLS and answer together [D25]. */
+  attemptTimeoutMs: number;
+  socketsPerHost: number;
+}
+
+const bodyLimitBytes = 4096;
+const keptBytes = 512;
+/** The status line decides; the body is only for the delivery log and must not hold a place for long. */
+const bodyTimeoutMs = 2_000;
+const idleSocketMs = 5_000;
+
+type Answer = Pick<AttemptResult, 'status' | 'responseHead'>;
+
+export function createSender(options: SenderOptions): Sender {
+  const { clock, guard, attemptTimeoutMs } = options;
+  const kept = { keepAlive: true, maxSockets: options.socketsPerHost, maxFreeSockets: 2, timeout: idleSocketMs };
+  const agents = {
+    'http:': { kept: guarded(new HttpAgent(kept), guard), fresh: guarded(new HttpAgent(), guard) },
+    'https:': { kept: guarded(new HttpsAgent(kept), guard), fresh: guarded(new HttpsAgent(), guard) },
+  };
+
+  async function send(callback: OutgoingCallback, signal: AbortSignal): Promise<AttemptResult> {
+    const startedAt = clock.elapsed();
+    const limit = new AbortController();
+    const seconds = attemptTimeoutMs / 1000;
+    const cancel = clock.after(attemptTimeoutMs, () => limit.abort(new Error(`No answer within ${seconds} s.`)));
+    const either = AbortSignal.any([signal, limit.signal]);
+    const result = { status: null, error: null, responseHead: null };
+    try {
+      const answer = await exchange(callback, either);
+      return { ...result, ...answer, durationMs: Math.round(clock.elapsed() - startedAt) };
+    } catch (error) {
+      const cause = either.aborted ? either.reason : error;
+      return { ...result, error: describe(cause), durationMs: Math.round(clock.elapsed() - startedAt) };
+    } finally {
+      cancel();
+    }
+  }
+
+  async function exchange(callback: OutgoingCallback, signal: AbortSignal): Promise<Answer> {
+    const url = new URL(callback.url);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not http or https.`);
+    const { kept: keptAgent, fresh } = agents[url.protocol];
+    const request = requestOptions(url, callback, Math.floor(clock.now() / 1000));
+    const first = open(url.protocol, { ...request, agent: keptAgent, signal });
+    try {
+      return await answerOf(first, clock);
+    } catch (error) {
+      // The server closed an idle connection just as we used it again: that says nothing about the callback.
+      if (!first.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET' || signal.aborted) throw error;
+      return await answerOf(open(url.protocol, { ...request, agent: fresh, signal }), clock);
+    }
+  }
+
+  return {
+    send,
+    close() {
+      for (const pair of Object.values(agents)) for (const agent of Object.values(pair)) agent.destroy();
+    },
+  };
+}
+
+/** Node asks `lookup` only for names; a literal address would be dialled unseen, so it is judged here. */
+function guarded<AgentKind extends HttpAgent>(agent: AgentKind, guard: AddressGuard): AgentKind {
+  const dial = agent.createConnection.bind(agent);
+  agent.createConnection = (options, done) => {
+    const host = (options.host ?? '').replace(/^\[|\]$/g, '');
+    const reason = isIP(host.replace(/%.*$/, '')) === 0 ? undefined : guard.refusal(host);
+    if (reason !== undefined) {
+      process.nextTick(() => done?.(new AddressRefused(reason), undefined as never));
+      return undefined;
+    }
+    return dial({ ...options, lookup: guard.lookup } as typeof options, done);
+  };
+  return agent;
+}
+
+function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number): RequestOptions {
+  // The path as it was written: parsing it again would resolve dots that came out of a value.
+  const path = callback.url.slice(callback.url.indexOf('/', url.protocol.length + 2));
+  // The ERP never sees user and password in the URL, so they are no part of what is signed.
+  const signed = `${url.protocol}//${url.host}${path}`;
+  return {
+    method: 'GET',
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
+    path,
+    ...(url.username === '' && url.password === ''
+      ? {}
+      : { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` }),
+    headers: {
+      host: url.host,
+      accept: '*/*',
+      'user-agent': 'Tillgate/1',
+      'webhook-id': callback.id,
+      'webhook-timestamp': String(timestampS),
+      'webhook-signature': signCallback(callback.secret, callback.id, timestampS, signed),
+      'tillgate-sequence': String(callback.sequence),
+    },
+  };
+}
+
+function open(protocol: 'http:' | 'https:', options: RequestOptions): ClientRequest {
+  return protocol === 'https:' ? httpsRequest({ ...options, rejectUnauthorized: true }) : httpRequest(options);
+}
+
+function answerOf(request: ClientRequest, clock: Clock): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let hasAnswer = false;
+    request.on('error', reject);
+    // An answer such as 101 ends without an error and without a response.
+    request.on('close', () => {
+      if (!hasAnswer) reject(new Error('The connection was closed without an answer.'));
+    });
+    request.on('response', (response) => {
+      hasAnswer = true;
+      readHead(response, clock, (responseHead) => resolve({ status: response.statusCode ?? 0, responseHead }));
+    });
+    request.end();
+  });
+}
+
+function readHead(response: IncomingMessage, clock: Clock, done: (head: string | null) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let isOver = false;
+  const finish = () => {
+    if (isOver) return;
+    isOver = true;
+    cancel();
+    // What is left unread cannot be told apart from the next answer: the connection goes.
+    if (!response.complete) response.destroy();
+    done(readableText(Buffer.concat(chunks).subarray(0, keptBytes)));
+  };
+  const cancel = clock.after(bodyTimeoutMs, finish);
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > bodyLimitBytes) finish();
+  });
+  response.on('end', finish);
+  response.on('error', finish);
+  response.on('close', finish);
+}
+
+/** Fit for a database and an operator's eyes: no control characters, no card numbers. */
+function readableText(bytes: Buffer): string | null {
+  if (bytes.length === 0) return null;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  return maskCardNumbers(bytes.toString('utf8').replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '\ufffd'));
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error).slice(0, 300);
+  const code = (error as NodeJS.ErrnoException).code;
+  // Several addresses were tried: Node's own message is empty then.
+  const message = error instanceof AggregateError ? error.errors.map((each) => (each as Error).message).join('; ') : error.message;
+  return (code === undefined || message.includes(code) ? message : `${code}: ${message}`).slice(0, 300);
+}

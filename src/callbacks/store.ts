@@ -1,0 +1,146 @@
+// The worker's SQL, one function a verb. A claim is a lease: `next_attempt_at` moves to the lease's end, so a row whose
+// holder died falls due by itself. Only the database's clock is asked. State names are literals: partial indexes need them.
+import { sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
+import type { AttemptResult } from './sender.ts';
+
+export interface ClaimedCallback {
+  id: string;
+  merchantId: string;
+  host: string;
+  sequence: number;
+  url: string;
+  secret: string;
+  /** Ended ones, before this. */
+  attempts: number;
+}
+
+const pending = sql.lit<'pending'>('pending');
+/** Asked once a statement, so that an index on times can be used: PostgreSQL would call the bare function for every row. */
+const now = sql<number>`(select now_ms())`;
+
+/** Hosts with anything pending and when their first is due (negative: since). Steps from host to host on the index, however long a backlog is. */
+export async function readHosts(queries: Queries): Promise<{ host: string; dueInMs: number }[]> {
+  const { rows } = await sql<{ host: string; due_in_ms: number }>`
+    with recursive hosts (host) as (
+      select min(host) from callbacks where state = 'pending'
+      union all
+      select (select min(c.host) from callbacks c where c.state = 'pending' and c.host > hosts.host) from hosts where hosts.host is not null
+    )
+    select host, (select min(c.next_attempt_at) from callbacks c where c.state = 'pending' and c.host = hosts.host) - ${now} as due_in_ms
+    from hosts where host is not null`.execute(queries);
+  // A row may have ended between the two looks into the index: nothing is due there then.
+  return rows.flatMap((row) => (row.due_in_ms === null ? [] : [{ host: row.host, dueInMs: row.due_in_ms }]));
+}
+
+/**
+ * Takes what is due for one host. Within a subject the order is kept [D26]: a callback stands back while an older one is in flight,
+ * has never been tried or is due itself; it does not wait for an older one's later retries.
+ */
+export async function claimDue(
+  queries: Queries,
+  claim: { engine: Engine; host: string; instanceId: string; leaseMs: number; limit: number },
+): Promise<ClaimedCallback[]> {
+  const leaseEnd = sql<number>`now_ms() + ${claim.leaseMs}`;
+  const rows = await queries
+    .with('due', (db) =>
+      skipLocked(
+        claim.engine,
+        db
+          .selectFrom('callbacks as c')
+          .select('c.id')
+          .where('c.state', '=', pending)
+          .where('c.host', '=', claim.host)
+          .where('c.next_attempt_at', '<=', now)
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(
+                selectFrom('callbacks as older')
+                  .select('older.id')
+                  .whereRef('older.subject_id', '=', 'c.subject_id')
+                  .whereRef('older.sequence', '<', 'c.sequence')
+                  .where('older.state', '=', pending)
+                  .where((older) =>
+                    older.or([
+                      older('older.attempts', '=', 0),
+                      older('older.leased_until', '>', now),
+                      older('older.next_attempt_at', '<=', now),
+                    ]),
+                  ),
+              ),
+            ),
+          )
+          .orderBy('c.next_attempt_at')
+          .limit(claim.limit),
+      ),
+    )
+    .updateTable('callbacks')
+    .set({ leased_by: claim.instanceId, leased_until: leaseEnd, next_attempt_at: leaseEnd })
+    .where('id', 'in', (db) => db.selectFrom('due').select('due.id'))
+    .returning((row) => [
+      'id',
+      'merchant_id as merchantId',
+      'host',
+      'sequence',
+      'url',
+      'attempts',
+      row.selectFrom('merchants as m').select('m.callback_secret').whereRef('m.id', '=', 'callbacks.merchant_id').$asScalar().as('secret'),
+    ])
+    .execute();
+  return rows.map((row) => ({ ...row, secret: row.secret ?? '' }));
+}
+
+/** What becomes of a callback whose attempt has ended. */
+export type Outcome = { kind: 'delivered' } | { kind: 'retry'; delayMs: number } | { kind: 'dead' };
+
+/**
+ * Writes the attempt and its consequence. A success ends the callback even if the lease was lost meanwhile: the ERP has heard it.
+ * A failure counts only for the holder of the lease. `isRepeat`: the outcome of an earlier commit of this very attempt is unclear.
+ */
+export async function recordAttempt(
+  queries: Queries,
+  claimed: ClaimedCallback,
+  record: { instanceId: string; result: AttemptResult; outcome: Outcome; isRepeat: boolean },
+): Promise<void> {
+  const { outcome, result } = record;
+  const { numUpdatedRows } = await queries
+    .updateTable('callbacks')
+    .set({
+      state: outcome.kind === 'retry' ? 'pending' : outcome.kind,
+      attempts: claimed.attempts + 1,
+      next_attempt_at: outcome.kind === 'retry' ? sql<number>`now_ms() + ${outcome.delayMs}` : null,
+      ended_at: outcome.kind === 'retry' ? null : nowMs,
+      leased_by: null,
+      leased_until: null,
+    })
+    .where('id', '=', claimed.id)
+    .where('state', '=', pending)
+    .$if(outcome.kind !== 'delivered', (query) => query.where('leased_by', '=', record.instanceId).where('attempts', '=', claimed.attempts))
+    .executeTakeFirstOrThrow();
+  if (record.isRepeat && numUpdatedRows === 0n) return;
+  await queries
+    .insertInto('callback_attempts')
+    .values({
+      callback_id: claimed.id,
+      attempt: claimed.attempts + 1,
+      at: sql<number>`now_ms() - ${result.durationMs}`,
+      status: result.status,
+      error: result.error,
+      duration_ms: result.durationMs,
+      response_head: result.responseHead,
+    })
+    .execute();
+}
+
+/** Gives claimed callbacks back, due at once for whoever is there. */
+export async function releaseLeases(queries: Queries, instanceId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await queries
+    .updateTable('callbacks')
+    .set({ leased_by: null, leased_until: null, next_attempt_at: nowMs })
+    .where('id', 'in', ids)
+    .where('state', '=', pending)
+    .where('leased_by', '=', instanceId)
+    .execute();
+}
