@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { isRoot, ownDirectory, type ServerProcess, startProcess, type TestServer } from './server-process.ts';
 
