@@ -1,6 +1,13 @@
 // Carrying one command to one device and its answer back, over whichever channel has the device.
-import type { ChannelName } from './channel.ts';
-import type { AnswerMessage, EndingOutcome, JsonObject, LedgerCommandName, PlainCommandName, PresenceMessage } from './protocol.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import { type Carry, startCarry } from './carry.ts';
+import type { Channel, ChannelListener, ChannelName } from './channel.ts';
+import { createPresenceBook, type Sighting } from './presence.ts';
+import type { AnswerMessage, EndingOutcome, JsonObject, LedgerCommandName, PlainCommandName } from './protocol.ts';
+import { createQuestions } from './questions.ts';
+import { createWaitingRoom } from './waiting.ts';
 
 /** One ledger command whose row is committed already. */
 export interface Delivery {
@@ -78,7 +85,6 @@ export interface Question {
 export type LateAnswerListener = (deviceId: string, answer: AnswerMessage, channel: ChannelName) => void;
 /** Called at a device's first message, at a reconnect and at a new bootId. */
 export type SeenListener = (deviceId: string, snapshot: DeviceSnapshot) => void;
-export type PresenceListener = (deviceId: string, presence: PresenceMessage, channel: ChannelName) => void;
 
 export interface LinkStats {
   waitingCalls: number;
@@ -108,4 +114,163 @@ export interface Link {
   /** A disabled device, or one with a new secret, is cut off where the gateway holds the connection. */
   disconnectDevice(deviceId: string): void;
   stats(): LinkStats;
+}
+
+export interface LinkDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** This instance's id: the replyTo of every command. */
+  gatewayId: string;
+  /** One of each name at most. */
+  channels: readonly Channel[];
+  waitingLimit?: number;
+}
+
+const defaultWaitingLimit = 10_000;
+
+export function createLink(deps: LinkDeps): Link {
+  const { clock, random, logger, gatewayId, channels } = deps;
+  const book = createPresenceBook({ clock, channels: channels.map(({ name }) => name) });
+  const waiting = createWaitingRoom(deps.waitingLimit ?? defaultWaitingLimit);
+  const carries = new Set<Carry>();
+  const lateListeners = new Set<LateAnswerListener>();
+  const seenListeners = new Set<SeenListener>();
+  const dropped: Record<string, number> = {};
+  const sent: Record<ChannelName, number> = { mqtt: 0, queue: 0 };
+  let recalls = 0;
+  let lateAnswers = 0;
+  let isStopped = false;
+
+  const shared = {
+    clock,
+    random,
+    logger,
+    gatewayId,
+    channels,
+    book,
+    waiting,
+    onSent(channel: ChannelName) {
+      sent[channel] += 1;
+    },
+    onRecall() {
+      recalls += 1;
+    },
+  };
+  const questions = createQuestions(shared);
+
+  const countDrop = (reason: string) => {
+    dropped[reason] = (dropped[reason] ?? 0) + 1;
+  };
+
+  const listener: ChannelListener = {
+    answer(channel, deviceId, answer) {
+      const sighting = book.noteAnswer(channel, deviceId, answer, waiting.isWaiting(answer.id));
+      const taken = waiting.deliver(channel, deviceId, answer);
+      if (taken === 'foreign') countDrop('foreign-device');
+      else if (taken === 'forgotten') countDrop('late-question');
+      else if (taken === 'unknown' && answer.outcome !== 'accepted') {
+        lateAnswers += 1;
+        for (const listen of lateListeners) guarded(() => listen(deviceId, answer, channel));
+      }
+      noticed(channel, deviceId, sighting);
+    },
+    presence(channel, deviceId, presence) {
+      if (presence.online) noticed(channel, deviceId, book.notePresence(channel, deviceId, presence));
+      else listener.gone(channel, deviceId);
+    },
+    gone(channel, deviceId) {
+      book.noteGone(channel, deviceId);
+      for (const carry of carries) if (carry.deviceId === deviceId) carry.lost(channel);
+    },
+    up(channel) {
+      logger.info({ channel }, 'The channel is up.');
+      for (const carry of carries) carry.seenAgain(channel, false);
+    },
+    down(channel) {
+      logger.warn({ channel }, 'The channel is down.');
+      book.noteDown(channel);
+      for (const carry of carries) carry.lost(channel);
+    },
+    dropped(channel, reason) {
+      countDrop(reason);
+      logger.debug({ channel, reason }, 'A message from a device was dropped.');
+    },
+  };
+
+  function noticed(channel: ChannelName, deviceId: string, { isReconnect, isReboot }: Sighting): void {
+    questions.heard(deviceId, channel);
+    if (!isReconnect && !isReboot) return;
+    for (const carry of carries) if (carry.deviceId === deviceId) carry.seenAgain(channel, isReboot);
+    const snapshot = book.of(deviceId);
+    if (snapshot !== undefined) for (const listen of seenListeners) guarded(() => listen(deviceId, snapshot));
+  }
+
+  /** A listener of another room must not break the wire. */
+  function guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      logger.error({ err: error }, 'A listener of the link failed.');
+    }
+  }
+
+  return {
+    async start() {
+      isStopped = false;
+      await Promise.all(channels.map((channel) => channel.start(listener)));
+    },
+
+    async stop() {
+      isStopped = true;
+      questions.stop();
+      for (const carry of [...carries]) carry.stop();
+      await Promise.all(channels.map((channel) => channel.stop()));
+    },
+
+    locate: questions.locate,
+
+    async carry(delivery) {
+      if (isStopped) return { kind: 'not-sent', reason: 'The gateway is stopping.' };
+      if (waiting.isFull) return { kind: 'not-sent', reason: 'The gateway is waiting for too many answers.' };
+      const carry = startCarry(shared, delivery);
+      carries.add(carry);
+      try {
+        return await carry.result;
+      } finally {
+        carries.delete(carry);
+      }
+    },
+
+    ask: questions.ask,
+
+    onLateAnswer(listen) {
+      lateListeners.add(listen);
+      return () => lateListeners.delete(listen);
+    },
+
+    onSeen(listen) {
+      seenListeners.add(listen);
+      return () => seenListeners.delete(listen);
+    },
+
+    presence: { of: book.of, all: book.all },
+
+    disconnectDevice(deviceId) {
+      for (const channel of channels) channel.disconnectDevice?.(deviceId);
+    },
+
+    stats: () => ({
+      waitingCalls: waiting.size,
+      liveDevices: book.liveCount(),
+      connected: {
+        mqtt: channels.some(({ name, isConnected }) => name === 'mqtt' && isConnected),
+        queue: channels.some(({ name, isConnected }) => name === 'queue' && isConnected),
+      },
+      dropped: { ...dropped },
+      sent: { ...sent },
+      recalls,
+      lateAnswers,
+    }),
+  };
 }

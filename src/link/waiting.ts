@@ -1,0 +1,51 @@
+// The calls that wait for an answer, by command id. A call is entered before its command is published, and an answer
+// counts only if it comes from the device that was asked. The number is bounded, so that a dead broker cannot fill the memory.
+import type { ChannelName } from './channel.ts';
+import type { AnswerMessage } from './protocol.ts';
+
+export type OnAnswer = (channel: ChannelName, answer: AnswerMessage) => void;
+
+export interface WaitingRoom {
+  readonly size: number;
+  readonly isFull: boolean;
+  isWaiting(id: string): boolean;
+  enter(id: string, deviceId: string, onAnswer: OnAnswer): void;
+  leave(id: string): void;
+  /** As `leave`, for ids that no ledger row stands behind: answers that still come for them are nobody's business. */
+  forget(id: string): void;
+  deliver(channel: ChannelName, deviceId: string, answer: AnswerMessage): 'taken' | 'foreign' | 'forgotten' | 'unknown';
+}
+
+const rememberedIds = 10_000;
+
+export function createWaitingRoom(limit: number): WaitingRoom {
+  const calls = new Map<string, { deviceId: string; onAnswer: OnAnswer }>();
+  const forgotten = new Set<string>();
+  return {
+    get size() {
+      return calls.size;
+    },
+    get isFull() {
+      return calls.size >= limit;
+    },
+    isWaiting: (id) => calls.has(id),
+    enter(id, deviceId, onAnswer) {
+      calls.set(id, { deviceId, onAnswer });
+    },
+    leave(id) {
+      calls.delete(id);
+    },
+    forget(id) {
+      calls.delete(id);
+      forgotten.add(id);
+      if (forgotten.size > rememberedIds) for (const oldest of forgotten.values().take(1)) forgotten.delete(oldest);
+    },
+    deliver(channel, deviceId, answer) {
+      const call = calls.get(answer.id);
+      if (call === undefined) return forgotten.has(answer.id) ? 'forgotten' : 'unknown';
+      if (call.deviceId !== deviceId) return 'foreign';
+      call.onAnswer(channel, answer);
+      return 'taken';
+    },
+  };
+}
