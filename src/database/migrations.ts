@@ -40,7 +40,7 @@ export async function migrate(engine: Engine, db: Queries, dir: string): Promise
   const queries = db as unknown as Kysely<Marks>;
   const applied: AppliedMigration[] = [];
   for (;;) {
-    const next = await queries.transaction().execute(async (tx) => {
+    const next = await begin(engine, queries).execute(async (tx) => {
       if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(advisoryLock)})`.execute(tx);
       if (!(await hasMarks(engine, tx))) {
         for (const statement of [...preambles[engine], ...statementsFor(engine, marksTable)]) await sql.raw(statement).execute(tx);
@@ -59,6 +59,11 @@ export async function checkMigrated(engine: Engine, db: Queries, dir: string): P
   const queries = db as unknown as Kysely<Marks>;
   const missing = (await hasMarks(engine, queries)) ? await findMissing(queries, readMigrations(dir)) : { version: 1 };
   if (missing) throw new Error(`The database lacks migration ${missing.version}: start the gateway or run "tillgate migrate" first.`);
+}
+
+/** Whatever the server's default: what the instance before us committed must be seen once the lock is ours. */
+function begin(engine: Engine, db: Kysely<Marks>) {
+  return engine === 'postgres' ? db.transaction().setIsolationLevel('read committed') : db.transaction();
 }
 
 async function hasMarks(engine: Engine, db: Kysely<Marks>): Promise<boolean> {

@@ -7,6 +7,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Database } from './database.ts';
 import { migrationsDir } from './migration-files.ts';
 import { type AppliedMigration, checkMigrated, migrate } from './migrations.ts';
+import { openPostgres, type PostgresBounds, withUnboundedQueries } from './postgres.ts';
 import { createSqliteDatabase } from './sqlite.ts';
 import { openSqlite } from './sqlite-connection.ts';
 import { createMemoryStorage, type MemoryStorage } from './sqlite-memory.ts';
@@ -22,28 +23,37 @@ export interface OpenOptions {
   clock: Clock;
   logger: Logger;
   migrationsDir?: string | undefined;
+  bounds?: PostgresBounds | undefined;
 }
 
 export async function openDatabase(options: OpenOptions): Promise<Database> {
-  const database = connect(options);
+  return (await openMigrated(options)).database;
+}
+
+/** For the command line: brings the database up to date and tells what that took. */
+export async function migrateDatabase(options: Omit<OpenOptions, 'role'>): Promise<AppliedMigration[]> {
+  const { database, applied } = await openMigrated({ ...options, role: 'gateway' });
+  await database.close();
+  return applied;
+}
+
+async function openMigrated(options: OpenOptions): Promise<{ database: Database; applied: AppliedMigration[] }> {
+  const { url } = options;
+  const dir = options.migrationsDir ?? migrationsDir;
+  const isReader = options.role === 'reader';
+  // Before the pool opens: its statements are prepared against tables that no longer change.
+  const appliedFirst =
+    url && !isReader ? await withUnboundedQueries({ ...options, url }, (queries) => migrate('postgres', queries, dir)) : [];
+  const database = url ? await openPostgres({ ...options, url }) : connect(options);
   try {
-    await prepare(database, options);
+    if (isReader) await checkMigrated(database.engine, database.queries, dir);
+    const applied = url || isReader ? appliedFirst : await migrate('sqlite', database.queries, dir);
+    for (const { version, name } of applied) options.logger.info({ version, name }, 'migration applied');
+    return { database, applied };
   } catch (error) {
     await database.close();
     throw error;
   }
-  return database;
-}
-
-async function prepare(database: Database, options: OpenOptions): Promise<AppliedMigration[]> {
-  const dir = options.migrationsDir ?? migrationsDir;
-  if (options.role === 'reader') {
-    await checkMigrated(database.engine, database.queries, dir);
-    return [];
-  }
-  const applied = await migrate(database.engine, database.queries, dir);
-  for (const { version, name } of applied) options.logger.info({ version, name }, 'migration applied');
-  return applied;
 }
 
 function connect(options: OpenOptions): Database {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { nowMs } from '../../src/database/dialect.ts';
 import { systemClock } from '../../src/kernel/system.ts';
-import { memoryDatabase, openTestDatabase } from '../support/engines.ts';
+import { engines, memoryDatabase, openTestDatabase } from '../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedKey, seedMerchant } from '../support/fixtures.ts';
 
-it.each(['memory', 'sqlite'])('%s', async (kind) => {
-  const db = kind === 'memory' ? await memoryDatabase(systemClock) : await openTestDatabase('sqlite');
+it.each(['memory', ...engines])('%s', async (kind) => {
+  const db = kind === 'memory' ? await memoryDatabase(systemClock) : await openTestDatabase(kind as 'sqlite');
   const m = await seedMerchant(db.queries);
   await seedKey(db.queries, m.id);
   const d = await seedDevice(db.queries, m.id);

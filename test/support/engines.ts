@@ -1,14 +1,18 @@
 // Databases for tests: fresh, migrated, on each engine that is at hand. now_ms() follows the clock that is given, or real time plus a shift,
 // on both engines, so that the same virtual-time tests run on both.
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FunctionNode, type KyselyPlugin, OperationNodeTransformer, RawNode } from 'kysely';
+import pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
 import type { Engine } from '../../src/database/dialect.ts';
+import { migrationsDir, readMigrations } from '../../src/database/migration-files.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
-import type { Logger } from '../../src/kernel/logger.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import { quietLogger } from './quiet-logger.ts';
 
 const postgresUrl = process.env['TILLGATE_TEST_POSTGRES_URL'];
 
@@ -17,34 +21,40 @@ export const engines: Engine[] = postgresUrl ? ['sqlite', 'postgres'] : ['sqlite
 export interface TestDatabase extends Database {
   /** Makes now_ms() go forward, on top of the clock that was given. */
   shiftClock(ms: number): void;
-}
-
-const quiet: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
-function shiftable(clock: Clock) {
-  let shiftMs = 0;
-  return {
-    clock: {
-      ...clock,
-      now: () => clock.now() + shiftMs,
-      elapsed: () => clock.elapsed(),
-      after: (ms: number, action: () => void) => clock.after(ms, action),
-    },
-    shiftClock: (ms: number) => {
-      shiftMs += ms;
-    },
-  };
+  /** PostgreSQL only: another instance on the same database, under the same clock. Close it before the first. */
+  another(): Promise<TestDatabase>;
+  /** The PostgreSQL address or the SQLite data directory, for child processes. */
+  readonly place: { url?: string; dataDir?: string };
 }
 
 /** A fresh, migrated database of its own. Close it at the end of the test: that removes it. */
-export async function openTestDatabase(engine: Engine, clock: Clock = systemClock): Promise<TestDatabase> {
-  if (engine === 'postgres') throw new Error('coming');
+export function openTestDatabase(engine: Engine, clock?: Clock): Promise<TestDatabase> {
+  return engine === 'postgres' ? openTestPostgres(clock) : openTestSqlite(clock);
+}
+
+/** In this thread, microtasks only. */
+export function memoryDatabase(clock: Clock): Promise<Database> {
+  return openDatabase({ inMemory: true, role: 'gateway', clock, logger: quietLogger });
+}
+
+async function openTestSqlite(clock: Clock = systemClock): Promise<TestDatabase> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tillgate-db-'));
-  const { clock: shifted, shiftClock } = shiftable(clock);
-  const database = await openDatabase({ dataDir, role: 'gateway', clock: shifted, logger: quiet });
+  let shiftMs = 0;
+  const shifted: Clock = {
+    now: () => clock.now() + shiftMs,
+    elapsed: () => clock.elapsed(),
+    after: (delayMs, action) => clock.after(delayMs, action),
+  };
+  const database = await openDatabase({ dataDir, role: 'gateway', clock: shifted, logger: quietLogger });
   return {
     ...database,
-    shiftClock,
+    place: { dataDir },
+    shiftClock(ms) {
+      shiftMs += ms;
+    },
+    async another() {
+      throw new Error('SQLite serves one gateway.');
+    },
     async close() {
       await database.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -52,7 +62,86 @@ export async function openTestDatabase(engine: Engine, clock: Clock = systemCloc
   };
 }
 
-/** In this thread, microtasks only. */
-export function memoryDatabase(clock: Clock): Promise<Database> {
-  return openDatabase({ inMemory: true, role: 'gateway', clock, logger: quiet });
+async function openTestPostgres(clock?: Clock): Promise<TestDatabase> {
+  const name = `tillgate_test_${randomUUID().replaceAll('-', '')}`;
+  const template = await preparedTemplate();
+  await asAdmin((admin) => admin.query(`create database ${name} template ${template}`));
+  const shift = { ms: 0 };
+  const plugin = createClockPlugin(clock, shift);
+  const url = urlOf(name);
+
+  async function open(onClose: () => Promise<unknown>): Promise<TestDatabase> {
+    const database = await openDatabase({ url, role: 'gateway', clock: clock ?? systemClock, logger: quietLogger });
+    return {
+      ...database,
+      place: { url },
+      queries: database.queries.withPlugin(plugin),
+      transaction: (work) => database.transaction((tx) => work(tx.withPlugin(plugin))),
+      load: () => database.load(),
+      shiftClock(ms) {
+        shift.ms += ms;
+      },
+      another: () => open(async () => {}),
+      async close() {
+        await database.close();
+        await onClose();
+      },
+    };
+  }
+  return open(() => asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`)));
+}
+
+/** Writes the test's time in the place of now_ms(): the server's own clock cannot be moved, and this reaches every connection of the pool. */
+function createClockPlugin(clock: Clock | undefined, shift: { ms: number }): KyselyPlugin {
+  const nowText = () => (clock ? `${Math.floor(clock.now() + shift.ms)}::bigint` : `(now_ms() + ${shift.ms})`);
+  class ClockTransformer extends OperationNodeTransformer {
+    protected override transformRaw(node: RawNode): RawNode {
+      const raw = super.transformRaw(node);
+      return { ...raw, sqlFragments: raw.sqlFragments.map((fragment) => fragment.replaceAll('now_ms()', nowText())) };
+    }
+    protected override transformFunction(node: FunctionNode): FunctionNode {
+      if (node.func === 'now_ms') throw new Error('Write nowMs of dialect.ts instead.');
+      return super.transformFunction(node);
+    }
+  }
+  const transformer = new ClockTransformer();
+  return {
+    transformQuery: ({ node }) => (clock || shift.ms !== 0 ? transformer.transformNode(node) : node),
+    transformResult: async ({ result }) => result,
+  };
+}
+
+/** One migrated database that the others are copied from; test processes that start together take turns. */
+async function preparedTemplate(): Promise<string> {
+  const checksums = readMigrations(migrationsDir).map((migration) => migration.checksum);
+  const name = `tillgate_template_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 16)}`;
+  await asAdmin(async (admin) => {
+    await admin.query('select pg_advisory_lock(20260102)');
+    const { rows } = await admin.query('select 1 from pg_database where datname = $1', [name]);
+    if (rows.length > 0) return;
+    // Under another name until it is whole: a test process that dies in the middle leaves no half-made template.
+    const draft = `${name}_draft`;
+    await admin.query(`drop database if exists ${draft} with (force)`);
+    await admin.query(`create database ${draft}`);
+    const database = await openDatabase({ url: urlOf(draft), role: 'gateway', clock: systemClock, logger: quietLogger });
+    await database.close();
+    await admin.query(`alter database ${draft} rename to ${name}`);
+  });
+  return name;
+}
+
+function urlOf(databaseName: string): string {
+  const url = new URL(postgresUrl ?? '');
+  url.pathname = `/${databaseName}`;
+  return url.href;
+}
+
+async function asAdmin<Result>(work: (admin: pg.Client) => Promise<Result>): Promise<Result> {
+  const admin = new pg.Client({ connectionString: postgresUrl });
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.end();
+  }
 }
