@@ -1,0 +1,73 @@
+// Create: the receipt is stored and gets its OID and QR [D20, D24]. One insert; with an Idempotency-Key a claim goes before it.
+// Dying before the commit leaves nothing; dying after it leaves an invoice that the repeat under the same key finds.
+// Nobody is called back [D25], and the invoice's history starts with its row: creating writes no event.
+import { checkTemplate } from '../callbacks/template.ts';
+import type { Queries } from '../database/database.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import { checkReceipt } from '../kernel/receipt.ts';
+import { claimKey } from '../ledger/idempotency.ts';
+import type { InvoiceDeps } from './move.ts';
+import { checkText } from './rules.ts';
+import { findInvoice, insertInvoice, type NewInvoice } from './store.ts';
+import { parseValidTo } from './valid-to.ts';
+
+export interface CreateRequest {
+  merchantId: string;
+  receipt: unknown;
+  /** Absent: nobody is called back. */
+  callbackUri?: string | null | undefined;
+  /** As it was sent; absent: unlimited. */
+  validTo?: string | null | undefined;
+  pointOfSalesCode?: string | null | undefined;
+  /** The preferred terminal. It is a wish: like one that is offline, one that is unknown is no obstacle here [D11]. */
+  deviceId?: string | null | undefined;
+  idempotency?: { key: string; requestHash: string } | undefined;
+}
+
+export interface CreatedInvoice {
+  oid: string;
+  qr: string;
+}
+
+export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): Promise<CreatedInvoice> {
+  const content = checkContent(request);
+  const { oid, qr, secretId } = await deps.qrSecrets.draw();
+  const invoice: NewInvoice = { ...content, oid, merchantId: request.merchantId, qrSecretId: secretId };
+  const { idempotency } = request;
+  if (!idempotency) {
+    await insert(deps.database.queries, invoice);
+    return { oid, qr };
+  }
+
+  const earlier = await deps.database.transaction(async (queries) => {
+    const claim = await claimKey(queries, { merchantId: request.merchantId, ...idempotency, subjectKind: 'invoice', subjectId: oid });
+    if (claim.kind === 'other') {
+      throw new GatewayError('The_status_cannot_be_applied', 'This Idempotency-Key was used for another request.');
+    }
+    if (claim.kind === 'same') return await findInvoice(queries, { oid: claim.subjectId, merchantId: request.merchantId }, deps.graceMs);
+    await insert(queries, invoice);
+    return undefined;
+  });
+  // The same answer again, by the secret of then: a rotation in between does not change it.
+  if (earlier) return { oid: earlier.oid, qr: await deps.qrSecrets.write(earlier.oid, earlier.qrSecretId) };
+  return { oid, qr };
+}
+
+async function insert(queries: Queries, invoice: NewInvoice): Promise<void> {
+  if (!(await insertInvoice(queries, invoice))) throw invalidRequest('ValidTo must not be in the past.');
+}
+
+function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchantId' | 'qrSecretId'> {
+  const { callbackUri, validTo, pointOfSalesCode, deviceId } = request;
+  if (callbackUri != null) checkTemplate(callbackUri);
+  const preferredDeviceId = deviceId == null ? null : parseUuid(deviceId);
+  if (preferredDeviceId === undefined) throw invalidRequest('DeviceID must be a UUID.');
+  return {
+    receipt: JSON.stringify(checkReceipt(request.receipt, { needsPayments: false })),
+    callbackUri: callbackUri ?? null,
+    validToMs: validTo == null ? null : parseValidTo(validTo),
+    pointOfSalesCode: pointOfSalesCode == null ? null : checkText('PointOfSalesCode', pointOfSalesCode, 64),
+    preferredDeviceId,
+  };
+}

@@ -1,0 +1,75 @@
+// QR Mode put together: what the routes, the card payments and the cabinet may ask of invoices.
+import type { Database, Queries } from '../database/database.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import { cancelInvoice, cancelUnpaidInvoice } from './cancel.ts';
+import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
+import { createExpirySweep, expireOverdue } from './expire.ts';
+import type { Asker, InvoiceDeps } from './move.ts';
+import { payInvoice } from './paid.ts';
+import { createQrSecrets } from './qr-secrets.ts';
+import { scanInvoice } from './scan.ts';
+import { type InvoiceStatus, readStatus } from './status.ts';
+import type { InvoiceContent, Payment } from './store.ts';
+
+export interface InvoicesOptions {
+  database: Database;
+  callbacks: { wake(): void };
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** TILLGATE_SCAN_GRACE_S [D22]. */
+  scanGraceS: number;
+  /** How often overdue invoices are looked for; each call judges by itself anyway. */
+  sweepPeriodMs?: number;
+}
+
+export interface Invoices {
+  create(request: CreateRequest): Promise<CreatedInvoice>;
+  status(qr: string, asker: Asker): Promise<InvoiceStatus>;
+  scan(qr: string, asker: Asker): Promise<InvoiceContent>;
+  pay(qr: string, payment: Payment, asker: Asker): Promise<void>;
+  /** For the cabinet. */
+  cancel(merchantId: string, oid: string, reason: string): Promise<void>;
+  /** For card payments, within their transaction [D19]; true if it became Cancelled: then wake the callbacks after the commit. */
+  cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<boolean>;
+  /** Makes every overdue invoice Expired now, and says how many there were. */
+  expireOverdue(): Promise<number>;
+  /** The QR of an invoice as it was given out at Create. */
+  qrOf(oid: string, qrSecretId: number): Promise<string>;
+  /** errorCode 21 unless this service made the QR. */
+  checkQr(qr: string): Promise<void>;
+  /** Adds a secret; QRs given out before stay good. Says its number. */
+  rotateQrSecret(): Promise<number>;
+  /** Makes the first QR secret if there is none, and begins to sweep. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createInvoices(options: InvoicesOptions): Invoices {
+  const { database, callbacks, clock, random, logger } = options;
+  const qrSecrets = createQrSecrets({ database, clock, random });
+  const deps: InvoiceDeps = { database, callbacks, random, logger, qrSecrets, graceMs: options.scanGraceS * 1000 };
+  const sweep = createExpirySweep(deps, clock, options.sweepPeriodMs ?? 5_000);
+
+  return {
+    create: (request) => createInvoice(deps, request),
+    status: (qr, asker) => readStatus(deps, qr, asker),
+    scan: (qr, asker) => scanInvoice(deps, qr, asker),
+    pay: (qr, payment, asker) => payInvoice(deps, qr, payment, asker),
+    cancel: (merchantId, oid, reason) => cancelInvoice(deps, merchantId, oid, reason),
+    cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
+    expireOverdue: () => expireOverdue(deps),
+    qrOf: (oid, qrSecretId) => qrSecrets.write(oid, qrSecretId),
+    checkQr: async (qr) => {
+      await qrSecrets.read(qr);
+    },
+    rotateQrSecret: () => qrSecrets.rotate(),
+    async start() {
+      await qrSecrets.load();
+      sweep.start();
+    },
+    stop: () => sweep.stop(),
+  };
+}

@@ -1,0 +1,62 @@
+// Payd: a device says that the bank payment of a scanned invoice is confirmed [D10, D22].
+// Money was taken before this call, so a refused one is never just an error: it goes into the invoice's history and on the orphan board.
+// Dying before the commit leaves the invoice Scanned and the device repeats; dying after it, the repeat is answered 0 and sends nothing.
+import { GatewayError } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import { type Asker, type InvoiceDeps, move, withCurrent } from './move.ts';
+import { checkText, judge, refusal, type State, states } from './rules.ts';
+import { findInvoiceForPayment, type InvoiceFacts, insertEvents, insertOrphan, type Payment } from './store.ts';
+
+const largestReceiptIdLength = 128;
+const largestDeviceIdLength = 64;
+
+/** Why a payment is on the orphan board. */
+type OrphanReason = 'device-not-registered' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
+
+export async function payInvoice(
+  deps: InvoiceDeps,
+  qr: string,
+  named: { receiptId: string; deviceId: string },
+  asker: Asker,
+): Promise<void> {
+  const oid = await deps.qrSecrets.read(qr);
+  const payment = {
+    receiptId: checkText('ReceiptID', named.receiptId, largestReceiptIdLength),
+    deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, largestDeviceIdLength),
+  };
+  await withCurrent(
+    deps,
+    () => findInvoiceForPayment(deps.database.queries, { oid, merchantId: asker.merchantId }, payment.deviceId, deps.graceMs),
+    async (invoice) => {
+      const isSamePayment = invoice.receiptId === payment.receiptId && invoice.paidDeviceId === payment.deviceId;
+      const verdict = judge({ ...invoice, isSamePayment }, 'pay');
+      if (verdict.kind === 'stay') return true;
+      if (!invoice.isDeviceRegistered) {
+        await writeOrphan(deps, invoice, payment, 'device-not-registered', asker);
+        throw new GatewayError('Record_not_exist', 'No such device is registered with the merchant of this invoice.');
+      }
+      if (verdict.kind === 'refuse') {
+        await writeOrphan(deps, invoice, payment, reasonOf(invoice.state), asker);
+        throw refusal(invoice.state, 'pay');
+      }
+      return (await move(deps, oid, verdict.transition, { by: asker.name }, payment)) || undefined;
+    },
+  );
+}
+
+function reasonOf(state: State): OrphanReason {
+  if (state === states.newItem) return 'never-scanned';
+  if (state === states.expired) return 'expired';
+  if (state === states.cancelled) return 'cancelled';
+  return 'paid-otherwise';
+}
+
+/** A repeat of a refused payment is refused again, and written once. */
+async function writeOrphan(deps: InvoiceDeps, invoice: InvoiceFacts, payment: Payment, reason: OrphanReason, asker: Asker): Promise<void> {
+  const isNew = await deps.database.transaction(async (queries) => {
+    if (!(await insertOrphan(queries, invoice, payment, reason))) return false;
+    await insertEvents(queries, [invoice.oid], 'payment-refused', { by: asker.name, reason, ...payment });
+    return true;
+  });
+  if (isNew) deps.logger.warn({ oid: invoice.oid, merchantId: invoice.merchantId, reason }, 'A payment was refused: money was taken');
+}

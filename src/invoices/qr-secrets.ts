@@ -1,0 +1,122 @@
+// The secrets behind the QRs' MAC: made at the first start, kept in the database, shared by all gateways, rotated by adding one.
+// Every secret stays good for reading. A new one signs only when it is a minute old, so that no gateway meets a text
+// whose secret it could not have loaded: a text that fits no known secret is judged by a list that is seconds old.
+import type { Database } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Random } from '../kernel/random.ts';
+import { drawQr, invalidQr, readQr, writeQr } from './qr-text.ts';
+
+const signsAfterMs = 60_000;
+/** Far shorter than signsAfterMs; longer than nothing, so that a flood of forged texts costs the database little. */
+const freshForMs = 5_000;
+const reloadAfterMs = 60_000;
+const secretBytes = 32;
+
+export interface QrSecrets {
+  /** Makes the first secret if there is none. Called by itself at the first use. */
+  load(): Promise<void>;
+  /** A new OID and its QR. */
+  draw(): Promise<{ oid: string; qr: string; secretId: number }>;
+  /** The QR of an invoice, as it was given out at Create. */
+  write(oid: string, secretId: number): Promise<string>;
+  /** The OID in a QR; errorCode 21 if no secret made it. */
+  read(qr: string): Promise<string>;
+  /** Adds a secret, which signs from a minute on; says its number. */
+  rotate(): Promise<number>;
+}
+
+interface KnownSecrets {
+  /** Oldest first, never empty. */
+  list: { id: number; secret: Uint8Array; isRipe: boolean }[];
+  loadedAtMs: number;
+}
+
+export function createQrSecrets(deps: { database: Database; clock: Clock; random: Random }): QrSecrets {
+  const { database, clock, random } = deps;
+  let known: KnownSecrets | undefined;
+  let loading: Promise<KnownSecrets> | undefined;
+
+  async function readList(): Promise<KnownSecrets['list']> {
+    const rows = await database.queries
+      .selectFrom('qr_secrets')
+      .select(['id', 'secret'])
+      .select((row) => row(row(nowMs, '-', row.ref('created_at')), '>=', signsAfterMs).as('is_ripe'))
+      .orderBy('id')
+      .execute();
+    // A comparison comes back as a boolean from one engine and as 0 or 1 from the other.
+    return rows.map((row) => ({ id: row.id, secret: Buffer.from(row.secret, 'hex'), isRipe: Boolean(row.is_ripe) }));
+  }
+
+  async function insert(id: number): Promise<boolean> {
+    const made = await database.queries
+      .insertInto('qr_secrets')
+      .values({ id, secret: Buffer.from(random.bytes(secretBytes)).toString('hex'), created_at: nowMs })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    return made !== undefined;
+  }
+
+  async function loadNow(): Promise<KnownSecrets> {
+    const loadedAtMs = clock.elapsed();
+    let list = await readList();
+    if (list.length === 0) {
+      await insert(1);
+      list = await readList();
+    }
+    known = { list, loadedAtMs };
+    return known;
+  }
+
+  /** Callers that come together share one read. */
+  function reload(): Promise<KnownSecrets> {
+    loading ??= loadNow().finally(() => {
+      loading = undefined;
+    });
+    return loading;
+  }
+
+  async function notOlderThan(ageMs: number): Promise<KnownSecrets> {
+    return known && clock.elapsed() - known.loadedAtMs <= ageMs ? known : await reload();
+  }
+
+  return {
+    async load() {
+      await reload();
+    },
+
+    async draw() {
+      const { list } = await notOlderThan(reloadAfterMs);
+      const signer = list.findLast((secret) => secret.isRipe) ?? list[0];
+      if (!signer) throw new Error('There is no QR secret.');
+      return { ...drawQr(random, signer.secret), secretId: signer.id };
+    },
+
+    async write(oid, secretId) {
+      const find = (secrets: KnownSecrets) => secrets.list.find((secret) => secret.id === secretId);
+      const secret = find(known ?? (await reload())) ?? find(await reload());
+      if (!secret) throw new Error(`The QR secret ${secretId} is not in the database.`);
+      return writeQr(oid, secret.secret);
+    },
+
+    async read(qr) {
+      const secretsOf = (secrets: KnownSecrets) => secrets.list.map(({ secret }) => secret);
+      const current = known ?? (await reload());
+      const oid = readQr(qr, secretsOf(current)) ?? readQr(qr, secretsOf(await notOlderThan(freshForMs)));
+      if (oid === undefined) throw invalidQr();
+      return oid;
+    },
+
+    async rotate() {
+      for (;;) {
+        const newest = (await readList()).at(-1)?.id ?? 0;
+        // Another gateway may have taken the number in between.
+        if (await insert(newest + 1)) {
+          await reload();
+          return newest + 1;
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// The life of an invoice [D19, D21, D22, D23], written once as a table that the code, the SQL guards and the docs read.
+// What the table does not list is refused with errorCode 22. A state only ever moves forward: three of the five are ends.
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { isPlainText } from '../kernel/receipt.ts';
+
+export const states = { newItem: 0, scanned: 1, paid: 2, expired: 3, cancelled: 4 } as const;
+export type State = (typeof states)[keyof typeof states];
+
+/** As the API and the callbacks spell them. */
+export const stateNames: Readonly<Record<State, string>> = { 0: 'NewItem', 1: 'Scanned', 2: 'Payed', 3: 'Expired', 4: 'Cancelled' };
+
+export type Trigger = 'scan' | 'pay' | 'expire' | 'cancel';
+
+/** In time: no validity limit, or it has not passed; a scanned invoice has the grace on top [D22]. */
+export type Condition = 'in-time' | 'time-is-up' | 'same-payment';
+
+export interface Transition {
+  from: State;
+  trigger: Trigger;
+  condition: Condition;
+  /** The same as `from`: answered again, nothing changes and nobody is called back. */
+  to: State;
+}
+
+export const transitions: readonly Transition[] = [
+  { from: states.newItem, trigger: 'scan', condition: 'in-time', to: states.scanned },
+  { from: states.scanned, trigger: 'scan', condition: 'in-time', to: states.scanned },
+  { from: states.scanned, trigger: 'pay', condition: 'in-time', to: states.paid },
+  { from: states.paid, trigger: 'pay', condition: 'same-payment', to: states.paid },
+  { from: states.newItem, trigger: 'expire', condition: 'time-is-up', to: states.expired },
+  { from: states.scanned, trigger: 'expire', condition: 'time-is-up', to: states.expired },
+  { from: states.newItem, trigger: 'cancel', condition: 'in-time', to: states.cancelled },
+  { from: states.scanned, trigger: 'cancel', condition: 'in-time', to: states.cancelled },
+];
+
+export interface Facts {
+  state: State;
+  /** By the database's clock. */
+  isTimeUp: boolean;
+  /** The payment named now is the one that the invoice was paid with. */
+  isSamePayment?: boolean;
+}
+
+export type Verdict = { kind: 'move'; transition: Transition } | { kind: 'stay' } | { kind: 'refuse' };
+
+export function judge(facts: Facts, trigger: Trigger): Verdict {
+  const transition = transitions.find((row) => row.from === facts.state && row.trigger === trigger && holds(row.condition, facts));
+  if (!transition) return { kind: 'refuse' };
+  return transition.to === transition.from ? { kind: 'stay' } : { kind: 'move', transition };
+}
+
+/** What happens by itself before anything else is looked at: the limit has passed and nobody has said so yet. */
+export function isOverdue(facts: Facts): boolean {
+  return judge(facts, 'expire').kind === 'move';
+}
+
+function holds(condition: Condition, facts: Facts): boolean {
+  if (condition === 'same-payment') return facts.isSamePayment === true;
+  return facts.isTimeUp === (condition === 'time-is-up');
+}
+
+const triggerSentences: Readonly<Record<Trigger, string>> = {
+  scan: 'it can no longer be fetched',
+  pay: 'this payment cannot be applied to it',
+  expire: 'it cannot expire',
+  cancel: 'it can no longer be cancelled',
+};
+
+export function refusal(state: State, trigger: Trigger): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', `The invoice is ${stateNames[state]}; ${triggerSentences[trigger]}.`);
+}
+
+/** One sentence for an invoice that is not there and for one of another merchant [D11]. */
+export function noSuchInvoice(): GatewayError {
+  return new GatewayError('Record_not_exist', 'There is no invoice with this QR.');
+}
+
+/** A text that a caller names and the database keeps as it is. `field` is the name that the caller knows. */
+export function checkText(field: string, value: string, largestLength: number): string {
+  if (value === '' || value.length > largestLength || !isPlainText(value)) {
+    throw invalidRequest(`${field} must be a text of 1 to ${largestLength} characters without control characters.`);
+  }
+  return value;
+}

@@ -1,0 +1,19 @@
+// Status: the state, without scanning. One read; only an invoice that is overdue is made Expired on the way [D23].
+import { type Asker, type InvoiceDeps, withCurrent } from './move.ts';
+import type { State } from './rules.ts';
+import { findInvoice } from './store.ts';
+
+export interface InvoiceStatus {
+  state: State;
+  /** Empty before payment. */
+  receiptId: string;
+}
+
+export async function readStatus(deps: InvoiceDeps, qr: string, asker: Asker): Promise<InvoiceStatus> {
+  const oid = await deps.qrSecrets.read(qr);
+  return await withCurrent(
+    deps,
+    () => findInvoice(deps.database.queries, { oid, merchantId: asker.merchantId }, deps.graceMs),
+    async (invoice) => ({ state: invoice.state, receiptId: invoice.receiptId ?? '' }),
+  );
+}

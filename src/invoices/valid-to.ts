@@ -1,0 +1,46 @@
+// The validity limit as ERPs write it [D23]: ISO 8601 with date and time; without an offset it is in the server's own time zone.
+// Whether it has passed is not asked here: only the database's clock says so.
+import { invalidRequest } from '../kernel/error-codes.ts';
+
+// Up to nine decimals, because .NET writes seven; a blank instead of the T, because SQL people do.
+const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?$/;
+
+/** Offsets in use reach from -12:00 to +14:00. */
+const largestOffsetMinutes = 14 * 60;
+
+/** Milliseconds since 1970. Fractions below a millisecond are cut off. */
+export function parseValidTo(text: string): number {
+  const match = pattern.exec(text);
+  if (!match) throw broken('must be a date and time such as 2030-12-31T23:59:59 or 2030-12-31T21:59:59Z');
+  const part = (index: number) => Number(match[index] ?? '0');
+  const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
+  const millisecond = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
+
+  // A date that does not exist (30 February, 24:00) comes out of the calendar as another one.
+  const inUtc = new Date(Date.UTC(year, month - 1, day, hour, minute, second, millisecond));
+  const isReal =
+    inUtc.getUTCFullYear() === year &&
+    inUtc.getUTCMonth() === month - 1 &&
+    inUtc.getUTCDate() === day &&
+    inUtc.getUTCHours() === hour &&
+    inUtc.getUTCMinutes() === minute &&
+    inUtc.getUTCSeconds() === second;
+  if (!isReal) throw broken('must be a date and time that exists, from the year 100 on');
+
+  const offset = match[8];
+  if (offset === undefined) return new Date(year, month - 1, day, hour, minute, second, millisecond).getTime();
+  return inUtc.getTime() - parseOffset(offset) * 60_000;
+}
+
+function parseOffset(text: string): number {
+  if (text === 'Z' || text === 'z') return 0;
+  const digits = text.replace(/\D/g, '');
+  const minutes = Number(digits.slice(2));
+  const total = Number(digits.slice(0, 2)) * 60 + minutes;
+  if (minutes > 59 || total > largestOffsetMinutes) throw broken('must have an offset of at most 14 hours');
+  return text.startsWith('-') ? -total : total;
+}
+
+function broken(rule: string): Error {
+  return invalidRequest(`ValidTo ${rule}.`);
+}

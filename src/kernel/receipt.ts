@@ -1,0 +1,104 @@
+// A receipt as an ERP sends it [D24]: the known fields are checked, all others are kept and passed on.
+// Invoices store it and registers print it, so both read the same rules here.
+import { invalidRequest } from './error-codes.ts';
+
+export type Receipt = Readonly<Record<string, unknown>>;
+
+export const receiptLimits = {
+  items: 1000,
+  payments: 100,
+  /** Characters of a line's name. */
+  name: 1000,
+  /** Characters of the receipt's number and of its unique id. */
+  identifier: 128,
+  /** Lei of one unit, either way: the largest amount there is. */
+  price: 9_999_999_999.99,
+  quantity: 1_000_000_000,
+  paymentCode: 999_999_999,
+} as const;
+
+/** Payments with these codes are made by card [service specification]. */
+const cardPaymentCodes: ReadonlySet<number> = new Set([1, 2, 7, 1000]);
+
+/** The receipt, if it keeps every rule; otherwise errorCode 40 with the place and the rule. */
+export function checkReceipt(value: unknown, options: { needsPayments: boolean }): Receipt {
+  if (!isObject(value)) throw invalidRequest('Receipt must be an object.');
+  checkIdentifier(value.Number, 'Receipt.Number');
+  checkIdentifier(value.Uid, 'Receipt.Uid');
+  checkItems(value.Items);
+  checkPayments(value.Payments, options.needsPayments);
+  return value;
+}
+
+/** The codes of a checked receipt's payments, in their order. */
+export function paymentCodesOf(receipt: Receipt): number[] {
+  const payments = Array.isArray(receipt.Payments) ? receipt.Payments : [];
+  return payments.flatMap((payment) => (isObject(payment) ? (parsePaymentCode(payment.PaymentCode) ?? []) : []));
+}
+
+export function hasCardPayment(receipt: Receipt): boolean {
+  return paymentCodesOf(receipt).some((code) => cardPaymentCodes.has(code));
+}
+
+function checkItems(items: unknown): void {
+  if (!Array.isArray(items) || items.length === 0 || items.length > receiptLimits.items) {
+    throw invalidRequest(`Receipt.Items must be a list of 1 to ${receiptLimits.items} lines.`);
+  }
+  for (const [index, item] of items.entries()) {
+    const place = `Receipt.Items[${index}]`;
+    if (!isObject(item)) throw invalidRequest(`${place} must be an object.`);
+    if (typeof item.Name !== 'string' || item.Name === '' || item.Name.length > receiptLimits.name) {
+      throw invalidRequest(`${place}.Name must be a text of 1 to ${receiptLimits.name} characters.`);
+    }
+    if (!isNumber(item.Quantity) || item.Quantity <= 0 || item.Quantity > receiptLimits.quantity) {
+      throw invalidRequest(`${place}.Quantity must be a number over 0, at most ${receiptLimits.quantity}.`);
+    }
+    // A discount stands on the receipt as a line with a negative price.
+    if (!isNumber(item.Price) || Math.abs(item.Price) > receiptLimits.price) {
+      throw invalidRequest(`${place}.Price must be a number from -${receiptLimits.price} to ${receiptLimits.price}.`);
+    }
+  }
+}
+
+function checkPayments(payments: unknown, isNeeded: boolean): void {
+  if (payments === undefined || payments === null) {
+    if (isNeeded) throw invalidRequest('Receipt.Payments is required.');
+    return;
+  }
+  const fewest = isNeeded ? 1 : 0;
+  if (!Array.isArray(payments) || payments.length < fewest || payments.length > receiptLimits.payments) {
+    throw invalidRequest(`Receipt.Payments must be a list of ${fewest} to ${receiptLimits.payments} payments.`);
+  }
+  for (const [index, payment] of payments.entries()) {
+    const place = `Receipt.Payments[${index}]`;
+    if (!isObject(payment)) throw invalidRequest(`${place} must be an object.`);
+    if (parsePaymentCode(payment.PaymentCode) === undefined) {
+      throw invalidRequest(`${place}.PaymentCode must be a whole number from 0 to ${receiptLimits.paymentCode}, as a number or a text.`);
+    }
+  }
+}
+
+function checkIdentifier(value: unknown, place: string): void {
+  if (value === undefined || value === null) return;
+  if (typeof value !== 'string' || value.length > receiptLimits.identifier || !isPlainText(value)) {
+    throw invalidRequest(`${place} must be a text of at most ${receiptLimits.identifier} characters without control characters.`);
+  }
+}
+
+function parsePaymentCode(value: unknown): number | undefined {
+  const code = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(code) && (code as number) >= 0 && (code as number) <= receiptLimits.paymentCode ? (code as number) : undefined;
+}
+
+/** No control characters and no half of a surrogate pair: both databases keep it as it is, and a log line shows it as it is. */
+export function isPlainText(text: string): boolean {
+  return text.isWellFormed() && !/\p{Cc}/u.test(text);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
