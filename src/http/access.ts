@@ -1,0 +1,214 @@
+// Who may call what [D8 to D11]. Every route declares its access; a route without one is refused at start.
+// The credential is judged after the body is parsed and before any other field is looked at: 10 or 11 comes before 40.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../kernel/clock.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import { addressOf, createRateLimiter } from './rate-limit.ts';
+import { factsOf } from './request-facts.ts';
+
+export type Module = 'POS' | 'QR' | 'Fiscal';
+
+export interface Caller {
+  merchantId: string;
+  keyId: string;
+  modules: ReadonlySet<Module>;
+}
+
+export interface DeviceCaller {
+  deviceId: string;
+  merchantId: string;
+}
+
+export type Access =
+  | { kind: 'key'; modules: readonly Module[] }
+  | { kind: 'optionalKey'; module: Module; isRequired: boolean }
+  | { kind: 'admin' }
+  | { kind: 'open' };
+
+/** A key that opens at least one of the modules. */
+export function keyFor(...modules: [Module, ...Module[]]): Access {
+  return { kind: 'key', modules };
+}
+
+/** Absent is accepted unless `isRequired`; present, it must be good; a device's own Basic credential counts as well [D10]. */
+export function optionalKey(module: Module, isRequired: boolean): Access {
+  return { kind: 'optionalKey', module, isRequired };
+}
+
+export const adminOnly: Access = { kind: 'admin' };
+export const open: Access = { kind: 'open' };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+    /** An event stream: it is neither counted as a request in flight nor waited for when the gateway stops. */
+    isLongLived?: boolean;
+  }
+}
+
+export interface AccessOptions {
+  clock: Clock;
+  rateLimitPerS: number;
+  /** Wrong keys, device secrets and admin tokens that one address may try: at once, and then a second. */
+  failedAttempts: { burst: number; perS: number };
+  findCaller: (apiKey: string) => Promise<Caller | undefined>;
+  findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
+  isAdminToken: (token: string) => boolean;
+  /** A cabinet session in the request: the name of its user for the audit log. Asked when there is no bearer token. */
+  findSessionActor?: ((request: FastifyRequest) => Promise<string | undefined>) | undefined;
+}
+
+interface Identity {
+  caller?: Caller;
+  device?: DeviceCaller;
+  actor?: string;
+}
+
+const identities = new WeakMap<FastifyRequest, Identity>();
+
+/** The key's owner, on routes with `keyFor`. */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = identities.get(request)?.caller;
+  if (caller === undefined) throw new Error('callerOf on a route that lets requests in without a key');
+  return caller;
+}
+
+export function optionalCallerOf(request: FastifyRequest): Caller | undefined {
+  return identities.get(request)?.caller;
+}
+
+export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefined {
+  return identities.get(request)?.device;
+}
+
+/** Who did it, for the audit log of admin routes. */
+export function actorOf(request: FastifyRequest): string {
+  const actor = identities.get(request)?.actor;
+  if (actor === undefined) throw new Error('actorOf on a route that is not for administrators');
+  return actor;
+}
+
+/** Compares in constant time. No token configured: nothing matches. */
+export function createTokenCheck(token: string | undefined): (candidate: string) => boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const expected = token === undefined || token === '' ? undefined : digest(token);
+  return (candidate) => expected !== undefined && timingSafeEqual(expected, digest(candidate));
+}
+
+/** The key as presented: the field of the query (GET) or of the body (POST) first, then the header [D9]. Empty counts as absent. */
+function presentedKey(request: FastifyRequest): unknown {
+  const source = request.method === 'GET' ? request.query : request.body;
+  const field =
+    source !== null && typeof source === 'object' && Object.hasOwn(source, 'APIKey') ? (source as { APIKey: unknown }).APIKey : undefined;
+  const key = field === undefined || field === null || field === '' ? request.headers['x-api-key'] : field;
+  return key === '' ? undefined : key;
+}
+
+function authorization(request: FastifyRequest, scheme: 'basic' | 'bearer'): string | undefined {
+  const [name, value] = (request.headers.authorization ?? '').split(/ +/, 2);
+  return name?.toLowerCase() === scheme ? (value ?? '') : undefined;
+}
+
+/** DeviceID and secret from HTTP Basic, or undefined if the text is none. */
+export function parseBasic(encoded: string): { deviceId: string; secret: string } | undefined {
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  const deviceId = parseUuid(text.slice(0, Math.max(colon, 0)));
+  return deviceId === undefined ? undefined : { deviceId, secret: text.slice(colon + 1) };
+}
+
+export function createAccessJudge(options: AccessOptions): (request: FastifyRequest, access: Access) => Promise<void> {
+  const perKey = createRateLimiter({ clock: options.clock, perS: options.rateLimitPerS, burst: Math.max(1, options.rateLimitPerS) });
+  const failures = createRateLimiter({ clock: options.clock, ...options.failedAttempts });
+
+  // An address that guesses is slowed before the look-up. A credential that was good a short while ago is let
+  // through all the same: behind a proxy everybody has one address, and one bad client must not lock out the rest.
+  const recentlyGood = new Map<string, number>();
+  const goodForMs = 10 * 60_000;
+  const largestGood = 10_000;
+  const fingerprint = (secret: string) => createHash('sha256').update(secret).digest('base64');
+
+  async function attempt<T>(request: FastifyRequest, secret: string, look: () => Promise<T | undefined>): Promise<T | undefined> {
+    const address = addressOf(request);
+    const name = fingerprint(secret);
+    const goodAtMs = recentlyGood.get(name);
+    const retryAfterS = failures.peek(address);
+    if (retryAfterS !== undefined && (goodAtMs === undefined || options.clock.elapsed() - goodAtMs > goodForMs)) {
+      throw new GatewayError('Too_Many_Requests', 'Too many wrong credentials came from this address.', { retryAfterS });
+    }
+    const found = await look();
+    recentlyGood.delete(name);
+    if (found === undefined) {
+      failures.take(address);
+      return undefined;
+    }
+    recentlyGood.set(name, options.clock.elapsed());
+    const [oldest] = recentlyGood.keys();
+    if (recentlyGood.size > largestGood && oldest !== undefined) recentlyGood.delete(oldest);
+    return found;
+  }
+
+  async function judgeKey(request: FastifyRequest, presented: unknown, modules: readonly Module[]): Promise<Caller> {
+    const facts = factsOf(request);
+    if (typeof presented === 'string') facts.presentedSecrets.push(presented);
+    const key = parseUuid(presented);
+    if (key === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey must be a UUID.');
+    facts.presentedSecrets.push(key);
+    const caller = await attempt(request, key, () => options.findCaller(key));
+    if (caller === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is unknown, expired or revoked.');
+    facts.merchantId = caller.merchantId;
+    perKey.require(caller.keyId, 'The key has used up its requests for this second.');
+    if (!modules.some((module) => caller.modules.has(module))) {
+      throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${modules.join(' or ')}.`);
+    }
+    return caller;
+  }
+
+  async function judgeDevice(request: FastifyRequest, encoded: string): Promise<DeviceCaller> {
+    const facts = factsOf(request);
+    facts.presentedSecrets.push(encoded);
+    const credential = parseBasic(encoded);
+    if (credential !== undefined) facts.presentedSecrets.push(credential.secret);
+    const device = credential && (await attempt(request, encoded, () => options.findDevice(credential.deviceId, credential.secret)));
+    if (device === undefined) throw new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
+    facts.merchantId = device.merchantId;
+    return device;
+  }
+
+  async function judgeAdmin(request: FastifyRequest): Promise<string> {
+    const token = authorization(request, 'bearer');
+    if (token !== undefined) {
+      factsOf(request).presentedSecrets.push(token);
+      const actor = await attempt(request, token, async () => (options.isAdminToken(token) ? 'admin token' : undefined));
+      if (actor !== undefined) return actor;
+    } else {
+      const actor = await options.findSessionActor?.(request);
+      if (actor !== undefined) return actor;
+    }
+    throw new GatewayError('Invalid_API_Key', 'Authorization must be Bearer with the admin token.', { httpStatus: 401 });
+  }
+
+  return async (request, access) => {
+    if (access.kind === 'open') return;
+    if (access.kind === 'admin') {
+      identities.set(request, { actor: await judgeAdmin(request) });
+      return;
+    }
+    const presented = presentedKey(request);
+    if (access.kind === 'key') {
+      if (presented === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is missing.');
+      identities.set(request, { caller: await judgeKey(request, presented, access.modules) });
+      return;
+    }
+    const identity: Identity = {};
+    if (presented !== undefined) identity.caller = await judgeKey(request, presented, [access.module]);
+    const encoded = authorization(request, 'basic');
+    if (encoded !== undefined) identity.device = await judgeDevice(request, encoded);
+    if (access.isRequired && identity.caller === undefined && identity.device === undefined) {
+      throw new GatewayError('Invalid_API_Key', 'APIKey or a device credential is needed.');
+    }
+    identities.set(request, identity);
+  };
+}

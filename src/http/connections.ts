@@ -1,0 +1,125 @@
+// What happens on a socket before or beside a request: malformed HTTP, time-outs, odd Expect, CONNECT, upgrades.
+// Node answers these itself without an envelope, or not at all; here each gets one [D7] and the socket is closed.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { GatewayError } from '../kernel/error-codes.ts';
+import { protocolFailure, rawResponse } from './envelope.ts';
+
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+export interface Connections {
+  /** Requests for a WebSocket at that path go to the handler, which owns the socket from then on. */
+  onUpgrade(path: string, handler: UpgradeHandler): void;
+  /** Node asks this for each request with an Upgrade header; the others are served as if they had none. */
+  shouldUpgrade(request: IncomingMessage): boolean;
+  /** For Fastify's clientErrorHandler. */
+  clientError(error: Error & { code?: string }, socket: Socket): void;
+  attach(server: Server): void;
+  endUpgraded(): void;
+}
+
+function failureOf(code: string | undefined): GatewayError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return protocolFailure(408, 'The request took too long to arrive.');
+    case 'HPE_HEADER_OVERFLOW':
+      return protocolFailure(431, 'The headers must not be larger than 16 KiB.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return protocolFailure(413, 'The chunk extensions are too large.');
+    default:
+      return protocolFailure(400, 'The request must be valid HTTP.');
+  }
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (
+    (request.url ?? '')
+      .split('?', 1)[0]
+      ?.replace(/(?<=.)\/$/, '')
+      .toLowerCase() ?? ''
+  );
+}
+
+export function createConnections(onFailure: (error: GatewayError) => void): Connections {
+  const handlers = new Map<string, UpgradeHandler>();
+  const upgraded = new Set<Duplex>();
+  const lastExchange = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+
+  function refuse(socket: Duplex, error: GatewayError, extraHeaders: readonly string[] = []): void {
+    onFailure(error);
+    socket.on('error', () => {});
+    socket.end(rawResponse(error, extraHeaders), () => socket.destroy());
+  }
+
+  function shouldUpgrade(request: IncomingMessage): boolean {
+    // Java's client asks every plain-HTTP server for h2c along with its first POST: that must stay an ordinary request.
+    return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && handlers.has(pathOf(request));
+  }
+
+  return {
+    onUpgrade(path, handler) {
+      handlers.set(path.toLowerCase(), handler);
+    },
+
+    shouldUpgrade,
+
+    clientError(error, socket) {
+      if (error.code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const exchange = lastExchange.get(socket);
+      if (exchange !== undefined && !exchange.response.closed) {
+        const { request, response } = exchange;
+        if (request.complete && !response.writableFinished) {
+          // Garbage behind a good request whose answer is still due. Written now, the complaint would be read as the
+          // answer of a payment that is under way; so the answer goes out as it should and closes the connection.
+          response.shouldKeepAlive = false;
+          return;
+        }
+        if (response.headersSent) {
+          socket.destroy();
+          return;
+        }
+      } else if (exchange !== undefined && !exchange.request.complete) {
+        // Answered early, and the rest of the body never came in good order.
+        socket.destroy();
+        return;
+      }
+      refuse(socket, failureOf(error.code));
+    },
+
+    attach(server) {
+      server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+        lastExchange.set(request.socket, { request, response });
+      });
+      server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+        lastExchange.set(request.socket, { request, response });
+        const error = protocolFailure(417, 'The header Expect must be 100-continue or absent.');
+        onFailure(error);
+        const [head = '', body = ''] = rawResponse(error).split('\r\n\r\n');
+        for (const line of head.split('\r\n').slice(1))
+          response.appendHeader(line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2));
+        response.writeHead(error.httpStatus).end(body);
+      });
+      server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+        refuse(socket, protocolFailure(405, 'The method CONNECT is not allowed here.'), ['Allow: GET, POST']);
+      });
+      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        const handler = handlers.get(pathOf(request));
+        if (handler === undefined) {
+          refuse(socket, protocolFailure(404, 'There is nothing to upgrade to at this path.'));
+          return;
+        }
+        upgraded.add(socket);
+        socket.once('close', () => upgraded.delete(socket));
+        handler(request, socket, head);
+      });
+    },
+
+    endUpgraded() {
+      for (const socket of upgraded) socket.destroy();
+    },
+  };
+}

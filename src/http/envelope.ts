@@ -1,0 +1,65 @@
+// The envelope that every response wears [D4 to D7]. This file alone turns error names into numbers.
+// A success is errorCode 0 and an empty errorMessage; a failure is the table's name, a colon and one plain sentence.
+import { STATUS_CODES } from 'node:http';
+import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
+
+export interface Envelope {
+  errorCode: number;
+  errorMessage: string;
+  report?: string;
+}
+
+/** Handlers return only their extra fields; the envelope's own two come first. */
+export function successBody(fields: object): Envelope {
+  return { errorCode: errorCodes.NoError.code, errorMessage: '', ...fields };
+}
+
+export function failureBody(error: GatewayError): Envelope {
+  const body: Envelope = { errorCode: errorCodes[error.errorName].code, errorMessage: `${error.errorName}: ${error.message}` };
+  if (error.report !== undefined) body.report = error.report;
+  return body;
+}
+
+export function protocolFailure(httpStatus: number, sentence: string, cause?: unknown): GatewayError {
+  return new GatewayError('Invalid_Request', sentence, { httpStatus, cause });
+}
+
+// Fastify's own complaints, in our words. What is not listed keeps its status and gets a general sentence.
+const sentencesByCode: Record<string, string> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The header Content-Type must be application/json.',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body must not be larger than 1 MiB.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The header Content-Length must be equal to the length of the body.',
+  FST_ERR_BAD_URL: 'The path must be a valid URL path.',
+  FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long.',
+  ECONNRESET: 'The connection ended before the whole request had come.',
+};
+
+/** Any thrown thing as an outcome that may be shown to a caller; what is not known to be harmless becomes Internal_error. */
+export function toGatewayError(error: unknown, requestId: string): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof Error) {
+    const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown };
+    const isProtocol = typeof code === 'string' && (code.startsWith('FST_ERR_') || code === 'ECONNRESET');
+    if (isProtocol && typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+      return protocolFailure(statusCode, sentencesByCode[code] ?? 'The request is malformed.', error);
+    }
+  }
+  return new GatewayError('Internal_error', `The gateway failed while handling the request; its log tells more under ${requestId}.`, {
+    cause: error,
+  });
+}
+
+/** A whole HTTP response as text, for the failures that Node reports before there is a request to reply to. */
+export function rawResponse(error: GatewayError, extraHeaders: readonly string[] = []): string {
+  const body = JSON.stringify(failureBody(error));
+  return [
+    `HTTP/1.1 ${error.httpStatus} ${STATUS_CODES[error.httpStatus] ?? 'Error'}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    ...extraHeaders,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,0 +1,40 @@
+// What makes a repeated POST recognisable [D13]: the header Idempotency-Key and a hash of what was asked.
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { invalidRequest } from '../kernel/error-codes.ts';
+
+const visibleAscii = /^[\x21-\x7e]{1,255}$/;
+
+/** The header's value, undefined if there is none. */
+export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const value = request.headers['idempotency-key'];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || !visibleAscii.test(value)) {
+    throw invalidRequest('Idempotency-Key must be 1 to 255 visible ASCII characters.');
+  }
+  return value;
+}
+
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (value === null || typeof value !== 'object') return value;
+  const names = Object.keys(value).sort();
+  // Tagged, so that an object never hashes like a list of pairs.
+  return { fields: names.map((name) => [name, canonical((value as Record<string, unknown>)[name])]) };
+}
+
+/** SHA-256, in hex, of the route and the body, whatever the order of its fields. The key is left out: it may be rotated between two tries. */
+export function requestHash(request: FastifyRequest): string {
+  const { body } = request;
+  const fields = body !== null && typeof body === 'object' ? { ...body, APIKey: undefined } : body;
+  const route = `${request.method} ${request.routeOptions.url ?? ''}`.toLowerCase();
+  return createHash('sha256')
+    .update(JSON.stringify([route, canonical(fields)]))
+    .digest('hex');
+}
+
+/** What the ledger needs to recognise a repeat; undefined when the caller sent no key. */
+export function idempotencyOf(request: FastifyRequest): { key: string; requestHash: string } | undefined {
+  const key = idempotencyKeyOf(request);
+  return key === undefined ? undefined : { key, requestHash: requestHash(request) };
+}

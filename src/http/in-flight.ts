@@ -1,0 +1,65 @@
+// Requests that are under way. One is over when its response is closed and its handler has ended: a client that
+// hangs up does not end the payment it asked for. Used for the overload bound, the request log and a graceful stop.
+import type { Clock } from '../kernel/clock.ts';
+
+export interface Flight {
+  handlerStarted(): void;
+  handlerEnded(): void;
+  responseClosed(): void;
+}
+
+export interface InFlight {
+  readonly count: number;
+  begin(onOver: () => void): Flight;
+  /** Resolves when nothing is under way any more, or after the bound. */
+  drained(withinMs: number): Promise<void>;
+}
+
+export function createInFlight(clock: Clock): InFlight {
+  let count = 0;
+  const waiting = new Set<() => void>();
+
+  return {
+    get count() {
+      return count;
+    },
+    begin(onOver) {
+      count += 1;
+      let isHandling = false;
+      let isClosed = false;
+      let isOver = false;
+      const check = () => {
+        if (isOver || isHandling || !isClosed) return;
+        isOver = true;
+        count -= 1;
+        onOver();
+        if (count === 0) for (const wake of waiting) wake();
+      };
+      return {
+        handlerStarted() {
+          isHandling = true;
+        },
+        handlerEnded() {
+          isHandling = false;
+          check();
+        },
+        responseClosed() {
+          isClosed = true;
+          check();
+        },
+      };
+    },
+    drained(withinMs) {
+      if (count === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        const finish = () => {
+          cancel();
+          waiting.delete(finish);
+          resolve();
+        };
+        const cancel = clock.after(withinMs, finish);
+        waiting.add(finish);
+      });
+    },
+  };
+}

@@ -1,0 +1,75 @@
+// The OpenAPI 3.0.3 document, generated from the routes' schemas. Paths in it are relative to the base path,
+// so that the committed document does not change with a gateway's configuration.
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import type { Access } from './access.ts';
+
+const tags = [
+  { name: 'Terminal status', description: 'The physical state of a terminal or register.' },
+  { name: 'POS Mode', description: 'Card payments on bank terminals.' },
+  { name: 'QR Mode', description: 'Invoices that are paid by QR.' },
+  { name: 'Fiscal Mode', description: 'Cash, reports and receipts on fiscal registers.' },
+  { name: 'Pictures', description: 'The picture of a QR, for receipts and screens. Not part of v1.' },
+  { name: 'Devices', description: 'How a device is paired and proves itself. Not part of v1.' },
+  { name: 'Administration', description: 'Merchants, keys, devices and callbacks, with the admin token. Not part of v1.' },
+  { name: 'Operation', description: 'Health, metrics and this document. Not part of v1.' },
+];
+
+const description = [
+  'One REST interface to card terminals, fiscal registers and QR invoices.',
+  'Every response carries errorCode and errorMessage; outcomes of the error table come with HTTP 200.',
+  'The API key goes into the field APIKey (query of a GET, body of a POST) or into the header X-API-Key.',
+].join(' ');
+
+type Security = Record<string, string[]>[];
+
+function securityOf(access: Access | undefined, isGet: boolean): Security {
+  const header = { keyInHeader: [] };
+  // OpenAPI knows no key in a body: there, the alternative to the header is an ordinary field.
+  const field: Record<string, string[]> = isGet ? { keyInQuery: [] } : {};
+  switch (access?.kind) {
+    case 'key':
+      return [field, header];
+    case 'optionalKey':
+      return access.isRequired ? [field, header, { device: [] }] : [{}, field, header, { device: [] }];
+    case 'admin':
+      return [{ adminToken: [] }];
+    default:
+      return [];
+  }
+}
+
+/** Must come before the routes: it collects them as they are added. */
+export function registerOpenApi(app: FastifyInstance, basePath: string): void {
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.0.3',
+      info: {
+        title: 'Tillgate',
+        version: 'v1',
+        description,
+        license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+      },
+      servers: [{ url: basePath === '' ? '/' : basePath }],
+      tags,
+      components: {
+        securitySchemes: {
+          keyInQuery: { type: 'apiKey', in: 'query', name: 'APIKey', description: 'The key of a GET.' },
+          keyInHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'Keeps the key out of URLs.' },
+          device: { type: 'http', scheme: 'basic', description: 'DeviceID and the secret of the device.' },
+          adminToken: { type: 'http', scheme: 'bearer', description: 'TILLGATE_ADMIN_TOKEN.' },
+        },
+      },
+    },
+    transform: ({ schema, url, route }) => {
+      const relative = url.startsWith(basePath) ? url.slice(basePath.length) || '/' : url;
+      return { schema: { ...schema, security: securityOf(route.config?.access, route.method === 'GET') }, url: relative };
+    },
+  });
+}
+
+/** The whole document, once all routes are in. */
+export async function describeApi(server: { app: FastifyInstance }): Promise<object> {
+  await server.app.ready();
+  return server.app.swagger();
+}

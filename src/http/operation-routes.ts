@@ -1,0 +1,65 @@
+// What an operator's tools ask: is it alive, is it ready, how does it do.
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { open } from './access.ts';
+import type { Metrics } from './metrics.ts';
+import { openAnswers } from './schemas.ts';
+
+export interface OperationOptions {
+  metrics: Metrics;
+  /** Undefined when ready, otherwise one sentence that says what is missing. */
+  whyNotReady: () => Promise<string | undefined>;
+}
+
+export function registerOperationRoutes(app: FastifyInstance, { metrics, whyNotReady }: OperationOptions): void {
+  app.get(
+    '/health/live',
+    {
+      config: { access: open },
+      schema: {
+        tags: ['Operation'],
+        operationId: 'healthLive',
+        summary: 'The process answers',
+        response: openAnswers({ description: 'Alive.', example: {} }),
+      },
+    },
+    () => ({}),
+  );
+
+  app.get(
+    '/health/ready',
+    {
+      config: { access: open },
+      schema: {
+        tags: ['Operation'],
+        operationId: 'healthReady',
+        summary: 'The gateway can serve',
+        description: 'HTTP 503 while the database is away or the gateway is stopping.',
+        response: openAnswers({ description: 'Ready.', example: {} }),
+      },
+    },
+    async () => {
+      const reason = await whyNotReady();
+      if (reason !== undefined) throw new GatewayError('Internal_error', reason, { httpStatus: 503, retryAfterS: 1 });
+      return {};
+    },
+  );
+
+  app.get(
+    '/metrics',
+    {
+      config: { access: open },
+      schema: {
+        tags: ['Operation'],
+        operationId: 'metrics',
+        summary: 'Metrics in the Prometheus text format',
+        response: {
+          ...openAnswers({ description: 'Metrics.', example: {} }),
+          200: { description: 'Metrics.', content: { 'text/plain': { schema: Type.String() } } },
+        },
+      },
+    },
+    async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
+  );
+}

@@ -1,0 +1,21 @@
+// What the gateway learns about a request on its way: who asks, what was answered. Kept beside Fastify's request
+// object rather than on it, so that nothing outside this room can write it.
+import type { FastifyRequest } from 'fastify';
+
+export interface RequestFacts {
+  /** The secrets that the caller presented, so that an error's text can be scrubbed of them before it is logged. */
+  presentedSecrets: string[];
+  merchantId?: string;
+  errorCode?: number;
+}
+
+const factsOfRequest = new WeakMap<FastifyRequest, RequestFacts>();
+
+export function factsOf(request: FastifyRequest): RequestFacts {
+  let facts = factsOfRequest.get(request);
+  if (facts === undefined) {
+    facts = { presentedSecrets: [] };
+    factsOfRequest.set(request, facts);
+  }
+  return facts;
+}

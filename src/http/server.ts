@@ -1,0 +1,266 @@
+// The HTTP server: everything around a route's own work. A request passes, in this order: overload check, JSON body,
+// access [D8], schema, handler, envelope [D4 to D7], log line. It knows no slice; slices register their routes on it.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyTypeProvider,
+  type RouteOptions,
+} from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import type { Clock } from '../kernel/clock.ts';
+import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import { type AccessOptions, createAccessJudge } from './access.ts';
+import { createConnections, type UpgradeHandler } from './connections.ts';
+import { registerDocsPage } from './docs-page.ts';
+import { failureBody, protocolFailure, successBody, toGatewayError } from './envelope.ts';
+import { createInFlight, type Flight } from './in-flight.ts';
+import { checkCharset, checkQuery, type JsonCaps, parseJsonBody } from './json-body.ts';
+import type { Metrics } from './metrics.ts';
+import { registerOpenApi } from './openapi.ts';
+import { registerOperationRoutes } from './operation-routes.ts';
+import { factsOf } from './request-facts.ts';
+import { logCrash, logRequest, routeOf } from './request-log.ts';
+import { createRouteTable } from './route-table.ts';
+import { createValidatorCompiler } from './validation.ts';
+
+export interface HttpLimits {
+  bodyBytes: number;
+  json: JsonCaps;
+  /** All headers must be in by then, and the whole request. Neither bounds how long an answer may take. */
+  headersTimeoutMs: number;
+  requestTimeoutMs: number;
+  keepAliveTimeoutMs: number;
+  /** A client that does not read its answer is cut after this long without progress. */
+  stalledAnswerMs: number;
+  checkIntervalMs: number;
+  requestsInFlight: number;
+  connections: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  bodyBytes: 1024 * 1024,
+  json: { deepest: 32, mostValues: 50_000 },
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 72_000,
+  stalledAnswerMs: 60_000,
+  checkIntervalMs: 500,
+  requestsInFlight: 5_000,
+  connections: 20_000,
+};
+
+export interface HttpServerOptions extends Omit<AccessOptions, 'failedAttempts'> {
+  host: string;
+  port: number;
+  /** Begins with a slash and does not end with one, or is empty. */
+  basePath: string;
+  /** PEM texts; with them the server speaks HTTPS only. */
+  tls?: { cert: string; key: string } | undefined;
+  logger: Logger;
+  clock: Clock;
+  random: Random;
+  metrics: Metrics;
+  /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing. */
+  whyNotReady: () => Promise<string | undefined>;
+  failedAttempts?: { burst: number; perS: number };
+  /** Believe X-Forwarded-For: only behind a proxy that overwrites it. */
+  trustProxy?: boolean;
+  limits?: Partial<HttpLimits>;
+}
+
+/** Makes `request.body`, `request.query` and `request.params` have the types of their TypeBox schemas. */
+export interface TypeBoxProvider extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
+  serializer: unknown;
+}
+
+export type RouteApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxProvider>;
+
+export interface HttpServer {
+  /** The bare Fastify instance, for `inject` in tests. */
+  readonly app: FastifyInstance;
+  /** Adds routes, with paths relative to the base path. Before `listen` only. */
+  routes(register: (app: RouteApp) => void): void;
+  /** Hands over WebSocket requests at a path relative to the base path. */
+  onUpgrade(path: string, handler: UpgradeHandler): void;
+  listen(): Promise<{ url: string; port: number }>;
+  /** Accepts nothing new, lets what is under way end within the bound, then cuts what is left. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { basePath, clock, logger, metrics, random } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const judge = createAccessJudge({ ...options, failedAttempts: options.failedAttempts ?? { burst: 100, perS: 10 } });
+  const inFlight = createInFlight(clock);
+  const flights = new WeakMap<FastifyRequest, Flight>();
+  const routeTable = createRouteTable();
+  let isStopping = false;
+
+  const connections = createConnections((error) => {
+    metrics.observeRequest('', 'unreadable', errorCodes[error.errorName].code, 0);
+    logger.info({ httpStatus: error.httpStatus, errorCode: errorCodes[error.errorName].code }, 'unreadable request');
+  });
+
+  const nodeOptions = {
+    headersTimeout: limits.headersTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    requireHostHeader: false,
+    shouldUpgradeCallback: connections.shouldUpgrade,
+  };
+  const app = fastify({
+    logger: false,
+    genReqId: () => random.uuid(),
+    exposeHeadRoutes: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    trustProxy: options.trustProxy ?? false,
+    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 200 },
+    clientErrorHandler: connections.clientError,
+    frameworkErrors: (error, request, reply) => {
+      fail(error, request, reply);
+      logRequest(logger, request, reply, false);
+    },
+    ...(options.tls === undefined
+      ? { http: nodeOptions }
+      : { https: { ...nodeOptions, ...options.tls, handshakeTimeout: limits.headersTimeoutMs } }),
+  }) as unknown as FastifyInstance;
+  connections.attach(app.server);
+  app.server.maxConnections = limits.connections;
+
+  function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const error = toGatewayError(thrown, request.id);
+    factsOf(request).errorCode = errorCodes[error.errorName].code;
+    if (error.errorName === 'Internal_error' && !(thrown instanceof GatewayError)) logCrash(logger, request, thrown);
+    setCommonHeaders(reply, request.id);
+    if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
+    if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer');
+    reply.code(error.httpStatus).type('application/json; charset=utf-8').serializer(JSON.stringify).send(failureBody(error));
+  }
+
+  app.setValidatorCompiler(createValidatorCompiler());
+  app.setSerializerCompiler(() => (body) => JSON.stringify(body));
+  app.setErrorHandler((error, request, reply) => fail(error, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
+    const methods = routeTable.methodsFor(request.url.split('?', 1)[0] ?? '');
+    if (methods.length === 0) throw protocolFailure(404, 'There is no such path.');
+    reply.header('allow', methods.join(', '));
+    throw protocolFailure(405, `The method must be ${methods.join(' or ')}.`);
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    checkCharset(request.headers['content-type']);
+    return parseJsonBody(body, limits.json);
+  });
+
+  app.addHook('onRoute', (route: RouteOptions) => {
+    const access = route.config?.access;
+    if (access === undefined) throw new Error(`The route ${route.url} declares no access.`);
+    routeTable.add([route.method].flat(), route.url);
+    const { handler } = route;
+    route.handler = async function (request, reply) {
+      const flight = flights.get(request);
+      flight?.handlerStarted();
+      try {
+        // Nothing returned and nothing sent is a success without fields.
+        return (await handler.call(this, request, reply)) ?? (reply.sent ? reply : {});
+      } finally {
+        flight?.handlerEnded();
+      }
+    };
+  });
+
+  app.addHook('onRequest', async (request, reply) => {
+    const isProbe = routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
+    if (request.routeOptions.config.isLongLived !== true) {
+      const isFull = inFlight.count >= limits.requestsInFlight;
+      const flight = inFlight.begin(() => {
+        logRequest(logger, request, reply, !reply.raw.writableFinished);
+        metrics.observeRequest(request.method, routeOf(request), factsOf(request).errorCode, reply.elapsedTime);
+      });
+      flights.set(request, flight);
+      reply.raw.once('close', () => flight.responseClosed());
+      if (isFull && !isProbe) throw unavailable('The gateway is overloaded; nothing was done.');
+    }
+    if (isStopping && !isProbe) throw unavailable('The gateway is stopping; nothing was done.');
+    checkQuery(request.query);
+  });
+
+  app.addHook('preValidation', async (request) => {
+    const { access } = request.routeOptions.config;
+    if (!request.is404 && access !== undefined) await judge(request, access);
+  });
+
+  app.addHook('preSerialization', async (request, _reply, payload: unknown) => {
+    const facts = factsOf(request);
+    if (facts.errorCode !== undefined) return payload;
+    if (payload === null || typeof payload !== 'object' || Array.isArray(payload))
+      throw new Error('A handler must return an object of fields.');
+    facts.errorCode = errorCodes.NoError.code;
+    return successBody(payload);
+  });
+
+  app.addHook('onSend', async (request, reply, payload) => {
+    setCommonHeaders(reply, request.id);
+    if (isStopping) reply.header('connection', 'close');
+    reply.raw.setTimeout(limits.stalledAnswerMs, () => request.raw.socket.destroy());
+    return payload;
+  });
+
+  registerOpenApi(app, basePath);
+  app.register(
+    async (scope) => {
+      registerOperationRoutes(scope, {
+        metrics,
+        whyNotReady: async () => (isStopping ? 'The gateway is stopping.' : options.whyNotReady()),
+      });
+      registerDocsPage(scope, basePath, () => app.swagger());
+    },
+    { prefix: basePath },
+  );
+
+  return {
+    app,
+    routes(register) {
+      app.register(async (scope) => register(scope as unknown as RouteApp), { prefix: basePath });
+    },
+    onUpgrade(path, handler) {
+      connections.onUpgrade(`${basePath}${path}`, handler);
+    },
+    async listen() {
+      await app.listen({ host: options.host, port: options.port });
+      const address = app.server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : options.port;
+      const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+      return { url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}${basePath}`, port };
+    },
+    async stop(graceMs) {
+      isStopping = true;
+      const closed = app.close();
+      await inFlight.drained(graceMs);
+      connections.endUpgraded();
+      app.server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function unavailable(sentence: string): GatewayError {
+  return new GatewayError('Too_Many_Requests', sentence, { httpStatus: 503, retryAfterS: 1 });
+}
+
+function setCommonHeaders(reply: FastifyReply, requestId: string): void {
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+  if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
+  reply.header('x-content-type-options', 'nosniff').header('x-request-id', requestId);
+}

@@ -1,0 +1,116 @@
+// Checks requests against their schemas. Bodies are taken as they are: nothing is coerced, defaulted or removed
+// (Fastify's default would take `amount: null` as 0). Query and path texts may become numbers and booleans.
+// A complaint is one sentence that names the field and the rule, and never repeats the value.
+import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
+import { type GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { shortName } from './json-body.ts';
+
+const formats = {
+  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
+  // The offset may be missing [D23]; whether the day exists is decided where it is parsed.
+  'date-time': /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})?$/,
+  uri: true,
+  byte: true,
+  binary: true,
+  int32: true,
+  int64: true,
+  double: true,
+} as const;
+
+const shared = { strict: false, allErrors: false, verbose: true, formats } as const;
+
+const typeNames: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+};
+
+const formatNames: Record<string, string> = { uuid: 'a UUID', 'date-time': 'a date and time in ISO 8601' };
+
+function fieldName(path: string): string {
+  const segments = path.split('/').slice(1);
+  return segments.reduce((name, segment) => {
+    const plain = shortName(segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+    if (/^\d+$/.test(plain)) return `${name}[${plain}]`;
+    return name === '' ? plain : `${name}.${plain}`;
+  }, '');
+}
+
+function inside(path: string, name: unknown): string {
+  const parent = fieldName(path);
+  const child = shortName(String(name));
+  return parent === '' ? child : `${parent}.${child}`;
+}
+
+function rule(error: ErrorObject): string {
+  const parent = error.parentSchema as Record<string, unknown> | undefined;
+  if (typeof parent?.['x-rule'] === 'string') return parent['x-rule'];
+  const { limit } = error.params as { limit?: unknown };
+  switch (error.keyword) {
+    case 'type':
+      return `must be ${[error.schema]
+        .flat()
+        .map((type) => typeNames[String(type)] ?? 'of another type')
+        .join(' or ')}`;
+    case 'format':
+      return `must be ${formatNames[String(error.schema)] ?? 'of another form'}`;
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} characters`;
+    case 'maxLength':
+      return `must have at most ${String(limit)} characters`;
+    case 'minItems':
+      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} items`;
+    case 'maxItems':
+      return `must have at most ${String(limit)} items`;
+    case 'minimum':
+      return `must be at least ${String(limit)}`;
+    case 'maximum':
+      return `must be at most ${String(limit)}`;
+    case 'exclusiveMinimum':
+      return `must be more than ${String(limit)}`;
+    case 'exclusiveMaximum':
+      return `must be less than ${String(limit)}`;
+    case 'enum':
+      return `must be one of ${(error.schema as unknown[]).join(', ')}`;
+    case 'const':
+      return `must be ${String(error.schema)}`;
+    default:
+      return 'does not have an allowed form';
+  }
+}
+
+function complaint(errors: readonly ErrorObject[], part: string): GatewayError {
+  // For alternatives the validator lists each failed branch and then the whole; the whole is what the caller needs.
+  const error = errors.at(-1);
+  if (error === undefined) return invalidRequest(`The ${part} breaks its schema.`);
+  if (error.keyword === 'required') return invalidRequest(`${inside(error.instancePath, error.params['missingProperty'])} is required.`);
+  if (error.keyword === 'additionalProperties') {
+    return invalidRequest(`${inside(error.instancePath, error.params['additionalProperty'])} is not a known field.`);
+  }
+  const field = fieldName(error.instancePath);
+  if (field === '' && part === 'body') return invalidRequest('The body must be a JSON object.');
+  return invalidRequest(`${field === '' ? `The ${part}` : field} ${rule(error)}.`);
+}
+
+const partNames: Record<string, string> = { body: 'body', querystring: 'query', params: 'path', headers: 'headers' };
+
+interface CompileRequest {
+  schema: unknown;
+  httpPart?: string | undefined;
+}
+
+type Checked = { value: unknown } | { error: GatewayError };
+
+/** For Fastify's setValidatorCompiler. */
+export function createValidatorCompiler(): (request: CompileRequest) => (data: unknown) => Checked {
+  const strict = new Ajv({ ...shared, coerceTypes: false });
+  const fromText = new Ajv({ ...shared, coerceTypes: true });
+  return ({ schema, httpPart = 'body' }) => {
+    const check: ValidateFunction = (httpPart === 'body' ? strict : fromText).compile(schema as AnySchema);
+    return (data) => (check(data) ? { value: data } : { error: complaint(check.errors ?? [], partNames[httpPart] ?? httpPart) });
+  };
+}
