@@ -1,0 +1,74 @@
+// POS Mode: what card commands add to the ledger, and the six calls as one object.
+import type { Queries } from '../database/database.ts';
+import type { Command } from '../ledger/command.ts';
+import { cancelTransaction } from './cancel-transaction.ts';
+import { closeDay } from './close-day.ts';
+import { closeDoc, closeDocumentByHand } from './close-document.ts';
+import { lastTransaction } from './last-transaction.ts';
+import { pay } from './pay.ts';
+import { refund } from './refund.ts';
+import { doubtApproval } from './rules.ts';
+import { closeDocument, settleBankDay, voidDocument } from './store.ts';
+import type { CardsDeps } from './terminal.ts';
+
+type WithoutDeps<Call> = Call extends (deps: CardsDeps, request: infer Request) => infer Result ? (request: Request) => Result : never;
+
+export interface Cards {
+  pay: WithoutDeps<typeof pay>;
+  lastTransaction: WithoutDeps<typeof lastTransaction>;
+  closeDoc: WithoutDeps<typeof closeDoc>;
+  closeDay: WithoutDeps<typeof closeDay>;
+  refund: WithoutDeps<typeof refund>;
+  cancelTransaction: WithoutDeps<typeof cancelTransaction>;
+  closeDocumentByHand: WithoutDeps<typeof closeDocumentByHand>;
+}
+
+export function createCards(deps: CardsDeps): Cards {
+  const { ledger, invoices, callbacks } = deps;
+  const wakeCallbacks = () => callbacks.wake();
+
+  // [D19] A payment belongs to an invoice when its documentNr is the invoice's id.
+  async function cancelInvoiceOf(queries: Queries, payment: Command, reason: string): Promise<void> {
+    if (payment.documentNr !== null) await invoices.cancelUnpaidInvoice(queries, payment.documentNr, payment.merchantId, reason);
+  }
+
+  ledger.define({
+    Pay: {
+      doubt: doubtApproval,
+      extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
+      onState: {
+        async refused(queries, payment) {
+          if (payment.abortRequestedAtMs !== null) await cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
+        },
+      },
+      afterState: wakeCallbacks,
+    },
+    CloseDoc: {
+      onState: {
+        async done(queries, command) {
+          if (command.targetId !== null) await closeDocument(queries, command.targetId);
+        },
+      },
+    },
+    CloseDay: { onState: { done: (queries, command) => settleBankDay(queries, command.deviceId) } },
+    CancelTransaction: {
+      onState: {
+        async done(queries, command) {
+          const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);
+          if (payment) await cancelInvoiceOf(queries, payment, 'The card payment was voided.');
+        },
+      },
+      afterState: wakeCallbacks,
+    },
+  });
+
+  return {
+    pay: (request) => pay(deps, request),
+    lastTransaction: (request) => lastTransaction(deps, request),
+    closeDoc: (request) => closeDoc(deps, request),
+    closeDay: (request) => closeDay(deps, request),
+    refund: (request) => refund(deps, request),
+    cancelTransaction: (request) => cancelTransaction(deps, request),
+    closeDocumentByHand: (request) => closeDocumentByHand(deps, request),
+  };
+}

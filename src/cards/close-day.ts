@@ -1,0 +1,8 @@
+// closeDay: the terminal sends its transactions to the bank; what was closed can no longer be refunded [D16].
+import { administrativeTimeoutMs } from './rules.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+
+export async function closeDay(deps: CardsDeps, request: TerminalCall): Promise<TerminalAnswer> {
+  const device = await requireTerminal(deps, request);
+  return runOnTerminal(deps, request, device, { name: 'CloseDay', args: {}, answerWithinMs: administrativeTimeoutMs });
+}

@@ -1,0 +1,44 @@
+// CloseDoc: ends the document of an approved payment and frees the terminal. A success is replayed, a refusal is not [D16].
+import { writeAudit } from '../access/audit.ts';
+import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
+import { closeDocument, findCloseOf, findOperation } from './store.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+
+export interface CloseDocumentRequest extends TerminalCall {
+  documentNr: string;
+  operationId: string;
+}
+
+export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): Promise<TerminalAnswer> {
+  const device = await requireTerminal(deps, request);
+  const { merchantId, operationId } = request;
+  const documentNr = sameDocument(request.documentNr);
+  const payment = await findOperation(deps.database.queries, { merchantId, deviceId: device.id, operationId, documentNr });
+  if (!payment) throw noSuchOperation();
+  if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
+  const earlier = await findCloseOf(deps.database.queries, payment.id);
+  // Closed by hand: there is no answer of the terminal to replay, and nothing left to do.
+  if (payment.documentState === 'closed' && !earlier) return {};
+  return runOnTerminal(deps, request, device, {
+    name: 'CloseDoc',
+    args: { documentNr, operationId },
+    answerWithinMs: administrativeTimeoutMs,
+    documentNr,
+    operationId,
+    targetId: payment.id,
+    mayPass: payment.id,
+    findEarlier: (queries) => findCloseOf(queries, payment.id),
+  });
+}
+
+/** An operator closes the document of a terminal that cannot do it itself; the reason stays in the audit log. */
+export async function closeDocumentByHand(deps: CardsDeps, request: { commandId: string; actor: string; reason: string }): Promise<void> {
+  const payment = await deps.ledger.find(request.commandId);
+  if (payment?.documentState == null) throw noSuchOperation();
+  const isClosed = await deps.database.transaction(async (queries) => {
+    if (!(await closeDocument(queries, payment.id))) return false;
+    await writeAudit(queries, { actor: request.actor, action: 'document.close', subject: payment.id, detail: { reason: request.reason } });
+    return true;
+  });
+  if (!isClosed) throw cannotApply('The document of this payment is not open.');
+}

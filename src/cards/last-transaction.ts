@@ -1,0 +1,34 @@
+// LastTransaction: the terminal's own word about its last command; for a terminal that is away, errorCode 30 with what the ledger knows [D6].
+import { deviceOffline } from '../access/merchant-device.ts';
+import { maskReport } from '../kernel/card-mask.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { Command } from '../ledger/command.ts';
+import type { JsonObject } from '../link/protocol.ts';
+import { lastTransactionTimeoutMs } from './rules.ts';
+import { findLastCommand } from './store.ts';
+import { type CardsDeps, requireTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+
+const stateWords = { sent: 'running', unknown: 'unknown', done: 'approved', refused: 'refused', never: 'refused' } as const;
+
+export async function lastTransaction(deps: CardsDeps, request: TerminalCall): Promise<TerminalAnswer> {
+  const device = await requireTerminal(deps, request);
+  const channel = await deps.link.locate(device.id, 'mqtt');
+  if (channel === undefined) {
+    const last = await findLastCommand(deps.database.queries, device.id);
+    throw deviceOffline(last && JSON.stringify(ledgerReport(last)));
+  }
+  const answer = await deps.link.ask(device.id, { name: 'LastTransaction', args: {}, timeoutMs: lastTransactionTimeoutMs, first: channel });
+  if (!answer) throw new GatewayError('Timeout_or_no_response', 'The terminal did not answer in time.');
+  const report = answer.report === undefined ? {} : { report: JSON.stringify(maskReport(answer.report)) };
+  if (answer.outcome === 'done') return report;
+  throw new GatewayError(
+    'Refused_By_Device',
+    answer.reason ? `The terminal refused: ${answer.reason}` : 'The terminal refused to tell.',
+    report,
+  );
+}
+
+function ledgerReport(command: Command): JsonObject {
+  const reported = command.report === null ? {} : (JSON.parse(command.report) as JsonObject);
+  return { ...reported, commandId: command.id, kind: command.name, state: stateWords[command.state], source: 'ledger' };
+}

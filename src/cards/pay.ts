@@ -1,0 +1,30 @@
+// Pay: one charge per documentNr [D13].
+// A repeat joins the payment in flight or gets the stored answer; the unique index on documentNr decides between two at once.
+import { type Bani, baniToLei } from '../kernel/money.ts';
+import { checkRepeatedPay, payTimeoutMs, sameDocument } from './rules.ts';
+import { findPaymentOfDocument } from './store.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+
+export interface PayRequest extends TerminalCall {
+  amountBani: Bani;
+  documentNr?: string | undefined;
+}
+
+export async function pay(deps: CardsDeps, request: PayRequest): Promise<TerminalAnswer> {
+  const device = await requireTerminal(deps, request);
+  const { merchantId, amountBani } = request;
+  const documentNr = request.documentNr === undefined ? undefined : sameDocument(request.documentNr);
+  return runOnTerminal(deps, request, device, {
+    name: 'Pay',
+    args: { amount: baniToLei(amountBani), currency: 'MDL', ...(documentNr === undefined ? {} : { documentNr }) },
+    answerWithinMs: payTimeoutMs,
+    amountBani,
+    documentNr,
+    async findEarlier(queries) {
+      if (documentNr === undefined) return undefined;
+      const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);
+      if (earlier) checkRepeatedPay(earlier, { deviceId: device.id, amountBani });
+      return earlier;
+    },
+  });
+}

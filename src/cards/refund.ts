@@ -1,0 +1,40 @@
+// Refund: part or all of a payment while its bank day is open [D17].
+// The sum is taken under the payment's row lock in the transaction that commits the refund, unresolved refunds included,
+// so that parallel refunds can never add up to more than was paid.
+import { invalidRequest } from '../kernel/error-codes.ts';
+import { type Bani, baniToLei } from '../kernel/money.ts';
+import { administrativeTimeoutMs, checkRefund, noSuchOperation, sameDocument } from './rules.ts';
+import { findOperation, lockPayment, refundedOf } from './store.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+
+export interface RefundRequest extends TerminalCall {
+  documentNr: string;
+  operationId: string;
+  rrn: string;
+  amountBani: Bani;
+  currency: string | undefined;
+}
+
+export async function refund(deps: CardsDeps, request: RefundRequest): Promise<TerminalAnswer> {
+  const { merchantId, operationId, rrn, amountBani } = request;
+  const currency = request.currency ?? 'MDL';
+  if (currency !== 'MDL') throw invalidRequest('currency must be MDL.');
+  const device = await requireTerminal(deps, request);
+  const documentNr = sameDocument(request.documentNr);
+  const payment = await findOperation(deps.database.queries, { merchantId, deviceId: device.id, operationId, documentNr });
+  if (!payment || payment.rrn !== rrn) throw noSuchOperation();
+  return runOnTerminal(deps, request, device, {
+    name: 'Refund',
+    args: { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency },
+    answerWithinMs: administrativeTimeoutMs,
+    amountBani,
+    documentNr,
+    operationId,
+    rrn,
+    targetId: payment.id,
+    async guard(queries) {
+      const locked = await lockPayment(deps.database, queries, payment.id);
+      checkRefund(locked, { amountBani, refundedBani: await refundedOf(queries, payment.id) });
+    },
+  });
+}

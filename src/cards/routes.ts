@@ -1,0 +1,205 @@
+// The six endpoints of POS Mode: the specification's spellings, schemas and examples; no logic.
+import Type from 'typebox';
+import { callerOf, keyFor } from '../http/access.ts';
+import { idempotencyOf } from '../http/idempotency-key.ts';
+import { amountField, answers, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import type { Cards } from './cards.ts';
+
+const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.') };
+const operation = {
+  documentNr: textField('Document number of the payment.', 128),
+  operationId: textField('Operation id, returned by Pay.', 128),
+};
+const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '0b1c2d3e-4f50-4617-a283-94a5b6c7d8e9' };
+const operationExample = { ...example, documentNr: '3b241101-e2bb-4255-8caf-4136c566a962', operationId: 'OP000123' };
+const tag = { tags: ['POS Mode'] };
+const access = { config: { access: keyFor('POS') } };
+const payReport = '{"rrn":"012345678901","authCode":"A1B2C3","operationId":"OP000123","amount":150.5}';
+const terminalErrors = [
+  'Timeout_or_no_response',
+  'Device_Offline',
+  'Device_Busy',
+  'Refused_By_Device',
+  'The_status_cannot_be_applied',
+] as const;
+
+export function registerCardRoutes(app: RouteApp, cards: Cards): void {
+  app.post(
+    '/Device/payment/Pay',
+    {
+      ...access,
+      schema: {
+        ...tag,
+        summary: 'Card payment with the exact amount',
+        description:
+          'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes.',
+        body: Type.Object(
+          {
+            ...device,
+            amount: amountField('Amount in MDL.'),
+            documentNr: Type.Optional(uuidField('Internal document number; makes the payment safe to repeat.')),
+          },
+          { examples: [{ ...example, amount: 150.5, documentNr: operationExample.documentNr }] },
+        ),
+        response: answers({ description: 'The card payment report is in `report`.', example: { report: payReport } }, ...terminalErrors),
+      },
+    },
+    (request) =>
+      cards.pay({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        amountBani: readAmount('amount', request.body.amount),
+        documentNr: request.body.documentNr,
+        idempotency: idempotencyOf(request),
+      }),
+  );
+
+  app.get(
+    '/Device/payment/LastTransaction',
+    {
+      ...access,
+      schema: {
+        ...tag,
+        summary: 'Details of the last transaction on the terminal',
+        description:
+          'The terminal’s own word. For a terminal that is away: errorCode 30 with what the gateway’s ledger knows, marked "source":"ledger".',
+        querystring: Type.Object(device),
+        response: answers(
+          {
+            description: 'The last transaction is in `report`.',
+            example: {
+              report:
+                '{"commandId":"5d0c6a4e-9b1f-4c0e-8a53-2f7f0d8e6b11","kind":"Pay","state":"approved","rrn":"012345678901","operationId":"OP000123","amount":150.5}',
+            },
+          },
+          'Timeout_or_no_response',
+          'Device_Offline',
+          'Refused_By_Device',
+        ),
+      },
+    },
+    (request) =>
+      cards.lastTransaction({ merchantId: callerOf(request).merchantId, deviceId: readUuid('DeviceID', request.query.DeviceID) }),
+  );
+
+  app.post(
+    '/Device/payment/CloseDoc',
+    {
+      ...access,
+      schema: {
+        ...tag,
+        summary: 'Close the document of an approved payment',
+        description: 'Mandatory after each approved payment: the terminal serves nothing else before it.',
+        body: Type.Object({ ...device, ...operation }, { examples: [operationExample] }),
+        response: answers({ description: 'The document is closed.', example: {} }, 'Record_not_exist', ...terminalErrors),
+      },
+    },
+    (request) =>
+      cards.closeDoc({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        documentNr: request.body.documentNr,
+        operationId: request.body.operationId,
+        idempotency: idempotencyOf(request),
+      }),
+  );
+
+  app.post(
+    '/Device/payment/closeDay',
+    {
+      ...access,
+      schema: {
+        ...tag,
+        summary: 'Bank settlement',
+        description: 'Sends all authorized transactions of the terminal to the bank. Payments of that day can no longer be refunded.',
+        body: Type.Object(device, { examples: [example] }),
+        response: answers(
+          { description: 'Count and amount are in `report`.', example: { report: '{"count":12,"amount":3150.75}' } },
+          ...terminalErrors,
+        ),
+      },
+    },
+    (request) =>
+      cards.closeDay({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        idempotency: idempotencyOf(request),
+      }),
+  );
+
+  app.post(
+    '/Device/payment/Refund',
+    {
+      ...access,
+      schema: {
+        ...tag,
+        summary: 'Partial or full refund',
+        description: 'While the bank day is open. Refunds of one payment add up and never exceed it.',
+        body: Type.Object(
+          {
+            ...device,
+            ...operation,
+            rrn: textField('Reference Retrieval Number of the payment.', 64),
+            amount: amountField('At most what is left of the original amount.'),
+            currency: Type.Optional(textField('Only MDL.', 8)),
+          },
+          { examples: [{ ...operationExample, rrn: '012345678901', amount: 50, currency: 'MDL' }] },
+        ),
+        response: answers(
+          { description: 'The refund is in `report`.', example: { report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}' } },
+          'Record_not_exist',
+          ...terminalErrors,
+        ),
+      },
+    },
+    (request) =>
+      cards.refund({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        documentNr: request.body.documentNr,
+        operationId: request.body.operationId,
+        rrn: request.body.rrn,
+        amountBani: readAmount('amount', request.body.amount),
+        currency: request.body.currency,
+        idempotency: idempotencyOf(request),
+      }),
+  );
+
+  app.post(
+    '/Device/payment/CancelTransaction',
+    {
+      ...access,
+      schema: {
+        ...tag,
+        summary: 'Void a payment, or stop one that is still on the terminal',
+        description:
+          'A known operationId is voided. Otherwise the payment in flight under documentNr is aborted: 0 when it was stopped, 22 when it was too late.',
+        body: Type.Object(
+          {
+            ...device,
+            ...operation,
+            token: textField('Bank authorization token; passed on to the terminal.', 1024, 0),
+            amount: amountField('Amount of the original payment.'),
+          },
+          { examples: [{ ...operationExample, token: 'TK-55-0123', amount: 150.5 }] },
+        ),
+        response: answers(
+          { description: 'The payment is voided or stopped.', example: { report: '{"operationId":"OP000123","amount":150.5}' } },
+          'Record_not_exist',
+          ...terminalErrors,
+        ),
+      },
+    },
+    (request) =>
+      cards.cancelTransaction({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        documentNr: request.body.documentNr,
+        operationId: request.body.operationId,
+        token: request.body.token,
+        amountBani: readAmount('amount', request.body.amount),
+        idempotency: idempotencyOf(request),
+      }),
+  );
+}

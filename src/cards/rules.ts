@@ -1,0 +1,63 @@
+// POS Mode's rules [D12 to D18]: pure checks of what a caller asks against what the ledger holds, and of what a terminal reports.
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
+import type { Command } from '../ledger/command.ts';
+import type { JsonObject } from '../link/protocol.ts';
+
+/** How long a terminal has to answer. */
+export const payTimeoutMs = 5 * 60_000;
+export const administrativeTimeoutMs = 60_000;
+export const lastTransactionTimeoutMs = 30_000;
+
+/** documentNr is a UUID in Pay and any text elsewhere: a UUID is compared whatever its letter case. */
+export function sameDocument(documentNr: string): string {
+  return parseUuid(documentNr) ?? documentNr;
+}
+
+/** Whether a repeat under a documentNr may be answered by the earlier payment [D13]; throws when it may not. */
+export function checkRepeatedPay(earlier: Command, asked: { deviceId: string; amountBani: Bani }): void {
+  if (earlier.amountBani !== asked.amountBani || earlier.deviceId !== asked.deviceId) {
+    throw cannotApply('This documentNr already stands for a payment of another amount or on another terminal.');
+  }
+  if (earlier.documentState === 'closed')
+    throw cannotApply('The payment under this documentNr was made and closed; it is not charged again.');
+  if (earlier.documentState === 'voided')
+    throw cannotApply('The payment under this documentNr was made and voided; take a new documentNr.');
+}
+
+/** A sentence when an approval cannot be taken as it is: then a person must look. */
+export function doubtApproval(command: Command, report: JsonObject): string | undefined {
+  if (!isText(report['rrn']) || !isText(report['operationId'])) return 'The terminal reported an approval without rrn or operationId.';
+  if (parseAmount(report['amount']) !== command.amountBani) {
+    return `The terminal reported an approval of ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
+  }
+  return undefined;
+}
+
+export function checkRefund(payment: Command, asked: { amountBani: Bani; refundedBani: Bani }): void {
+  if (payment.documentState === 'voided') throw cannotApply('The payment was voided, so there is nothing to refund.');
+  if (payment.bankDayClosedAtMs !== null) throw cannotApply('The bank day of this payment is closed; use CancelTransaction instead.');
+  const leftBani = (payment.amountBani ?? 0) - asked.refundedBani;
+  if (asked.amountBani > leftBani)
+    throw invalidRequest(`amount must not be over ${formatLei(leftBani)}, which is left of the original payment.`);
+}
+
+export function checkVoid(payment: Command, asked: { amountBani: Bani; refundedBani: Bani }): void {
+  if (payment.documentState === 'voided') throw cannotApply('The payment is voided already.');
+  if (asked.refundedBani > 0) throw cannotApply('The payment was refunded, so it can no longer be voided.');
+  if (asked.amountBani !== payment.amountBani)
+    throw invalidRequest(`amount must be that of the original payment, ${formatLei(payment.amountBani ?? 0)}.`);
+}
+
+export function cannotApply(sentence: string): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', sentence);
+}
+
+export function noSuchOperation(): GatewayError {
+  return new GatewayError('Record_not_exist', 'No payment with this operationId and documentNr is known on this terminal.');
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

@@ -1,0 +1,127 @@
+// POS Mode's SQL over the ledger's commands, one function a verb.
+import { sql } from 'kysely';
+import type { Database, Queries } from '../database/database.ts';
+import { lockRows, nowMs } from '../database/dialect.ts';
+import type { Bani } from '../kernel/money.ts';
+import { type Command, commandColumns, toCommand } from '../ledger/command.ts';
+
+/** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
+export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('merchant_id', '=', merchantId)
+    .where('document_nr', '=', documentNr)
+    .where('name', '=', 'Pay')
+    .where('state', 'in', ['sent', 'unknown', 'done'])
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+export interface OperationName {
+  merchantId: string;
+  deviceId: string;
+  operationId: string;
+  documentNr: string;
+}
+
+/** The approved payment, newest first because bank numbers restart; documentNr counts only if Pay had one [D16]. */
+export async function findOperation(queries: Queries, name: OperationName): Promise<Command | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('merchant_id', '=', name.merchantId)
+    .where('device_id', '=', name.deviceId)
+    .where('operation_id', '=', name.operationId)
+    .where('name', '=', 'Pay')
+    .where('state', '=', 'done')
+    .where((where) => where.or([where('document_nr', 'is', null), where('document_nr', '=', name.documentNr)]))
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/** Locks the payment's row and reads it again: until the transaction ends nobody else adds a refund to it. */
+export async function lockPayment(database: Database, queries: Queries, id: string): Promise<Command> {
+  const row = await lockRows(
+    database.engine,
+    queries.selectFrom('commands').select(commandColumns).where('id', '=', id),
+  ).executeTakeFirstOrThrow();
+  return toCommand(row);
+}
+
+/** What was refunded of a payment, unresolved refunds included [D17]. */
+export async function refundedOf(queries: Queries, paymentId: string): Promise<Bani> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(sql<number>`cast(coalesce(sum(amount_bani), 0) as bigint)`.as('bani'))
+    .where('target_id', '=', paymentId)
+    .where('name', '=', 'Refund')
+    .where('state', 'in', ['sent', 'unknown', 'done'])
+    .executeTakeFirstOrThrow();
+  return row.bani;
+}
+
+/** The CloseDoc of a payment that is in flight, unresolved or done. */
+export async function findCloseOf(queries: Queries, paymentId: string): Promise<Command | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('target_id', '=', paymentId)
+    .where('name', '=', 'CloseDoc')
+    .where('state', 'in', ['sent', 'unknown', 'done'])
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/** False when the document was not open. */
+export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
+  const row = await queries
+    .updateTable('commands')
+    .set({ document_state: 'closed' })
+    .where('id', '=', paymentId)
+    .where('document_state', '=', 'open')
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The payment, unless it was voided before. */
+export async function voidDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
+  const row = await queries
+    .updateTable('commands')
+    .set({ document_state: 'voided' })
+    .where('id', '=', paymentId)
+    .where('document_state', 'in', ['open', 'closed'])
+    .returning(commandColumns)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/** The bank has the closed payments of this terminal: refunds of them are over [D16]. */
+export async function settleBankDay(queries: Queries, deviceId: string): Promise<void> {
+  await queries
+    .updateTable('commands')
+    .set({ bank_day_closed_at: nowMs })
+    .where('device_id', '=', deviceId)
+    .where('name', '=', 'Pay')
+    .where('document_state', '=', 'closed')
+    .where('bank_day_closed_at', 'is', null)
+    .execute();
+}
+
+/** The newest command of the device that did, or may have done, something. */
+export async function findLastCommand(queries: Queries, deviceId: string): Promise<Command | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('device_id', '=', deviceId)
+    .where('state', '!=', 'never')
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
