@@ -1,6 +1,6 @@
 // Opens the configured database: PostgreSQL by its address, a file in the data directory, or memory.
 // A gateway brings it up to date first; a reader (the command line beside a running gateway) may only look.
-import { mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -9,8 +9,9 @@ import { migrationsDir } from './migration-files.ts';
 import { type AppliedMigration, checkMigrated, migrate } from './migrations.ts';
 import { openPostgres, type PostgresBounds, withUnboundedQueries } from './postgres.ts';
 import { createSqliteDatabase } from './sqlite.ts';
-import { openSqlite } from './sqlite-connection.ts';
+import { takeGatewayLock } from './sqlite-lock.ts';
 import { createMemoryStorage, type MemoryStorage } from './sqlite-memory.ts';
+import { startSqliteWorker } from './sqlite-worker-link.ts';
 
 export interface OpenOptions {
   /** postgres://...; absent: embedded. */
@@ -44,7 +45,7 @@ async function openMigrated(options: OpenOptions): Promise<{ database: Database;
   // Before the pool opens: its statements are prepared against tables that no longer change.
   const appliedFirst =
     url && !isReader ? await withUnboundedQueries({ ...options, url }, (queries) => migrate('postgres', queries, dir)) : [];
-  const database = url ? await openPostgres({ ...options, url }) : connect(options);
+  const database = await connect(options);
   try {
     if (isReader) await checkMigrated(database.engine, database.queries, dir);
     const applied = url || isReader ? appliedFirst : await migrate('sqlite', database.queries, dir);
@@ -56,40 +57,47 @@ async function openMigrated(options: OpenOptions): Promise<{ database: Database;
   }
 }
 
-function connect(options: OpenOptions): Database {
-  const { clock, logger } = options;
-  if (options.inMemory) {
-    const storage = options.storage ?? createMemoryStorage();
-    const isOwn = options.storage === undefined;
-    return createSqliteDatabase({
-      executor: storage.connect(() => clock.now()),
-      clock,
-      logger,
-      inFlight: () => 0,
-      onClose: () => {
-        if (isOwn) storage.close();
-      },
-    });
-  }
-  if (!options.dataDir) throw new Error('A database needs an address or a data directory.');
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
-  const connection = openSqlite({
-    path: join(options.dataDir, 'tillgate.db'),
-    readOnly: options.role === 'reader',
-    now: () => clock.now(),
-  });
-  const run = async <Result>(action: () => Result) => action();
+function connect(options: OpenOptions): Database | Promise<Database> {
+  if (options.url) return openPostgres({ ...options, url: options.url });
+  if (options.inMemory) return openMemory(options);
+  if (options.dataDir) return openFile(options, options.dataDir);
+  throw new Error('A database needs an address or a data directory.');
+}
+
+function openMemory({ clock, logger, storage: given }: OpenOptions): Database {
+  const storage = given ?? createMemoryStorage();
   return createSqliteDatabase({
-    executor: {
-      run: (sql, parameters) => run(() => connection.run(sql, parameters)),
-      begin: () => run(() => connection.exec('begin immediate')),
-      commit: () => run(() => connection.exec('commit')),
-      rollback: () => run(() => connection.exec('rollback')),
-      close: async () => {},
-    },
+    executor: storage.connect(() => clock.now()),
     clock,
     logger,
+    isThreaded: false,
     inFlight: () => 0,
-    onClose: () => connection.close(),
+    onClose() {
+      if (!given) storage.close();
+    },
   });
+}
+
+async function openFile({ clock, logger, role }: OpenOptions, dataDir: string): Promise<Database> {
+  const path = join(dataDir, 'tillgate.db');
+  const readOnly = role === 'reader';
+  if (readOnly && !existsSync(path)) throw new Error(`There is no database in ${dataDir}.`);
+  if (!readOnly) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const lock = readOnly ? undefined : takeGatewayLock(dataDir, clock.now());
+  try {
+    // Secrets are inside; SQLite gives its side files the mode of this one.
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    const executor = await startSqliteWorker({ path, readOnly }, clock);
+    return createSqliteDatabase({
+      executor,
+      clock,
+      logger,
+      isThreaded: true,
+      inFlight: () => executor.inFlight,
+      onClose: () => lock?.release(),
+    });
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
 }

@@ -20,6 +20,8 @@ export interface SqliteExecutor {
   begin(): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
+  /** At any time, also while a transaction is open. */
+  ping(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -46,6 +46,7 @@ function createDirectExecutor(connection: SqliteConnection, isCurrent: () => boo
       attempt(() => {
         if (connection.isTransaction) connection.exec('rollback');
       }),
+    ping: () => attempt(() => connection.exec('select 1')),
     // The storage belongs to whoever made it.
     close: () => Promise.resolve(),
   };

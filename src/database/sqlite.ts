@@ -3,15 +3,20 @@ import { Kysely } from 'kysely';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database } from './database.ts';
+import { databaseDown } from './errors.ts';
 import { createLocalWake } from './local-wake.ts';
 import type { Schema } from './schema.ts';
 import { createSqliteDialect, createTransactionGate, type SqliteExecutor } from './sqlite-driver.ts';
 import { createTransactionGuard } from './transaction-guard.ts';
 
+const pingAtMostMs = 5_000;
+
 export interface SqliteDatabaseOptions {
   executor: SqliteExecutor;
   clock: Clock;
   logger: Logger;
+  /** The work is done by another thread, which may be stuck on its disk. */
+  isThreaded: boolean;
   /** Statements handed over and not yet answered. */
   inFlight: () => number;
   onClose: () => void;
@@ -40,17 +45,21 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     },
     wake: (topic, detail = '') => local.wake(topic, detail),
     onWake: (topic, listener) => local.onWake(topic, listener),
-    async ping() {
-      await executor.run('select 1', [], gate.isTaken ? 'in-transaction' : 'alone');
+    ping: () => (options.isThreaded ? withinBound(options.clock, executor.ping()) : executor.ping()),
+    load() {
+      const isBusy = gate.isTaken || options.inFlight() > 0;
+      return { busy: isBusy ? 1 : 0, idle: isBusy ? 0 : 1, waiting: gate.waiting };
     },
-    load: () => ({
-      busy: gate.isTaken || options.inFlight() > 0 ? 1 : 0,
-      idle: gate.isTaken || options.inFlight() > 0 ? 0 : 1,
-      waiting: gate.waiting,
-    }),
     close() {
       closing ??= close();
       return closing;
     },
   };
+}
+
+function withinBound(clock: Clock, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(pingAtMostMs, () => reject(databaseDown('The database file does not answer.')));
+    work.then(resolve, reject).finally(cancel);
+  });
 }

@@ -1,0 +1,92 @@
+// The gateway processes that share a database: each writes a heartbeat, and one whose heartbeat stopped has left its work to the others.
+// Judged by the database's clock alone, so that instances with different clocks agree.
+import { type Clock, every } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Database, Queries } from './database.ts';
+import { nowMs } from './dialect.ts';
+
+export const heartbeatEveryMs = 5_000;
+/** Three heartbeats and some slack for a slow database. */
+export const deadAfterMs = 20_000;
+const forgetAfterMs = 30 * 24 * 3_600_000;
+
+export interface InstanceDescription {
+  id: string;
+  host: string;
+  pid: number;
+  /** Which parts run inside this process instead of being shared, for example "broker": two such instances do not fit together. */
+  embedded: string;
+}
+
+export interface LivingInstance extends InstanceDescription {
+  startedAt: number;
+  heartbeatAt: number;
+}
+
+export interface Instance {
+  readonly id: string;
+  /** Marks this one as stopped: the others need not wait for the heartbeat to run out. */
+  stop(): Promise<void>;
+}
+
+export interface InstanceDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+}
+
+export async function startInstance({ database, clock, logger }: InstanceDeps, description: InstanceDescription): Promise<Instance> {
+  await beat(database.queries, description);
+  await forgetOld(database.queries);
+  const cancel = every(clock, heartbeatEveryMs, async () => {
+    try {
+      await beat(database.queries, description);
+    } catch (error) {
+      logger.warn({ err: error }, 'the heartbeat of this instance could not be written');
+    }
+  });
+  return {
+    id: description.id,
+    async stop() {
+      cancel();
+      await database.queries.updateTable('instances').set({ stopped_at: nowMs }).where('id', '=', description.id).execute();
+    },
+  };
+}
+
+async function beat(queries: Queries, { id, host, pid, embedded }: InstanceDescription): Promise<void> {
+  await queries
+    .insertInto('instances')
+    .values({ id, host, pid, embedded, started_at: nowMs, heartbeat_at: nowMs, stopped_at: null })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ heartbeat_at: nowMs }))
+    .execute();
+}
+
+async function forgetOld(queries: Queries): Promise<void> {
+  await queries
+    .deleteFrom('instances')
+    .where('heartbeat_at', '<', (eb) => eb(nowMs, '-', forgetAfterMs))
+    .execute();
+}
+
+export async function livingInstances(queries: Queries, withinMs: number = deadAfterMs): Promise<LivingInstance[]> {
+  return await queries
+    .selectFrom('instances')
+    .select(['id', 'host', 'pid', 'embedded', 'started_at as startedAt', 'heartbeat_at as heartbeatAt'])
+    .where('stopped_at', 'is', null)
+    .where('heartbeat_at', '>=', (eb) => eb(nowMs, '-', withinMs))
+    .orderBy('started_at')
+    .orderBy('id')
+    .execute();
+}
+
+/** Ids of those that stopped or whose heartbeat is older. An id that is in neither list was forgotten long ago, and is dead as well. */
+export async function deadInstances(queries: Queries, olderThanMs: number = deadAfterMs): Promise<string[]> {
+  const rows = await queries
+    .selectFrom('instances')
+    .select('id')
+    .where((eb) => eb.or([eb('stopped_at', 'is not', null), eb('heartbeat_at', '<', eb(nowMs, '-', olderThanMs))]))
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => row.id);
+}
