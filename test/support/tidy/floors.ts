@@ -1,0 +1,92 @@
+// The house as tables: which room stands on which floor, and which room may use which package.
+// Deny by default: a room, file or package that no table names is a violation, so a new one is a decision made here.
+
+/** From the ground up. A room imports only from floors below its own. */
+export const floors: readonly (readonly string[])[] = [
+  ['kernel'],
+  ['database'],
+  ['link', 'http'],
+  ['ledger', 'callbacks', 'access'],
+  ['cards', 'invoices', 'fiscal', 'devices'],
+  ['cabinet'],
+];
+
+/** Besides the floors: neighbours that may know each other, with the reason. */
+export const doors: readonly { from: string; to: string; why: string }[] = [
+  { from: 'cards', to: 'invoices', why: 'an abort or void cancels the unpaid invoice it belongs to [D19]' },
+];
+
+/** The other end of the wire: written from the published protocol, so it sees no more of the gateway than that. */
+export const virtualMayImport: readonly string[] = ['src/kernel/', 'src/link/protocol.ts'];
+
+/** Files outside the rooms. `wiring` sees every room; `settings` sees only the kernel and is seen only by wiring. */
+export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
+  'src/main.ts': 'wiring',
+  'src/gateway.ts': 'wiring',
+  'src/administration.ts': 'wiring',
+  'src/sandbox.ts': 'wiring',
+  'src/config.ts': 'settings',
+};
+
+/** Paths outside src that a place may point at with `new URL(...)` or import. */
+export const outsideSources: readonly { place: string; target: string }[] = [
+  { place: 'database', target: 'migrations/' },
+  { place: 'wiring', target: 'simulation/' },
+  { place: 'wiring', target: 'package.json' },
+];
+
+export interface PackageRule {
+  /** Places that may use it: rooms, `wiring`, `settings`. */
+  places: readonly string[];
+  /** Places that may import its types, which vanish at run time. */
+  typesIn?: readonly string[];
+}
+
+const slices = ['cards', 'invoices', 'fiscal', 'devices', 'cabinet'];
+const stores = ['ledger', 'callbacks', 'access', ...slices];
+const everywhere = ['database', 'link', 'http', ...stores, 'virtual', 'wiring', 'settings'];
+
+export const packages: Readonly<Record<string, PackageRule>> = {
+  // Drivers: each in its room, and at the wire's two ends.
+  pg: { places: ['database'] },
+  'node:sqlite': { places: ['database'] },
+  mqtt: { places: ['link', 'virtual'] },
+  amqplib: { places: ['link', 'virtual'] },
+  ws: { places: ['link', 'virtual'] },
+  aedes: { places: ['link'] },
+  fastify: { places: ['http'], typesIn: ['link', ...stores, 'wiring'] },
+  '@fastify/swagger': { places: ['http'] },
+  'swagger-ui-dist': { places: ['http'] },
+  ajv: { places: ['http'] },
+  'prom-client': { places: ['http'] },
+  pino: { places: ['http', 'wiring'] },
+  // Libraries that touch nothing outside.
+  kysely: { places: ['database', ...stores] },
+  typebox: { places: ['http', 'link', ...stores] },
+  'ipaddr.js': { places: ['callbacks', 'http', 'settings'] },
+  qr: { places: ['invoices', 'devices', 'cabinet'] },
+  // Node's own, by what they touch.
+  'node:async_hooks': { places: everywhere },
+  'node:crypto': { places: ['kernel', ...everywhere] },
+  'node:events': { places: everywhere },
+  'node:path': { places: everywhere },
+  'node:stream': { places: everywhere },
+  'node:url': { places: everywhere },
+  'node:util': { places: everywhere },
+  'node:zlib': { places: everywhere },
+  'node:fs': { places: ['database', 'http', 'virtual', 'wiring'] },
+  'node:fs/promises': { places: ['database', 'http', 'virtual', 'wiring'] },
+  'node:os': { places: ['database', 'wiring', 'settings'] },
+  'node:dns': { places: ['callbacks'] },
+  'node:dns/promises': { places: ['callbacks'] },
+  'node:http': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
+  'node:https': { places: ['http', 'callbacks', 'virtual', 'wiring'] },
+  'node:net': { places: ['http', 'link', 'callbacks', 'virtual'] },
+  'node:tls': { places: ['http', 'link', 'callbacks', 'virtual'] },
+  'node:worker_threads': { places: ['database'] },
+};
+
+/** A file named so has no subject. */
+export const emptyNames: readonly string[] = ['index', 'util', 'utils', 'helper', 'helpers', 'common', 'misc', 'shared', 'types'];
+
+export const longestFileLines = 400;

@@ -1,0 +1,87 @@
+// Holds source files against the tables in floors.ts. Takes files as a map from path to text, so that a test can
+// plant a violation without touching the disk.
+import { posix } from 'node:path';
+import { doors, emptyNames, floors, longestFileLines, outsideSources, packages, topFiles, virtualMayImport } from './floors.ts';
+import { type Reference, readFacts } from './references.ts';
+
+export type Files = ReadonlyMap<string, string>;
+
+const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)));
+
+/** The room of a path under src, `wiring` or `settings` for a listed file beside the rooms, undefined for the unknown. */
+function placeOf(path: string): string | undefined {
+  const listed = topFiles[path];
+  if (listed) return listed;
+  const room = /^src\/([^/]+)\//.exec(path)?.[1];
+  return room !== undefined && (floorOf.has(room) || room === 'virtual') ? room : undefined;
+}
+
+function mayImport(place: string, target: string): boolean {
+  const to = placeOf(target);
+  if (to === undefined) return false;
+  if (place === 'virtual')
+    return (
+      to === 'virtual' || virtualMayImport.some((allowed) => target === allowed || (allowed.endsWith('/') && target.startsWith(allowed)))
+    );
+  if (place === 'settings') return to === 'kernel';
+  if (place === 'wiring') return true;
+  if (to === 'wiring' || to === 'settings' || to === 'virtual') return false;
+  if (place === to || doors.some((door) => door.from === place && door.to === to)) return true;
+  return (floorOf.get(to) ?? Infinity) < (floorOf.get(place) ?? -1);
+}
+
+function packageName(target: string): string {
+  if (target.startsWith('node:')) return target;
+  return target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+}
+
+function judgePackage(place: string, { target = '', isTypeOnly }: Reference): string | undefined {
+  const name = packageName(target);
+  const rule = packages[name];
+  if (!rule) return `imports ${name}, which no table in floors.ts lists`;
+  if (rule.places.includes(place)) return undefined;
+  if (rule.typesIn?.includes(place)) return isTypeOnly ? undefined : `may import only types from ${name}`;
+  return `is in ${place}, which may not import ${name}`;
+}
+
+function judgeReference(path: string, place: string, reference: Reference, files: Files): string | undefined {
+  const { target } = reference;
+  if (target === undefined) return 'imports something computed, which cannot be judged';
+  if (!target.startsWith('.')) return judgePackage(place, reference);
+  const resolved = posix.join(posix.dirname(path), target);
+  if (outsideSources.some((allowed) => allowed.place === place && resolved.startsWith(allowed.target))) return undefined;
+  if (!files.has(resolved)) return `imports ${resolved}, which is not a source file`;
+  return mayImport(place, resolved) ? undefined : `is in ${place}, which may not import ${resolved}`;
+}
+
+/** Rules for files under src. */
+export function findViolations(files: Files): string[] {
+  const violations: string[] = [];
+  for (const [path, text] of files) {
+    const say = (problem: string) => violations.push(`${path} ${problem}`);
+    const place = placeOf(path);
+    if (place === undefined) {
+      say('is in no room that floors.ts lists');
+      continue;
+    }
+    const facts = readFacts(path, text);
+    for (const error of facts.syntaxErrors) say(`cannot be parsed: ${error}`);
+    for (const reference of facts.references) {
+      const problem = judgeReference(path, place, reference, files);
+      if (problem) say(problem);
+    }
+    if (facts.readsEnvironment && place !== 'settings') say('reads process.env, which only src/config.ts may');
+    if (facts.hasDefaultExport) say('has a default export');
+    if (!facts.hasHeader) say('has no header comment');
+    if (emptyNames.includes(posix.basename(path).replace(/\.tsx?$/, ''))) say('has a name that tells no subject');
+  }
+  return violations;
+}
+
+/** The rule for every TypeScript file of the repository. */
+export function findLongFiles(files: Files): string[] {
+  return [...files].flatMap(([path, text]) => {
+    const lines = text.split('\n').length - 1;
+    return lines > longestFileLines ? [`${path} has ${lines} lines, more than ${longestFileLines}`] : [];
+  });
+}
