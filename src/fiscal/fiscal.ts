@@ -1,0 +1,24 @@
+// Fiscal Mode: what a register's commands add to the ledger, and the four calls as one object.
+import { type CashRequest, moveCash } from './cash.ts';
+import { completionNotices } from './notices.ts';
+import { type PrintRequest, printReceipt } from './print-receipt.ts';
+import type { FiscalDeps, RegisterAnswer } from './register.ts';
+import { createReport, type ReportRequest } from './report.ts';
+
+export interface Fiscal {
+  cashIn(request: CashRequest): Promise<RegisterAnswer>;
+  cashOut(request: CashRequest): Promise<RegisterAnswer>;
+  createReport(request: ReportRequest): Promise<RegisterAnswer>;
+  printReceipt(request: PrintRequest): Promise<RegisterAnswer>;
+}
+
+export function createFiscal(deps: FiscalDeps): Fiscal {
+  const notices = completionNotices(deps);
+  deps.ledger.define({ MoneyIn: notices, MoneyOut: notices, Report: notices, PrintReceipt: notices });
+  return {
+    cashIn: (request) => moveCash(deps, 'MoneyIn', request),
+    cashOut: (request) => moveCash(deps, 'MoneyOut', request),
+    createReport: (request) => createReport(deps, request),
+    printReceipt: async (request) => printReceipt(deps, request),
+  };
+}

@@ -1,0 +1,45 @@
+// Completion notices [D30]: written in the transaction that settles the operation, or makes it unknown, and sent by the callbacks room.
+// An operation that never began was answered as such; it gets a notice only if "Unknown" was told before.
+import { enqueueCallback } from '../callbacks/outbox.ts';
+import { expandTemplate } from '../callbacks/template.ts';
+import type { Queries } from '../database/database.ts';
+import type { Random } from '../kernel/random.ts';
+import type { Command, CommandState } from '../ledger/command.ts';
+import type { CommandKind } from '../ledger/settlement.ts';
+import type { JsonObject } from '../link/protocol.ts';
+import { countNotices } from './store.ts';
+
+const stateWords: Record<Exclude<CommandState, 'sent'>, string> = {
+  unknown: 'Unknown',
+  done: 'Completed',
+  refused: 'Refused',
+  never: 'Refused',
+};
+
+export function completionNotices(deps: { random: Random; callbacks: { wake(): void } }): CommandKind {
+  async function write(queries: Queries, command: Command): Promise<void> {
+    if (command.callbackUri === null || command.state === 'sent') return;
+    const earlier = await countNotices(queries, command.id);
+    if (command.state === 'never' && earlier === 0) return;
+    const url = expandTemplate(command.callbackUri, {
+      OID: command.id,
+      State: stateWords[command.state],
+      ReceiptID: receiptIdOf(command),
+      DeviceID: command.deviceId,
+    });
+    await enqueueCallback(queries, deps, {
+      merchantId: command.merchantId,
+      subjectKind: 'operation',
+      subjectId: command.id,
+      sequence: earlier + 1,
+      url,
+    });
+  }
+  return { onState: { unknown: write, done: write, refused: write, never: write }, afterState: () => deps.callbacks.wake() };
+}
+
+function receiptIdOf(command: Command): string | undefined {
+  if (command.report === null) return undefined;
+  const { receiptId } = JSON.parse(command.report) as JsonObject;
+  return typeof receiptId === 'string' || typeof receiptId === 'number' ? String(receiptId) : undefined;
+}

@@ -1,0 +1,29 @@
+// Device/Invoice/Pay: prints a fiscal receipt, once per Receipt.Uid and merchant, whichever register it goes to [D31].
+// The receipt is passed on whole; that the register prints strictly after the bank's yes is the device protocol's part [D32].
+import { checkReceipt } from '../kernel/receipt.ts';
+import { type FiscalDeps, type RegisterAnswer, type RegisterCall, runOnRegister } from './register.ts';
+import { checkRepeatedReceipt, contentHashOf, receiptTimeoutMs } from './rules.ts';
+import { findPrintOfReceipt } from './store.ts';
+
+export interface PrintRequest extends RegisterCall {
+  receipt: unknown;
+}
+
+export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<RegisterAnswer> {
+  const receipt = checkReceipt(request.receipt, { needsPayments: true });
+  const receiptUid = (receipt['Uid'] as string | null | undefined) || undefined;
+  const contentHash = contentHashOf(receipt);
+  return runOnRegister(deps, request, {
+    name: 'PrintReceipt',
+    args: { receipt },
+    answerWithinMs: receiptTimeoutMs(receipt),
+    receiptUid,
+    contentHash,
+    async findEarlier(queries) {
+      if (receiptUid === undefined) return undefined;
+      const earlier = await findPrintOfReceipt(queries, request.merchantId, receiptUid);
+      if (earlier) checkRepeatedReceipt(earlier, contentHash);
+      return earlier;
+    },
+  });
+}

@@ -1,0 +1,155 @@
+// The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
+import Type from 'typebox';
+import { callerOf, keyFor } from '../http/access.ts';
+import { idempotencyOf } from '../http/idempotency-key.ts';
+import { amountField, answers, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import type { CashRequest } from './cash.ts';
+import type { Fiscal } from './fiscal.ts';
+import type { RegisterAnswer } from './register.ts';
+
+const register = {
+  APIKey: keyField,
+  DeviceID: uuidField('Register id.'),
+  CallbackURI: Type.Optional(
+    Type.String({ maxLength: 2048, description: 'Notification URL template, called when the operation has ended.' }),
+  ),
+};
+const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '5e8f1a2b-3c4d-4e5f-9a6b-7c8d9e0f1a2b' };
+const callbackExample = { CallbackURI: 'https://erp.example/notice?id=#OID#&state=#State#&receipt=#ReceiptID#' };
+const registerErrors = [
+  'Timeout_or_no_response',
+  'Device_Offline',
+  'Device_Busy',
+  'Refused_By_Device',
+  'The_status_cannot_be_applied',
+] as const;
+
+export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
+  cashRoute(app, '/Device/Money/In', 'Cash deposit', 'Cash into the drawer: opening of the day, shift change.', fiscal.cashIn);
+  cashRoute(app, '/Device/Money/Out', 'Cash withdrawal', 'Cash out of the drawer: to the bank, or back to a customer.', fiscal.cashOut);
+
+  app.post(
+    '/Device/Report/Create',
+    {
+      config: { access: keyFor('Fiscal') },
+      schema: {
+        tags: ['Fiscal Mode'],
+        summary: 'Fiscal report Z or X',
+        description: 'Z closes the fiscal day and resets the daily counters; X gives the totals so far.',
+        body: Type.Object(
+          { ...register, Fiscal: Type.Boolean({ description: 'true gives report Z, false report X.' }) },
+          { examples: [{ ...example, Fiscal: true, ...callbackExample }] },
+        ),
+        response: answers(
+          {
+            description: 'Number and totals are in `report`.',
+            example: { report: '{"number":17,"totals":{"sales":5230.4,"cash":1830.4,"card":3400}}' },
+          },
+          ...registerErrors,
+        ),
+      },
+    },
+    (request) =>
+      fiscal.createReport({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        callbackUri: request.body.CallbackURI,
+        isFiscal: request.body.Fiscal,
+        idempotency: idempotencyOf(request),
+      }),
+  );
+
+  app.post(
+    '/Device/Invoice/Pay',
+    {
+      config: { access: keyFor('Fiscal') },
+      schema: {
+        tags: ['Fiscal Mode'],
+        summary: 'Print a fiscal receipt',
+        description:
+          'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints strictly after the bank has confirmed; it then has five minutes, otherwise one.',
+        body: Type.Object(
+          {
+            ...register,
+            Receipt: Type.Unsafe<unknown>({
+              type: 'object',
+              description:
+                'Number, Uid, Items (Name, Quantity, Price) and Payments (PaymentCode); every other field is passed on to the register.',
+              additionalProperties: true,
+            }),
+          },
+          {
+            examples: [
+              {
+                ...example,
+                ...callbackExample,
+                Receipt: {
+                  Number: 'A-1001',
+                  Uid: '9d1e6b0c-3f2a-4c7b-8d5e-1a2b3c4d5e6f',
+                  Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }],
+                  Payments: [{ PaymentCode: 0, Amount: 70 }],
+                },
+              },
+            ],
+          },
+        ),
+        response: answers(
+          {
+            description: 'The printed receipt is in `report`.',
+            example: { report: '{"receiptId":"R-000123","fiscalNumber":"F0000456","total":70}' },
+          },
+          ...registerErrors,
+        ),
+      },
+    },
+    (request) =>
+      fiscal.printReceipt({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        callbackUri: request.body.CallbackURI,
+        receipt: request.body.Receipt,
+        idempotency: idempotencyOf(request),
+      }),
+  );
+}
+
+function cashRoute(
+  app: RouteApp,
+  path: string,
+  summary: string,
+  description: string,
+  move: (request: CashRequest) => Promise<RegisterAnswer>,
+): void {
+  app.post(
+    path,
+    {
+      config: { access: keyFor('Fiscal') },
+      schema: {
+        tags: ['Fiscal Mode'],
+        summary,
+        description,
+        body: Type.Object(
+          { ...register, Amount: amountField('Amount in MDL.'), Reason: Type.Optional(textField('Why.', 255, 0)) },
+          { examples: [{ ...example, Amount: 500, Reason: 'Change for the day', ...callbackExample }] },
+        ),
+        response: answers(
+          {
+            description: 'Document number and cash in the drawer are in `report`.',
+            example: { report: '{"documentNumber":12,"cashInDrawer":500}' },
+          },
+          ...registerErrors,
+        ),
+      },
+    },
+    (request) =>
+      move({
+        merchantId: callerOf(request).merchantId,
+        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        callbackUri: request.body.CallbackURI,
+        amountBani: readAmount('Amount', request.body.Amount),
+        reason: request.body.Reason || undefined,
+        idempotency: idempotencyOf(request),
+      }),
+  );
+}
