@@ -81,9 +81,9 @@ function sharedLookup(ask: LookupAll) {
 function parseAddress(text: string): Address | undefined {
   const bare = text.replace(/%.*$/, '');
   if (isIP(bare) === 0) return undefined;
-  const address = ipaddr.parse(bare);
-  if (address.kind() === 'ipv4') return address;
-  const wide = address as ipaddr.IPv6;
+  if (isIP(bare) === 4) return ipaddr.IPv4.parse(bare);
+  // Hexadecimal first: ipaddr.js takes the dotted ::8.8.8.8 for ::ffff:8.8.8.8, which is another address.
+  const wide = ipaddr.IPv6.parse(new URL(`http://[${bare}]/`).hostname.slice(1, -1));
   if (wide.isIPv4MappedAddress()) return wide.toIPv4Address();
   if (wide.match(ipaddr.IPv6.parse('64:ff9b::'), 96)) return new ipaddr.IPv4(wide.toByteArray().slice(12));
   return wide;

@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkTemplate, expandTemplate } from '../../src/callbacks/template.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
+
+const oid = '0f8b9a52-9d3e-4c0e-8a57-0a3f9d1f7e11';
+const anyText = fc.string({ unit: 'binary', maxLength: 60 });
+const nastyText = fc.oneof(
+  anyText,
+  fc.constantFrom(
+    '&State=Payed',
+    '#State#',
+    '#OID#',
+    'a\r\nX-Evil: 1',
+    '/../',
+    '?x=1',
+    '%00',
+    '%26',
+    'Ă ș €',
+    '\u{1f9fe}',
+    '\ud800',
+    '@evil.example',
+    ' ',
+  ),
+  fc.array(fc.constantFrom('#', 'State', 'OID', '&', '=', '%', '/', '.', '\r\n'), { maxLength: 12 }).map((parts) => parts.join('')),
+);
+
+describe('expanding a template', () => {
+  it('replaces each placeholder wherever it stands in path and query', () => {
+    const template = 'https://erp.example/cb/#OID#/x?s=#State#&r=#ReceiptID#&d=#DeviceID#&again=#OID#';
+    expect(expandTemplate(template, { OID: oid, State: 'Payed', ReceiptID: 'R 1', DeviceID: 'D' })).toBe(
+      `https://erp.example/cb/${oid}/x?s=Payed&r=R%201&d=D&again=${oid}`,
+    );
+  });
+
+  it('leaves what has no value empty', () => {
+    expect(expandTemplate('http://erp.example/?r=#ReceiptID#&d=#DeviceID#', { OID: oid, State: 'Scanned', DeviceID: null })).toBe(
+      'http://erp.example/?r=&d=',
+    );
+  });
+
+  it.each([
+    ['&State=Payed', '%26State%3DPayed'],
+    ['#State#', '%23State%23'],
+    ['a\r\nb', 'a%0D%0Ab'],
+    ['чек №7', encodeURIComponent('чек №7')],
+    ['50%', '50%25'],
+    ['\ud800', '%EF%BF%BD'],
+  ])('encodes %j', (value, encoded) => {
+    expect(expandTemplate('http://erp.example/cb?r=#ReceiptID#&s=#State#', { State: 'Payed', ReceiptID: value })).toBe(
+      `http://erp.example/cb?r=${encoded}&s=Payed`,
+    );
+  });
+
+  it('does not let a value climb in the path', () => {
+    expect(expandTemplate('http://erp.example/a/#ReceiptID#/b', { ReceiptID: '..' })).toBe('http://erp.example/a/%2E%2E/b');
+  });
+
+  it.each([
+    ['http://erp.example/cb?x=1#part', 'http://erp.example/cb?x=1'],
+    ['http://erp.example/cb#', 'http://erp.example/cb'],
+    ['http://erp.example#part', 'http://erp.example/'],
+    ['http://erp.example', 'http://erp.example/'],
+    ['http://erp.example?s=#State#', 'http://erp.example/?s=Payed'],
+    ['HTTPS://ERP.Example:443/Cb', 'https://erp.example/Cb'],
+    ['http://[::1]:8080/#State#', 'http://[::1]:8080/Payed'],
+    ['http://user:word@erp.example/x', 'http://user:word@erp.example/x'],
+    ['http://erp.example/чек?q={1}&a[]=2&p=%41', 'http://erp.example/%D1%87%D0%B5%D0%BA?q=%7B1%7D&a[]=2&p=%41'],
+    ['http://erp.example/#State#State#', 'http://erp.example/PayedState'],
+    ['http://erp.example/##State##', 'refused'],
+    ['http://erp.example/a/../b', 'http://erp.example/a/../b'],
+  ])('%s becomes %s', (template, url) => {
+    const expand = () => expandTemplate(template, { State: 'Payed' });
+    if (url === 'refused') expect(expand).toThrow(GatewayError);
+    else expect(expand()).toBe(url);
+  });
+
+  it('gives each value back to a URL parser exactly, whatever the values are', () => {
+    fc.assert(
+      fc.property(nastyText, nastyText, nastyText, nastyText, (OID, State, ReceiptID, DeviceID) => {
+        const text = expandTemplate('https://erp.example:8443/cb/#OID#x?a=#State#&b=#ReceiptID#&c=#DeviceID#&d=end', {
+          OID,
+          State,
+          ReceiptID,
+          DeviceID,
+        });
+        expect(text).toMatch(/^[\u0021-\u007e]+$/);
+        const url = new URL(text);
+        expect(url.origin).toBe('https://erp.example:8443');
+        expect(url.hash).toBe('');
+        expect([...url.searchParams]).toEqual([
+          ['a', State.toWellFormed()],
+          ['b', ReceiptID.toWellFormed()],
+          ['c', DeviceID.toWellFormed()],
+          ['d', 'end'],
+        ]);
+        expect(decodeURIComponent(url.pathname)).toBe(`/cb/${OID.toWellFormed()}x`);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('expands in one pass: a value is never read as a placeholder', () => {
+    fc.assert(
+      fc.property(nastyText, (ReceiptID) => {
+        const url = new URL(
+          expandTemplate('http://erp.example/?r=#ReceiptID#', { ReceiptID, State: 'LEAKED', OID: 'LEAKED', DeviceID: 'LEAKED' }),
+        );
+        expect(url.search).not.toContain('LEAKED');
+      }),
+    );
+  });
+});
+
+describe('checking a template', () => {
+  it.each([
+    '',
+    'erp.example/cb',
+    '/cb?oid=#OID#',
+    '//erp.example/cb',
+    'ftp://erp.example/',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    '#OID#://erp.example/',
+    'http://#OID#/',
+    'http://#OID#.erp.example/',
+    'http://erp.example#OID#/',
+    'http://erp.example#OID#',
+    'http://erp#State#.example/cb',
+    'http://#OID#@erp.example/',
+    'http://user:#OID#@erp.example/',
+    'http://erp.example:#State#/',
+    'http:erp.example/',
+    'http:/erp.example/',
+    'http:///erp.example/',
+    'http://',
+    'http://?x',
+    'http://erp.example:99999/',
+    'http://erp.example\\@evil.example/',
+    'http://erp example/',
+    'http://erp.example/a b',
+    ' http://erp.example/',
+    'http://erp.example/\r\nX-Evil: 1',
+    'http://erp.example/\u0000',
+    'ht\ntp://erp.example/',
+    'http://[::1/',
+    'http://a..%00b/',
+    'http://erp.example/?a=#Amount#&s=#State#',
+    'http://erp.example/?a=#oid#',
+    'http://erp.example/#/route?x=#OID#',
+    `http://erp.example/${'x'.repeat(2048)}`,
+  ])('refuses %j and names CallbackURI', (template) => {
+    expect(() => checkTemplate(template)).toThrow(
+      expect.objectContaining({ errorName: 'Invalid_Request', message: expect.stringMatching(/^CallbackURI /) }),
+    );
+  });
+
+  it('whatever it accepts, expands to a URL with the same host for all values', () => {
+    const piece = fc.constantFrom(
+      'http://',
+      'https://',
+      'erp',
+      '.example',
+      ':80',
+      '/',
+      '?',
+      '&',
+      '=',
+      '#',
+      '#OID#',
+      '#State#',
+      '@',
+      '\\',
+      '%41',
+      'ș',
+      '..',
+      '[',
+      ']',
+      'x',
+    );
+    let accepted = 0;
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 9 }), nastyText, (pieces, value) => {
+        const template = `http://erp${pieces.join('')}`;
+        try {
+          checkTemplate(template);
+        } catch (error) {
+          expect(error).toBeInstanceOf(GatewayError);
+          return;
+        }
+        accepted += 1;
+        const empty = new URL(expandTemplate(template, {}));
+        const full = new URL(expandTemplate(template, { OID: value, State: value, ReceiptID: value, DeviceID: value }));
+        expect([full.protocol, full.username, full.password, full.host, full.hash]).toEqual([
+          empty.protocol,
+          empty.username,
+          empty.password,
+          empty.host,
+          '',
+        ]);
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(accepted).toBeGreaterThan(200);
+  });
+});
