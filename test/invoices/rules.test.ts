@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import {
+  checkText,
+  type Facts,
+  isOverdue,
+  judge,
+  refusal,
+  type State,
+  stateNames,
+  states,
+  type Trigger,
+  transitions,
+} from '../../src/invoices/rules.ts';
+
+const allStates = Object.values(states);
+const allTriggers: Trigger[] = ['scan', 'pay', 'expire', 'cancel'];
+
+/** The specification's table and the decisions, written down a second time by hand: state, trigger, time is up, same payment -> outcome. */
+function expected(state: State, trigger: Trigger, isTimeUp: boolean, isSamePayment: boolean): State | 'refuse' {
+  const isLive = state === 0 || state === 1;
+  if (trigger === 'expire') return isLive && isTimeUp ? 3 : 'refuse';
+  if (trigger === 'pay' && state === 2) return isSamePayment ? 2 : 'refuse';
+  if (!isLive || isTimeUp) return 'refuse';
+  if (trigger === 'scan') return 1;
+  if (trigger === 'cancel') return 4;
+  return state === 1 ? 2 : 'refuse';
+}
+
+describe('the life of an invoice', () => {
+  const cases = allStates.flatMap((state) =>
+    allTriggers.flatMap((trigger) =>
+      [false, true].flatMap((isTimeUp) => [false, true].map((isSamePayment) => ({ state, trigger, isTimeUp, isSamePayment }))),
+    ),
+  );
+
+  it.each(cases)('$state by $trigger, time up $isTimeUp, same payment $isSamePayment', ({ state, trigger, isTimeUp, isSamePayment }) => {
+    const verdict = judge({ state, isTimeUp, isSamePayment }, trigger);
+    const outcome = expected(state, trigger, isTimeUp, isSamePayment);
+    if (outcome === 'refuse') expect(verdict).toEqual({ kind: 'refuse' });
+    else if (outcome === state) expect(verdict).toEqual({ kind: 'stay' });
+    else expect(verdict).toMatchObject({ kind: 'move', transition: { from: state, trigger, to: outcome } });
+  });
+
+  it('has one row at most for a state, a trigger and a condition', () => {
+    const names = transitions.map((row) => `${row.from} ${row.trigger} ${row.condition}`);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('only moves forward', () => {
+    for (const { from, to } of transitions) expect(to).toBeGreaterThanOrEqual(from);
+  });
+
+  it('numbers and names the states as the specification does', () => {
+    expect(allStates.map((state) => [state, stateNames[state]])).toEqual([
+      [0, 'NewItem'],
+      [1, 'Scanned'],
+      [2, 'Payed'],
+      [3, 'Expired'],
+      [4, 'Cancelled'],
+    ]);
+  });
+
+  it('is overdue only while it is unpaid', () => {
+    const overdue = allStates.filter((state) => isOverdue({ state, isTimeUp: true } satisfies Facts));
+    expect(overdue).toEqual([0, 1]);
+    expect(allStates.some((state) => isOverdue({ state, isTimeUp: false }))).toBe(false);
+  });
+
+  it('refuses with 22 and says where the invoice is', () => {
+    expect(refusal(states.paid, 'scan')).toMatchObject({ errorName: 'The_status_cannot_be_applied' });
+    expect(refusal(states.paid, 'scan').message).toContain('Payed');
+  });
+});
+
+describe('a text that is named', () => {
+  it.each(['', 'x'.repeat(129), 'a\r\nb', 'a\u0000', '\ud83d'])('is refused: %j', (text) => {
+    expect(() => checkText('ReceiptID', text, 128)).toThrow('ReceiptID must be a text of 1 to 128 characters');
+  });
+  it.each(['1', 'x'.repeat(128), 'a & b #State#', 'č'])('is taken as it is: %j', (text) => {
+    expect(checkText('ReceiptID', text, 128)).toBe(text);
+  });
+});

@@ -1,0 +1,102 @@
+// A shop for invoice tests: a merchant with two devices, another merchant beside it, and the invoices room on a database.
+
+import type { Database } from '../../src/database/database.ts';
+import { createInvoices, type Invoices } from '../../src/invoices/invoices.ts';
+import type { Asker } from '../../src/invoices/move.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
+import { systemClock } from '../../src/kernel/system.ts';
+import { seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+
+export const receipt = { Number: 'A-17', Uid: 'u-17', Items: [{ Name: 'Pâine', Quantity: 2, Price: 12.5 }], Extra: { b: 1, a: [2] } };
+export const template = 'http://erp.example/told?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#';
+export const anybody: Asker = { merchantId: undefined, name: 'anybody' };
+
+export interface Shop {
+  invoices: Invoices;
+  merchantId: string;
+  otherMerchantId: string;
+  deviceId: string;
+  secondDeviceId: string;
+  foreignDeviceId: string;
+  logger: RecordingLogger;
+  wakes(): number;
+}
+
+export async function openShop(
+  database: Database,
+  options: { clock?: Clock; scanGraceS?: number; seed?: number; sweepPeriodMs?: number } = {},
+): Promise<Shop> {
+  const merchantId = (await seedMerchant(database.queries)).id;
+  const otherMerchantId = (await seedMerchant(database.queries)).id;
+  const logger = recordingLogger();
+  let wakes = 0;
+  const invoices = createInvoices({
+    database,
+    callbacks: {
+      wake() {
+        wakes += 1;
+      },
+    },
+    clock: options.clock ?? systemClock,
+    random: seededRandom(options.seed ?? 1),
+    logger,
+    scanGraceS: options.scanGraceS ?? 0,
+    ...(options.sweepPeriodMs === undefined ? {} : { sweepPeriodMs: options.sweepPeriodMs }),
+  });
+  return {
+    invoices,
+    merchantId,
+    otherMerchantId,
+    deviceId: (await seedDevice(database.queries, merchantId)).id,
+    secondDeviceId: (await seedDevice(database.queries, merchantId, { kind: 'register' })).id,
+    foreignDeviceId: (await seedDevice(database.queries, otherMerchantId)).id,
+    logger,
+    wakes: () => wakes,
+  };
+}
+
+/** 0, or the errorCode that the call ends with; anything else it throws is thrown on. */
+export async function codeOf(call: Promise<unknown>): Promise<number> {
+  try {
+    await call;
+    return 0;
+  } catch (error) {
+    if (error instanceof GatewayError) return errorCodes[error.errorName].code;
+    throw error;
+  }
+}
+
+export async function callbackRows(database: Database, oid: string) {
+  return await database.queries
+    .selectFrom('callbacks')
+    .select(['merchant_id', 'subject_kind', 'sequence', 'url', 'state', 'attempts'])
+    .where('subject_id', '=', oid)
+    .orderBy('sequence')
+    .execute();
+}
+
+export async function eventRows(database: Database, oid: string) {
+  const rows = await database.queries
+    .selectFrom('invoice_events')
+    .select(['event', 'detail'])
+    .where('oid', '=', oid)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ event, detail }) => ({ event, detail: JSON.parse(detail) as Record<string, unknown> }));
+}
+
+export async function orphanRows(database: Database, oid: string) {
+  return await database.queries
+    .selectFrom('orphan_payments')
+    .select(['merchant_id', 'receipt_id', 'device_id', 'reason'])
+    .where('oid', '=', oid)
+    .orderBy('id')
+    .execute();
+}
+
+export function toldUrl(oid: string, state: string, receiptId = '', deviceId = ''): string {
+  return `http://erp.example/told?oid=${oid}&state=${state}&receipt=${encodeURIComponent(receiptId)}&device=${deviceId}`;
+}
