@@ -1,16 +1,12 @@
-// Reading what came over the wire, on either end, without trusting it: size, JSON, version, ids, sender.
+// Reading what devices send, without trusting it: size, JSON, version, ids, sender.
 // A message that breaks a rule becomes a DropReason to be counted; unknown fields are ignored; nothing here throws.
 import { parseUuid } from '../kernel/ids.ts';
 import {
   type AnswerMessage,
-  type CommandMessage,
-  type CommandName,
   type JsonObject,
-  ledgerCommandNames,
   messageLimitBytes,
   outcomes,
   type PresenceMessage,
-  plainCommandNames,
   protocolVersion,
   type QueueFrame,
   type RecallReport,
@@ -31,7 +27,6 @@ export type DropReason = (typeof dropReasons)[number];
 
 export type Reading<Message> = { message: Message; problem?: undefined } | { message?: undefined; problem: DropReason };
 
-const commandNames: ReadonlySet<string> = new Set([...ledgerCommandNames, ...plainCommandNames]);
 const outcomeNames: ReadonlySet<string> = new Set(outcomes);
 const recallStates: ReadonlySet<string> = new Set(['final', 'running', 'never', 'unknown']);
 const gatewayIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
@@ -57,12 +52,6 @@ export function readPresence(bytes: Uint8Array | string, fromDevice: string): Re
   return parsed.message === undefined ? parsed : presenceOf(parsed.message, fromDevice);
 }
 
-/** On the device. */
-export function readCommand(bytes: Uint8Array | string): Reading<CommandMessage> {
-  const parsed = readJsonObject(bytes);
-  return parsed.message === undefined ? parsed : commandOf(parsed.message);
-}
-
 /** A frame that a device sent on the built-in queue: an answer or a presence, of that device. */
 export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string): Reading<QueueFrame> {
   const parsed = readJsonObject(bytes);
@@ -77,13 +66,6 @@ export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string):
     return reading.message === undefined ? reading : { message: { presence: reading.message } };
   }
   return { problem: 'field' };
-}
-
-/** A frame that the gateway sent on the built-in queue: a command. */
-export function readGatewayFrame(bytes: Uint8Array | string): Reading<CommandMessage> {
-  const parsed = readJsonObject(bytes);
-  if (parsed.message === undefined) return parsed;
-  return isJsonObject(parsed.message['command']) ? commandOf(parsed.message['command']) : { problem: 'field' };
 }
 
 /** What the `done` of a Recall says about its target, or undefined if it says nothing usable. */
@@ -150,34 +132,6 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
       ...textField('firmware', object['firmware']),
     },
   };
-}
-
-function commandOf(object: JsonObject): Reading<CommandMessage> {
-  if (object['v'] !== protocolVersion) return { problem: 'version' };
-  const id = parseUuid(object['id']);
-  const { name, replyTo, issuedAt, startBy, answerBy, args } = object;
-  if (id === undefined || !isGatewayId(replyTo) || !isTime(issuedAt)) return { problem: 'field' };
-  // A name that this version does not know still gets its `unsupported`: the device decides.
-  if (typeof name !== 'string' || name === '') return { problem: 'field' };
-  if ((startBy !== undefined && !isTime(startBy)) || (answerBy !== undefined && !isTime(answerBy))) return { problem: 'field' };
-  if (args !== undefined && !isJsonObject(args)) return { problem: 'field' };
-  return {
-    message: {
-      v: 1,
-      id,
-      name: name as CommandName,
-      replyTo,
-      issuedAt,
-      ...(startBy === undefined ? {} : { startBy }),
-      ...(answerBy === undefined ? {} : { answerBy }),
-      args: args ?? {},
-    },
-  };
-}
-
-/** False for a name of a later version, which a device answers with `unsupported`. */
-export function isKnownCommandName(name: string): name is CommandName {
-  return commandNames.has(name);
 }
 
 function readJsonObject(bytes: Uint8Array | string): Reading<JsonObject> {
