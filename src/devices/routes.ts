@@ -1,9 +1,10 @@
 // HTTP of the devices room: Device/Device/Status of the specification, and pairing, which is our own [D3].
-import type { FastifyInstance } from 'fastify';
-import Type, { type Static } from 'typebox';
+
+import Type from 'typebox';
 import { callerOf, keyFor, open } from '../http/access.ts';
 import { addressOf } from '../http/rate-limit.ts';
 import { answers, keyField, openAnswers, textField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
 import type { Devices } from './devices.ts';
 import { connectionGuide } from './pairing.ts';
 import { askStatus, type StatusDeps } from './status.ts';
@@ -46,8 +47,8 @@ export interface DeviceRoutesDeps extends StatusDeps {
   devices: Devices;
 }
 
-export function registerDeviceRoutes(app: FastifyInstance, deps: DeviceRoutesDeps): void {
-  app.get<{ Querystring: Static<typeof statusQuery> }>(
+export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): void {
+  app.get(
     '/Device/Device/Status',
     {
       config: { access: keyFor('POS', 'Fiscal') },
@@ -71,7 +72,7 @@ export function registerDeviceRoutes(app: FastifyInstance, deps: DeviceRoutesDep
     async (request) => ({ report: await askStatus(deps, callerOf(request).merchantId, request.query.DeviceID) }),
   );
 
-  app.post<{ Body: Static<typeof pairingBody> }>(
+  app.post(
     '/pairing',
     {
       config: { access: open },

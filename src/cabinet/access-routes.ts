@@ -1,0 +1,270 @@
+// Merchants, API keys and the audit log in the admin API.
+
+import Type from 'typebox';
+import type { Access } from '../access/access.ts';
+import { listAudit } from '../access/audit.ts';
+import type { Database } from '../database/database.ts';
+import { actorOf, adminOnly } from '../http/access.ts';
+import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { isoTime, readMoment } from './moments.ts';
+import {
+  apiPath,
+  defaultPage,
+  exampleIds,
+  exampleTime,
+  idParams,
+  listOf,
+  merchantQuery,
+  moment,
+  pageFields,
+  tags,
+} from './shared-schemas.ts';
+
+export interface AccessRoutesDeps {
+  database: Database;
+  access: Access;
+}
+
+const config = { access: adminOnly };
+const moduleField = Type.Enum(['POS', 'QR', 'Fiscal']);
+
+const merchantBody = Type.Object({ name: textField('Name of the merchant.', 200) });
+
+const keyBody = Type.Object({
+  merchantId: uuidField('Owner of the key.'),
+  name: textField('What the key is for.', 200),
+  modules: Type.Array(moduleField, { minItems: 1, maxItems: 3, description: 'What the key opens.' }),
+  expiresAt: Type.Optional(dateTimeField('When the key ends; absent: never.')),
+});
+
+// A body may be left out altogether.
+const rotateBody = Type.Union([
+  Type.Object({
+    overlapS: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds that the old key goes on (86400).' })),
+  }),
+  Type.Null(),
+]);
+
+const auditQuery = Type.Object({
+  ...pageFields,
+  subject: Type.Optional(textField('Only what was done to the thing with this id.', 100)),
+  before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only entries older than the one with this id.' })),
+});
+
+export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): void {
+  registerMerchants(app, deps);
+  registerKeys(app, deps);
+
+  app.get(
+    `${apiPath}/audit`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Who changed what, newest first',
+        querystring: auditQuery,
+        response: adminAnswers({
+          description: 'Entries of the audit log.',
+          fields: {
+            audit: listOf({
+              id: Type.Integer(),
+              at: moment,
+              actor: Type.String(),
+              action: Type.String(),
+              subject: Type.String(),
+              detail: Type.Object({}, { additionalProperties: true }),
+            }),
+          },
+          example: {
+            audit: [{ id: 17, at: exampleTime, actor: 'admin token', action: 'key.revoke', subject: exampleIds.key, detail: {} }],
+          },
+        }),
+      },
+    },
+    async ({ query }) => {
+      const entries = await listAudit(deps.database.queries, {
+        limit: query.limit ?? defaultPage,
+        subject: query.subject,
+        beforeId: query.before,
+      });
+      return { audit: entries.map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })) };
+    },
+  );
+}
+
+function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
+  app.post(
+    `${apiPath}/merchants`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Create a merchant',
+        body: merchantBody,
+        response: adminAnswers({
+          description: 'The new merchant. callbackSecret verifies the signatures of its callbacks and is shown this once.',
+          fields: { id: uuidField('Its id.'), name: Type.String(), callbackSecret: Type.String() },
+          example: { id: exampleIds.merchant, name: 'Corner shop', callbackSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw4xN7s0p1Qe4=' },
+        }),
+      },
+    },
+    (request) => access.createMerchant(actorOf(request), request.body.name),
+  );
+
+  app.get(
+    `${apiPath}/merchants`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'List merchants',
+        response: adminAnswers({
+          description: 'All merchants, oldest first.',
+          fields: { merchants: listOf({ id: Type.String(), name: Type.String(), createdAt: moment }) },
+          example: { merchants: [{ id: exampleIds.merchant, name: 'Corner shop', createdAt: exampleTime }] },
+        }),
+      },
+    },
+    async () => {
+      const merchants = await access.listMerchants();
+      return { merchants: merchants.map(({ createdAtMs, ...merchant }) => ({ ...merchant, createdAt: isoTime(createdAtMs) })) };
+    },
+  );
+}
+
+function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
+  const exampleKey = 'c0ffee00-8a7b-4c6d-9e5f-1a2b3c4d5e6f';
+
+  app.post(
+    `${apiPath}/keys`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Create an API key',
+        body: keyBody,
+        response: adminAnswers(
+          {
+            description: 'The key, shown this once: only its hash is kept.',
+            fields: { id: uuidField('Id of the key, for lists and revocation.'), key: uuidField('The key itself.'), expiresAt: moment },
+            example: { id: exampleIds.key, key: exampleKey },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => {
+      const { merchantId, name, modules, expiresAt } = request.body;
+      const fresh = await access.createKey(actorOf(request), {
+        merchantId: readUuid('merchantId', merchantId),
+        name,
+        modules,
+        expiresAtMs: expiresAt === undefined ? undefined : readMoment('expiresAt', expiresAt),
+      });
+      return { id: fresh.id, key: fresh.key, expiresAt: isoTime(fresh.expiresAtMs) };
+    },
+  );
+
+  app.get(
+    `${apiPath}/keys`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'List API keys',
+        querystring: merchantQuery,
+        response: adminAnswers({
+          description: 'Keys without the keys themselves, newest first.',
+          fields: {
+            keys: listOf({
+              id: Type.String(),
+              merchantId: Type.String(),
+              name: Type.String(),
+              modules: Type.Array(moduleField),
+              state: Type.Enum(['active', 'expired', 'revoked']),
+              createdAt: moment,
+              expiresAt: Type.Optional(moment),
+              revokedAt: Type.Optional(moment),
+              replacedBy: Type.Optional(Type.String()),
+            }),
+          },
+          example: {
+            keys: [
+              {
+                id: exampleIds.key,
+                merchantId: exampleIds.merchant,
+                name: 'ERP',
+                modules: ['POS', 'QR'],
+                state: 'active',
+                createdAt: exampleTime,
+              },
+            ],
+          },
+        }),
+      },
+    },
+    async ({ query }) => {
+      const keys = await access.listKeys(query.merchantId?.toLowerCase());
+      return {
+        keys: keys.map(({ createdAtMs, expiresAtMs, revokedAtMs, ...key }) => ({
+          ...key,
+          createdAt: isoTime(createdAtMs),
+          expiresAt: isoTime(expiresAtMs),
+          revokedAt: isoTime(revokedAtMs),
+        })),
+      };
+    },
+  );
+
+  app.post(
+    `${apiPath}/keys/:id/revoke`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Revoke an API key',
+        description: 'Takes hold at once on this instance and within seconds on the others. Repeating it changes nothing.',
+        params: idParams,
+        response: adminAnswers(
+          { description: 'The key is revoked.', fields: { revokedAt: moment }, example: { revokedAt: exampleTime } },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => {
+      const { revokedAtMs } = await access.revokeKey(actorOf(request), request.params.id.toLowerCase());
+      return { revokedAt: isoTime(revokedAtMs) };
+    },
+  );
+
+  app.post(
+    `${apiPath}/keys/:id/rotate`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Rotate an API key',
+        description:
+          'A new key with the same name, modules and lifetime; the old one goes on for the overlap, or until its own expiry if that is sooner.',
+        params: idParams,
+        body: rotateBody,
+        response: adminAnswers(
+          {
+            description: 'The new key, shown this once.',
+            fields: { id: uuidField('Id of the new key.'), key: uuidField('The new key.'), expiresAt: moment, oldKeyEndsAt: moment },
+            example: { id: exampleIds.key, key: exampleKey, oldKeyEndsAt: exampleTime },
+          },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const overlapS = request.body?.overlapS;
+      const overlapMs = overlapS === undefined ? undefined : overlapS * 1000;
+      const fresh = await access.rotateKey(actorOf(request), request.params.id.toLowerCase(), overlapMs);
+      return { id: fresh.id, key: fresh.key, expiresAt: isoTime(fresh.expiresAtMs), oldKeyEndsAt: isoTime(fresh.oldKeyEndsAtMs) };
+    },
+  );
+}

@@ -1,0 +1,199 @@
+// Callbacks in the admin API: the list, one with all its attempts, and sending again, each resend audited in its own transaction.
+
+import Type from 'typebox';
+import { writeAudit } from '../access/audit.ts';
+import type { Callbacks } from '../callbacks/callbacks.ts';
+import { type ListedCallback, resendCallback, resendDeadCallbacks } from '../callbacks/delivery-log.ts';
+import type { Database } from '../database/database.ts';
+import { actorOf, adminOnly } from '../http/access.ts';
+import { adminAnswers, dateTimeField, readUuid, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { findCallback } from './callback-store.ts';
+import { isoTime, readMoment } from './moments.ts';
+import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
+
+export interface CallbackRoutesDeps {
+  database: Database;
+  callbacks: Pick<Callbacks, 'list' | 'attempts' | 'wake'>;
+}
+
+const config = { access: adminOnly };
+const stateField = Type.Enum(['pending', 'delivered', 'dead']);
+
+const listQuery = Type.Object({
+  ...pageFields,
+  state: Type.Optional(stateField),
+  merchantId: Type.Optional(uuidField('Only callbacks of this merchant.')),
+  subjectId: Type.Optional(uuidField('Only callbacks about this invoice or operation.')),
+  before: Type.Optional(uuidField('The last callback of the page before.')),
+});
+
+const rangeBody = Type.Object({
+  merchantId: uuidField('Whose callbacks.'),
+  from: dateTimeField('Callbacks written from this moment on,'),
+  to: dateTimeField('and before this one.'),
+});
+
+const callbackFields = {
+  id: Type.String({ description: 'The webhook-id of every attempt.' }),
+  merchantId: Type.String(),
+  subjectKind: Type.Enum(['invoice', 'operation']),
+  subjectId: Type.String(),
+  sequence: Type.Integer(),
+  url: Type.String(),
+  state: stateField,
+  attempts: Type.Integer({ description: 'Attempts of the present round.' }),
+  createdAt: moment,
+  nextAttemptAt: Type.Optional(moment),
+  endedAt: Type.Optional(moment),
+};
+
+const attemptFields = {
+  attempt: Type.Integer(),
+  at: moment,
+  status: Type.Optional(Type.Integer()),
+  error: Type.Optional(Type.String()),
+  durationMs: Type.Integer(),
+  responseHead: Type.Optional(Type.String()),
+};
+
+const exampleCallback = {
+  id: exampleIds.callback,
+  merchantId: exampleIds.merchant,
+  subjectKind: 'invoice',
+  subjectId: exampleIds.invoice,
+  sequence: 1,
+  url: `https://erp.example.md/paid?oid=${exampleIds.invoice}&state=Scanned`,
+  state: 'dead',
+  attempts: 6,
+  createdAt: exampleTime,
+  endedAt: exampleTime,
+};
+
+function shown({ nextAttemptAtMs, createdAtMs, endedAtMs, ...callback }: ListedCallback) {
+  return { ...callback, createdAt: isoTime(createdAtMs), nextAttemptAt: isoTime(nextAttemptAtMs), endedAt: isoTime(endedAtMs) };
+}
+
+export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: CallbackRoutesDeps): void {
+  app.get(
+    `${apiPath}/callbacks`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'List callbacks',
+        querystring: listQuery,
+        response: adminAnswers({
+          description: 'Callbacks, newest first.',
+          fields: { callbacks: listOf(callbackFields) },
+          example: { callbacks: [exampleCallback] },
+        }),
+      },
+    },
+    async ({ query }) => {
+      const { limit = defaultPage, state, merchantId, subjectId, before } = query;
+      const listed = await callbacks.list({
+        limit,
+        state,
+        merchantId: merchantId?.toLowerCase(),
+        subjectId: subjectId?.toLowerCase(),
+        before: before?.toLowerCase(),
+      });
+      return { callbacks: listed.map(shown) };
+    },
+  );
+
+  app.get(
+    `${apiPath}/callbacks/:id`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'One callback with every attempt',
+        params: idParams,
+        response: adminAnswers(
+          {
+            description: 'The callback, and all attempts of all its rounds in order.',
+            fields: { callback: Type.Object(callbackFields), attempts: listOf(attemptFields) },
+            example: {
+              callback: exampleCallback,
+              attempts: [{ attempt: 1, at: exampleTime, status: 500, durationMs: 41, responseHead: 'out of order' }],
+            },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async ({ params }) => {
+      const callback = await findCallback(database.queries, params.id.toLowerCase());
+      if (!callback) throw new GatewayError('Record_not_exist', 'There is no such callback.');
+      const attempts = await callbacks.attempts(callback.id);
+      return {
+        callback: shown(callback),
+        attempts: attempts.map(({ attempt, atMs, status, error, durationMs, responseHead }) => ({
+          attempt,
+          at: isoTime(atMs),
+          status: status ?? undefined,
+          error: error ?? undefined,
+          durationMs,
+          responseHead: responseHead ?? undefined,
+        })),
+      };
+    },
+  );
+
+  app.post(
+    `${apiPath}/callbacks/:id/resend`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Send one callback again',
+        description: 'A new round from the first attempt, at once; one that is in flight is left alone.',
+        params: idParams,
+        response: adminAnswers({ description: 'It is sent again.', example: {} }, 'Record_not_exist'),
+      },
+    },
+    async (request) => {
+      const id = request.params.id.toLowerCase();
+      await database.transaction(async (queries) => {
+        await resendCallback(queries, id);
+        await writeAudit(queries, { actor: actorOf(request), action: 'callback.resend', subject: id });
+      });
+      callbacks.wake();
+      return {};
+    },
+  );
+
+  app.post(
+    `${apiPath}/callbacks/resend`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: "Send a merchant's dead callbacks of a span of time again",
+        body: rangeBody,
+        response: adminAnswers({
+          description: 'How many are sent again.',
+          fields: { count: Type.Integer() },
+          example: { count: 12 },
+        }),
+      },
+    },
+    async (request) => {
+      const merchantId = readUuid('merchantId', request.body.merchantId);
+      const { from, to } = request.body;
+      const range = { merchantId, fromMs: readMoment('from', from), toMs: readMoment('to', to) };
+      if (range.fromMs >= range.toMs) throw invalidRequest('from must lie before to.');
+      const count = await database.transaction(async (queries) => {
+        const sentAgain = await resendDeadCallbacks(queries, range);
+        const detail = { from: isoTime(range.fromMs), to: isoTime(range.toMs), count: sentAgain };
+        await writeAudit(queries, { actor: actorOf(request), action: 'callback.resend-range', subject: merchantId, detail });
+        return sentAgain;
+      });
+      callbacks.wake();
+      return { count };
+    },
+  );
+}

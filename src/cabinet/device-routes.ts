@@ -1,0 +1,218 @@
+// Devices in the admin API: register, list, rename, disable, enable, new secret, new pairing code.
+
+import Type from 'typebox';
+import type { Devices } from '../devices/devices.ts';
+import { actorOf, adminOnly } from '../http/access.ts';
+import { adminAnswers, readUuid, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import type { Link } from '../link/link.ts';
+import { isoTime } from './moments.ts';
+import { apiPath, exampleIds, exampleTime, idParams, listOf, merchantQuery, moment, tags } from './shared-schemas.ts';
+
+export interface DeviceAdminDeps {
+  devices: Devices;
+  link: Pick<Link, 'presence'>;
+}
+
+const config = { access: adminOnly };
+const kindField = Type.Enum(['terminal', 'register']);
+
+const deviceBody = Type.Object({
+  id: Type.Optional(uuidField('Its DeviceID, if it has one already; absent: a new one.')),
+  merchantId: uuidField('Owner of the device.'),
+  kind: kindField,
+  name: textField('Name of the device.', 200),
+  bank: Type.Optional(textField('Code of a configured bank; terminals only.', 32)),
+  pointOfSalesCode: Type.Optional(textField('Point-of-sale code.', 100)),
+});
+
+const nameBody = Type.Object({ name: textField('The new name.', 200) });
+
+const pairingFields = {
+  pairingCode: Type.String({ description: 'Typed or scanned at the device; works once.' }),
+  pairingExpiresAt: moment,
+};
+const pairingExample = { pairingCode: '7QK2-M9TD', pairingExpiresAt: exampleTime };
+
+export function registerDeviceAdminRoutes(app: RouteApp, deps: DeviceAdminDeps): void {
+  registerDeviceList(app, deps);
+  registerDeviceChanges(app, deps.devices);
+}
+
+function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): void {
+  app.post(
+    `${apiPath}/devices`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Register a device',
+        body: deviceBody,
+        response: adminAnswers(
+          {
+            description: 'Its id, and the code to pair it with.',
+            fields: { id: uuidField('DeviceID in every call.'), ...pairingFields },
+            example: { id: exampleIds.device, ...pairingExample },
+          },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const { merchantId, ...rest } = request.body;
+      const fresh = await devices.register(actorOf(request), { ...rest, merchantId: readUuid('merchantId', merchantId) });
+      return { id: fresh.id, pairingCode: fresh.pairingCode, pairingExpiresAt: isoTime(fresh.pairingExpiresAtMs) };
+    },
+  );
+
+  app.get(
+    `${apiPath}/devices`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'List devices',
+        querystring: merchantQuery,
+        response: adminAnswers({
+          description: 'Devices, oldest first, with the channels on which this instance hears them, and the banks to choose from.',
+          fields: {
+            devices: listOf({
+              id: Type.String(),
+              merchantId: Type.String(),
+              kind: kindField,
+              name: Type.String(),
+              bank: Type.Optional(Type.String()),
+              pointOfSalesCode: Type.Optional(Type.String()),
+              state: Type.Enum(['new', 'paired', 'disabled']),
+              hasJournal: Type.Boolean(),
+              liveOn: Type.Array(Type.Enum(['mqtt', 'queue'])),
+              createdAt: moment,
+              lastSeenAt: Type.Optional(moment),
+              pairingExpiresAt: Type.Optional(moment),
+            }),
+            banks: listOf({ code: Type.String(), name: Type.String() }),
+          },
+          example: {
+            devices: [
+              {
+                id: exampleIds.device,
+                merchantId: exampleIds.merchant,
+                kind: 'terminal',
+                name: 'Till 1',
+                bank: 'maib',
+                state: 'paired',
+                hasJournal: true,
+                liveOn: ['mqtt'],
+                createdAt: exampleTime,
+                lastSeenAt: exampleTime,
+              },
+            ],
+            banks: [{ code: 'maib', name: 'maib' }],
+          },
+        }),
+      },
+    },
+    async ({ query }) => {
+      const listed = await devices.list(query.merchantId?.toLowerCase());
+      return {
+        devices: listed.map(({ createdAtMs, lastSeenAtMs, pairingExpiresAtMs, ...device }) => {
+          const snapshot = link.presence.of(device.id);
+          return {
+            ...device,
+            liveOn: snapshot?.liveOn ?? [],
+            createdAt: isoTime(createdAtMs),
+            lastSeenAt: isoTime(snapshot?.lastSeenAtMs || lastSeenAtMs),
+            pairingExpiresAt: isoTime(pairingExpiresAtMs),
+          };
+        }),
+        banks: devices.banks,
+      };
+    },
+  );
+}
+
+function registerDeviceChanges(app: RouteApp, devices: Devices): void {
+  const idOf = (request: { params: { id: string } }) => request.params.id.toLowerCase();
+  const done = (description: string) => adminAnswers({ description, example: {} }, 'Record_not_exist');
+
+  app.post(
+    `${apiPath}/devices/:id/rename`,
+    { config, schema: { tags, summary: 'Rename a device', params: idParams, body: nameBody, response: done('It has the new name.') } },
+    async (request) => {
+      await devices.rename(actorOf(request), idOf(request), request.body.name);
+      return {};
+    },
+  );
+
+  app.post(
+    `${apiPath}/devices/:id/disable`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Disable a device',
+        description: 'It is cut off at once, can neither log in nor pair, and answers 30 like a device that does not exist.',
+        params: idParams,
+        response: done('It is disabled.'),
+      },
+    },
+    async (request) => {
+      await devices.disable(actorOf(request), idOf(request));
+      return {};
+    },
+  );
+
+  app.post(
+    `${apiPath}/devices/:id/enable`,
+    { config, schema: { tags, summary: 'Enable a device', params: idParams, response: done('It may log in again with its secret.') } },
+    async (request) => {
+      await devices.enable(actorOf(request), idOf(request));
+      return {};
+    },
+  );
+
+  app.post(
+    `${apiPath}/devices/:id/secret`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Give a device a new secret',
+        description: 'The old secret and any waiting pairing code end; a connection that uses the old one is closed.',
+        params: idParams,
+        response: adminAnswers(
+          {
+            description: 'The new secret, shown this once.',
+            fields: { secret: Type.String() },
+            example: { secret: 'Zk1vT3V0c2lkZS1pbnNpZGUtc2VjcmV0LWV4YW1wbGU' },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    (request) => devices.newSecret(actorOf(request), idOf(request)),
+  );
+
+  app.post(
+    `${apiPath}/devices/:id/pairing`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Show a new pairing code',
+        description: 'An older code ends. The present secret goes on until the new code is used.',
+        params: idParams,
+        response: adminAnswers(
+          { description: 'The code, shown this once.', fields: pairingFields, example: pairingExample },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const { pairingCode, pairingExpiresAtMs } = await devices.newPairingCode(actorOf(request), idOf(request));
+      return { pairingCode, pairingExpiresAt: isoTime(pairingExpiresAtMs) };
+    },
+  );
+}

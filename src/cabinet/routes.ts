@@ -1,0 +1,16 @@
+// The admin API behind the cabinet and the command line: {base_url}/cabinet/api. Every route needs the admin token (or a session);
+// every change leaves an entry in the audit log. Lists never show a secret.
+import type { RouteApp } from '../http/server.ts';
+import { type AccessRoutesDeps, registerAccessRoutes } from './access-routes.ts';
+import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-routes.ts';
+import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
+import { registerSaleRoutes, type SaleRoutesDeps } from './sale-routes.ts';
+
+export type CabinetDeps = AccessRoutesDeps & CallbackRoutesDeps & DeviceAdminDeps & SaleRoutesDeps;
+
+export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
+  registerAccessRoutes(app, deps);
+  registerDeviceAdminRoutes(app, deps);
+  registerCallbackRoutes(app, deps);
+  registerSaleRoutes(app, deps);
+}
