@@ -1,0 +1,217 @@
+// The register, pairing and credentials of devices, on each engine.
+import { afterEach, describe, expect, it } from 'vitest';
+import { listAudit } from '../../src/access/audit.ts';
+import { findMerchantDevice, requireMerchantDevice } from '../../src/access/merchant-device.ts';
+import { ensureDemoDevices } from '../../src/devices/demo.ts';
+import { createDevices } from '../../src/devices/devices.ts';
+import { readCode } from '../../src/devices/pairing.ts';
+import { engines, openTestDatabase } from '../support/engines.ts';
+import { seedMerchant } from '../support/fixtures.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
+
+describe.each(engines)('devices on %s', (engine) => {
+  const closers: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+
+  async function setUp() {
+    const clock = createVirtualClock();
+    const database = await openTestDatabase(engine, clock);
+    closers.push(() => database.close());
+    const devices = createDevices({
+      database,
+      clock,
+      random: seededRandom(7),
+      banks: [
+        { code: 'one', name: 'Bank One' },
+        { code: 'two', name: 'Bank Two' },
+      ],
+      addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'ws://gate.example/tillgate/queue' }),
+    });
+    closers.push(devices.stop);
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const terminal = { merchantId, kind: 'terminal' as const, name: 'Till 1', bank: 'one' };
+    const auditOf = async (subject: string) =>
+      (await listAudit(database.queries, { limit: 100, subject })).map(({ action }) => action).reverse();
+    return { clock, database, devices, merchantId, terminal, auditOf };
+  }
+
+  it('registers a device, lists it and keeps its rules', async () => {
+    const { devices, merchantId, terminal } = await setUp();
+    const { id } = await devices.register('ana', { ...terminal, pointOfSalesCode: 'P1' });
+    expect(await devices.list(merchantId)).toMatchObject([
+      { id, kind: 'terminal', name: 'Till 1', bank: 'one', pointOfSalesCode: 'P1', state: 'new' },
+    ]);
+    expect(await devices.list(nobody)).toEqual([]);
+    const refuse = (changes: object, errorName: string) =>
+      expect(devices.register('ana', { ...terminal, ...changes })).rejects.toMatchObject({ errorName });
+    await refuse({ bank: 'three' }, 'Invalid_Request');
+    await refuse({ kind: 'register' }, 'Invalid_Request');
+    await refuse({ name: '' }, 'Invalid_Request');
+    await refuse({ id: 'till-1' }, 'Invalid_Request');
+    await refuse({ merchantId: nobody }, 'Record_not_exist');
+    await refuse({ id: id.toUpperCase() }, 'The_status_cannot_be_applied');
+    expect(await devices.list()).toHaveLength(1);
+  });
+
+  it('pairs once: the code is gone after it, and the secret opens the door', async () => {
+    const { devices, merchantId, terminal } = await setUp();
+    const { id, pairingCode } = await devices.register('ana', terminal);
+    expect(pairingCode).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
+    const typed = ` ${pairingCode.toLowerCase().replace('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')}`;
+    const paired = await devices.pair(typed, '192.0.2.1');
+    expect(paired).toMatchObject({
+      deviceId: id,
+      kind: 'terminal',
+      bank: 'one',
+      mqtt: { url: 'mqtt://broker.example:1883', clientId: id, topics: { commands: `tillgate/devices/${id}/commands` } },
+      queue: { url: 'ws://gate.example/tillgate/queue', kind: 'websocket' },
+    });
+    expect(await devices.checkSecret(id.toUpperCase(), paired.secret)).toEqual({ deviceId: id, merchantId });
+    expect(await devices.checkSecret(id, `${paired.secret}x`)).toBeUndefined();
+    expect(await devices.checkSecret(id, '')).toBeUndefined();
+    expect(await devices.checkSecret(nobody, paired.secret)).toBeUndefined();
+    await expect(devices.pair(pairingCode, '192.0.2.1')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+  });
+
+  it('lets one of two exchanges of the same code win', async () => {
+    const { devices, terminal } = await setUp();
+    const { pairingCode } = await devices.register('ana', terminal);
+    const both = await Promise.allSettled([devices.pair(pairingCode, '192.0.2.1'), devices.pair(pairingCode, '192.0.2.2')]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('answers a wrong, an expired, a used and a replaced code in the same words', async () => {
+    const { devices, clock, terminal } = await setUp();
+    const messages = new Set<string>();
+    const fail = async (code: string) =>
+      devices.pair(code, '192.0.2.1').then(
+        () => expect.unreachable('the code was taken'),
+        (error: Error & { errorName?: string }) => messages.add(`${error.errorName}: ${error.message}`),
+      );
+    const used = await devices.register('ana', terminal);
+    await devices.pair(used.pairingCode, '192.0.2.1');
+    await fail(used.pairingCode);
+    const replaced = await devices.register('ana', terminal);
+    await devices.newPairingCode('ana', replaced.id);
+    await fail(replaced.pairingCode);
+    const disabled = await devices.register('ana', terminal);
+    await devices.disable('ana', disabled.id);
+    await fail(disabled.pairingCode);
+    const expired = await devices.register('ana', terminal);
+    await clock.advance(15 * 60_000 + 1);
+    await fail(expired.pairingCode);
+    await fail('0000-0000');
+    await fail('nonsense, far too long to be a code');
+    expect([...messages]).toEqual([expect.stringMatching(/^Record_not_exist: /)]);
+  });
+
+  it('slows down guessing, from one address and from many', async () => {
+    const { devices, clock, terminal } = await setUp();
+    const guess = (address: string) =>
+      devices.pair('0000-0000', address).catch((error: { errorName: string; retryAfterS?: number }) => error as typeof error & object);
+    for (let count = 0; count < 10; count += 1) expect(await guess('192.0.2.1')).toMatchObject({ errorName: 'Record_not_exist' });
+    expect(await guess('192.0.2.1')).toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 6 });
+    expect(await guess('192.0.2.2')).toMatchObject({ errorName: 'Record_not_exist' });
+    const { pairingCode } = await devices.register('ana', terminal);
+    await expect(devices.pair(pairingCode, '192.0.2.1')).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });
+    await clock.advance(6_000);
+    await devices.pair(pairingCode, '192.0.2.1');
+
+    const outcomes = await Promise.all(Array.from({ length: 400 }, (_, place) => guess(`198.51.100.${place}`)));
+    const slowed = outcomes.filter((outcome) => 'errorName' in outcome && outcome.errorName === 'Too_Many_Requests');
+    expect(slowed.length).toBeGreaterThanOrEqual(60);
+  });
+
+  it('cuts off a disabled device and lets it in again with its old secret', async () => {
+    const { devices, database, merchantId, terminal } = await setUp();
+    const { id } = await devices.register('ana', terminal);
+    const { secret } = await devices.newSecret('ana', id);
+    const cutOff: string[] = [];
+    devices.onCutOff((deviceId) => cutOff.push(deviceId));
+    expect(await devices.checkSecret(id, secret)).toBeDefined();
+    await devices.disable('ana', id);
+    expect(cutOff).toEqual([id]);
+    expect(await devices.checkSecret(id, secret)).toBeUndefined();
+    expect((await findMerchantDevice(database.queries, merchantId, id))?.isDisabled).toBe(true);
+    await expect(requireMerchantDevice(database.queries, merchantId, id)).rejects.toMatchObject({ errorName: 'Device_Offline' });
+    await expect(devices.newPairingCode('ana', id)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });
+    await devices.enable('ana', id);
+    expect(await devices.checkSecret(id, secret)).toBeDefined();
+  });
+
+  it('ends the old secret at once when there is a new one, by hand or by pairing', async () => {
+    const { devices, terminal } = await setUp();
+    const { id } = await devices.register('ana', terminal);
+    const first = await devices.newSecret('ana', id);
+    expect(await devices.checkSecret(id, first.secret)).toBeDefined();
+    const second = await devices.newSecret('ana', id);
+    expect(await devices.checkSecret(id, first.secret)).toBeUndefined();
+    expect(await devices.checkSecret(id, second.secret)).toBeDefined();
+    const { pairingCode } = await devices.newPairingCode('ana', id);
+    expect(await devices.checkSecret(id, second.secret)).toBeDefined();
+    const third = await devices.pair(pairingCode, '192.0.2.1');
+    expect(await devices.checkSecret(id, second.secret)).toBeUndefined();
+    expect(await devices.checkSecret(id, third.secret)).toBeDefined();
+  });
+
+  it('audits every change without a secret, and what changes nothing leaves no entry', async () => {
+    const { devices, database, terminal, auditOf } = await setUp();
+    const { id, pairingCode } = await devices.register('ana', terminal);
+    const paired = await devices.pair(pairingCode, '192.0.2.1');
+    await devices.rename('ana', id, 'Till 2');
+    await devices.rename('ana', id, 'Till 2');
+    const { secret } = await devices.newSecret('ana', id);
+    const code = await devices.newPairingCode('ana', id);
+    await devices.disable('ana', id);
+    await devices.disable('ana', id);
+    await devices.enable('ana', id);
+    expect(await auditOf(id)).toEqual([
+      'device.create',
+      'device.pairing-code',
+      'device.pair',
+      'device.rename',
+      'device.secret',
+      'device.pairing-code',
+      'device.disable',
+      'device.enable',
+    ]);
+    const seen = JSON.stringify([
+      await listAudit(database.queries, { limit: 100 }),
+      await devices.list(),
+      await database.queries.selectFrom('devices').selectAll().execute(),
+    ]);
+    for (const hidden of [pairingCode, readCode(pairingCode), paired.secret, secret, code.pairingCode]) expect(seen).not.toContain(hidden);
+    for (const change of [devices.disable, devices.enable, devices.newSecret, devices.newPairingCode]) {
+      await expect(change('ana', nobody)).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+    }
+    await expect(devices.rename('ana', nobody, 'x')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+  });
+
+  it("shows another merchant's device as absent", async () => {
+    const { devices, database, merchantId, terminal } = await setUp();
+    const other = await seedMerchant(database.queries);
+    const { id } = await devices.register('ana', terminal);
+    expect((await findMerchantDevice(database.queries, merchantId, id))?.name).toBe('Till 1');
+    expect(await findMerchantDevice(database.queries, other.id, id)).toBeUndefined();
+  });
+
+  it('keeps the sandbox devices over restarts, and repairs a lost secret', async () => {
+    const { devices, merchantId } = await setUp();
+    const wanted = [
+      { kind: 'terminal' as const, name: 'Virtual terminal', bank: 'one' },
+      { kind: 'register' as const, name: 'Virtual register' },
+    ];
+    const first = await ensureDemoDevices(devices, merchantId, wanted);
+    expect(await ensureDemoDevices(devices, merchantId, wanted, first)).toEqual(first);
+    const [terminal, register] = await ensureDemoDevices(devices, merchantId, wanted, first.slice(1));
+    expect(terminal?.id).toBe(first[0]?.id);
+    expect(terminal?.secret).not.toBe(first[0]?.secret);
+    expect(register).toEqual(first[1]);
+    expect(await devices.list()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,50 @@
+// A link whose devices are played by the test: who is live, what they answer, and when they are seen.
+import type { ChannelName } from '../../src/link/channel.ts';
+import type { DeviceSnapshot, Link, Question, SeenListener } from '../../src/link/link.ts';
+import type { AnswerMessage } from '../../src/link/protocol.ts';
+
+export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence'> {
+  readonly asked: { deviceId: string; question: Question }[];
+  readonly snapshots: Map<string, DeviceSnapshot>;
+  /** Makes the device live; `answer` is what it says to the next questions, undefined for silence. */
+  answers(deviceId: string, answer: Partial<AnswerMessage> | undefined): void;
+  /** As when the link hears a device for the first time, or again. */
+  seen(deviceId: string, snapshot: DeviceSnapshot): void;
+}
+
+export function snapshot(changes: Partial<DeviceSnapshot> = {}): DeviceSnapshot {
+  return { liveOn: [], lastSeenAtMs: 0, journalId: undefined, bootId: undefined, clockOffsetMs: 0, report: undefined, ...changes };
+}
+
+export function createFakeLink(): FakeLink {
+  const live = new Map<string, Partial<AnswerMessage> | undefined>();
+  const snapshots = new Map<string, DeviceSnapshot>();
+  const listeners = new Set<SeenListener>();
+  const asked: FakeLink['asked'] = [];
+  return {
+    asked,
+    snapshots,
+    answers: (deviceId, answer) => live.set(deviceId, answer),
+    seen(deviceId, news) {
+      snapshots.set(deviceId, news);
+      for (const listener of listeners) listener(deviceId, news);
+    },
+    async locate(deviceId, first): Promise<ChannelName | undefined> {
+      return live.has(deviceId) ? first : undefined;
+    },
+    async ask(deviceId, question) {
+      asked.push({ deviceId, question });
+      const answer = live.get(deviceId);
+      if (!answer) return undefined;
+      return { v: 1, id: 'c', device: deviceId, clock: '2026-01-15T09:00:00Z', outcome: 'done', ...answer };
+    },
+    onSeen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    presence: {
+      of: (deviceId) => snapshots.get(deviceId),
+      all: () => [...snapshots].map(([deviceId, one]) => ({ deviceId, snapshot: one })),
+    },
+  };
+}

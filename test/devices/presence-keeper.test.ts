@@ -1,0 +1,94 @@
+// What the link hears is written: at most once a minute a device, a new journal at once.
+import { afterEach, describe, expect, it } from 'vitest';
+import { createPresenceKeeper } from '../../src/devices/presence-keeper.ts';
+import { engines, openTestDatabase } from '../support/engines.ts';
+import { seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { recordingLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createFakeLink, snapshot } from './fake-link.ts';
+
+describe.each(engines)('presence on %s', (engine) => {
+  const closers: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+
+  async function setUp() {
+    const clock = createVirtualClock();
+    const database = await openTestDatabase(engine, clock);
+    closers.push(() => database.close());
+    const link = createFakeLink();
+    const logger = recordingLogger();
+    const keeper = createPresenceKeeper({ database, clock, logger, link });
+    closers.push(() => keeper.stop());
+    keeper.start();
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const { id } = await seedDevice(database.queries, merchantId);
+    const read = () =>
+      database.queries
+        .selectFrom('devices')
+        .select(['last_seen_at', 'journal_id', 'last_report'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+    const hear = (changes: object = {}) => link.snapshots.set(id, snapshot({ lastSeenAtMs: clock.now(), ...changes }));
+    return { clock, database, link, logger, keeper, id, read, hear };
+  }
+
+  it('writes a first sighting at once, with its report but not its bookkeeping', async () => {
+    const { clock, link, id, read } = await setUp();
+    link.seen(
+      id,
+      snapshot({
+        lastSeenAtMs: clock.now(),
+        journalId: 'j1',
+        report: { online: true, battery: 80, clock: 'x', bootId: 'y', pan: '4111111111111111' },
+      }),
+    );
+    await expect.poll(read).toMatchObject({ journal_id: 'j1', last_report: '{"online":true,"battery":80,"pan":"411111******1111"}' });
+    expect(Math.abs(((await read()).last_seen_at ?? 0) - clock.now())).toBeLessThan(1_000);
+  });
+
+  it('writes heartbeats once a minute, and a change of journal without waiting', async () => {
+    const { clock, link, id, read, hear } = await setUp();
+    link.seen(id, snapshot({ lastSeenAtMs: clock.now(), journalId: 'j1' }));
+    await expect.poll(async () => (await read()).journal_id).toBe('j1');
+    const first = (await read()).last_seen_at;
+    await clock.advance(30_000);
+    hear({ journalId: 'j1' });
+    await clock.advance(20_000);
+    expect((await read()).last_seen_at).toBe(first);
+    await clock.advance(15_000);
+    await expect.poll(async () => (await read()).last_seen_at).not.toBe(first);
+
+    hear({ journalId: 'j2' });
+    await clock.advance(5_000);
+    await expect.poll(async () => (await read()).journal_id).toBe('j2');
+    hear({ journalId: undefined });
+    await clock.advance(5_000);
+    await expect.poll(async () => (await read()).journal_id).toBe(null);
+  });
+
+  it('writes what is left when it stops', async () => {
+    const { clock, link, keeper, id, read, hear } = await setUp();
+    link.seen(id, snapshot({ lastSeenAtMs: clock.now() }));
+    await expect.poll(async () => (await read()).last_seen_at).not.toBe(null);
+    const before = (await read()).last_seen_at;
+    await clock.advance(10_000);
+    hear();
+    await keeper.stop();
+    expect((await read()).last_seen_at).toBeGreaterThan(before ?? 0);
+  });
+
+  it('survives a database that refuses, and tries again', async () => {
+    const { clock, database, link, logger, id, read } = await setUp();
+    await database.queries.schema.alterTable('devices').renameColumn('last_report', 'hidden').execute();
+    link.seen(id, snapshot({ lastSeenAtMs: clock.now(), journalId: 'j1', report: { battery: 1 } }));
+    await expect.poll(() => logger.lines.length).toBe(1);
+    await database.queries.schema
+      .alterTable('devices')
+      .renameColumn('hidden' as 'last_report', 'last_report')
+      .execute();
+    await clock.advance(5_000);
+    await expect.poll(async () => (await read()).journal_id).toBe('j1');
+  });
+});

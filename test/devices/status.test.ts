@@ -1,0 +1,88 @@
+// Device/Device/Status: the device's own report, or why there is none [D6, D11].
+import { afterEach, describe, expect, it } from 'vitest';
+import { askStatus } from '../../src/devices/status.ts';
+import { engines, openTestDatabase } from '../support/engines.ts';
+import { seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createFakeLink, snapshot } from './fake-link.ts';
+
+describe.each(engines)('status on %s', (engine) => {
+  const closers: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+
+  async function setUp() {
+    const clock = createVirtualClock();
+    const database = await openTestDatabase(engine, clock);
+    closers.push(() => database.close());
+    const link = createFakeLink();
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const device = await seedDevice(database.queries, merchantId);
+    const ask = (deviceId = device.id, merchant = merchantId) => askStatus({ database, clock, link }, merchant, deviceId);
+    const refused = (deviceId?: string, merchant?: string) =>
+      ask(deviceId, merchant).then(
+        (report) => expect.unreachable(report),
+        (error: { errorName: string; message: string; report?: string }) => error,
+      );
+    return { clock, database, link, merchantId, device, ask, refused };
+  }
+
+  it('passes the report on as the device gave it, unknown fields included', async () => {
+    const { link, device, ask } = await setUp();
+    link.answers(device.id, { report: { online: true, battery: 80, paper: 'OK', bank: 'maib', signal: 70, mood: { x: [1] } } });
+    expect(await ask(device.id.toUpperCase())).toBe('{"online":true,"battery":80,"paper":"OK","bank":"maib","signal":70,"mood":{"x":[1]}}');
+    expect(link.asked).toMatchObject([{ deviceId: device.id, question: { name: 'Status', first: 'mqtt', timeoutMs: 20_000 } }]);
+  });
+
+  it('masks what looks like a card number', async () => {
+    const { link, device, ask } = await setUp();
+    link.answers(device.id, { report: { online: true, lastCard: '4111 1111 1111 1111' } });
+    expect(await ask()).not.toContain('1111 1111');
+  });
+
+  it('answers the same for a device that is unknown, foreign, disabled or no UUID: 30, both possibilities, no report', async () => {
+    const { database, link, merchantId, refused } = await setUp();
+    const other = await seedMerchant(database.queries);
+    const foreign = await seedDevice(database.queries, other.id, { last_report: '{"battery":1}' });
+    const disabled = await seedDevice(database.queries, merchantId, { disabled_at: 1, last_report: '{"battery":1}' });
+    for (const { id } of [foreign, disabled]) link.answers(id, { report: { online: true } });
+    const errors = await Promise.all([foreign.id, disabled.id, '3b241101-e2bb-4255-8caf-4136c566a962', 'till-1'].map((id) => refused(id)));
+    for (const error of errors) {
+      expect(error).toMatchObject({ errorName: 'Device_Offline', report: undefined });
+      expect(error.message).toBe(errors[0]?.message);
+      expect(error.message).toMatch(/offline.*registered/);
+    }
+    expect(link.asked).toEqual([]);
+  });
+
+  it('gives the last known report of a device that is away, marked as such', async () => {
+    const { clock, database, link, device, refused } = await setUp();
+    const never = await refused();
+    expect(never).toMatchObject({ errorName: 'Device_Offline', report: '{"online":false}' });
+    await database.queries
+      .updateTable('devices')
+      .set({ last_report: '{"online":true,"battery":44,"paper":"OK"}', last_seen_at: clock.now() })
+      .execute();
+    expect(JSON.parse((await refused()).report ?? '')).toEqual({
+      online: false,
+      battery: 44,
+      paper: 'OK',
+      lastSeen: new Date(clock.now()).toISOString(),
+    });
+    // What this instance heard itself is newer than what was written.
+    link.snapshots.set(device.id, snapshot({ lastSeenAtMs: clock.now(), report: { online: true, battery: 43, bootId: 'b', clock: 'c' } }));
+    expect(JSON.parse((await refused()).report ?? '')).toMatchObject({ online: false, battery: 43 });
+    expect((await refused()).report).not.toContain('bootId');
+  });
+
+  it('answers 3 for a live device that is silent, 50 for one that will not tell', async () => {
+    const { link, device, refused } = await setUp();
+    link.answers(device.id, undefined);
+    expect(await refused()).toMatchObject({ errorName: 'Timeout_or_no_response', report: undefined });
+    link.answers(device.id, { outcome: 'unsupported' });
+    expect(await refused()).toMatchObject({ errorName: 'Refused_By_Device' });
+    link.answers(device.id, { outcome: 'unknown' });
+    expect(await refused()).toMatchObject({ errorName: 'Timeout_or_no_response' });
+  });
+});
