@@ -64,7 +64,7 @@ export const packages: Readonly<Record<string, PackageRule>> = {
   kysely: { places: ['database', ...stores] },
   typebox: { places: ['http', 'link', ...stores] },
   'ipaddr.js': { places: ['callbacks', 'http', 'settings'] },
-  qr: { places: ['invoices', 'devices', 'cabinet'] },
+  qr: { places: ['invoices', 'devices', 'cabinet', 'virtual'] },
   // Node's own, by what they touch.
   'node:async_hooks': { places: everywhere },
   'node:crypto': { places: ['kernel', ...everywhere] },
