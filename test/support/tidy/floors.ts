@@ -25,6 +25,8 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/administration.ts': 'wiring',
   'src/sandbox.ts': 'wiring',
+  'src/simulate.ts': 'wiring',
+  'src/sink.ts': 'wiring',
   'src/config.ts': 'settings',
 };
 
@@ -81,7 +83,7 @@ export const packages: Readonly<Record<string, PackageRule>> = {
   'node:dns/promises': { places: ['callbacks'] },
   'node:http': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   'node:https': { places: ['http', 'callbacks', 'virtual', 'wiring'] },
-  'node:net': { places: ['http', 'link', 'callbacks', 'virtual'] },
+  'node:net': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   'node:tls': { places: ['http', 'link', 'callbacks', 'virtual'] },
   'node:worker_threads': { places: ['database'] },
 };
