@@ -1,0 +1,72 @@
+// Starts a virtual device on the real wire: files in its state directory, connectors by the addresses that it was given.
+// Used by the sandbox in process and by `tillgate simulate`.
+import { join } from 'node:path';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import { createAmqpConnector } from './amqp-connector.ts';
+import type { Connector } from './connector.ts';
+import type { DeviceKind } from './device.ts';
+import type { Faults } from './faults.ts';
+import { createMqttConnector } from './mqtt-connector.ts';
+import { createFileStore } from './record-store.ts';
+import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from './virtual-device.ts';
+import { createWebSocketConnector } from './websocket-connector.ts';
+
+export interface RunOptions extends Pick<VirtualDeviceDeps, 'timing' | 'hasMagic' | 'restartAfterMs' | 'vat' | 'limitShiftTo24h'> {
+  kind: DeviceKind;
+  deviceId: string;
+  secret: string;
+  name: string;
+  bank?: string;
+  /** mqtt:// or mqtts:// */
+  mqttUrl?: string;
+  /** ws:// or wss:// for the built-in queue, amqp:// or amqps:// for RabbitMQ. */
+  queueUrl?: string;
+  /** This device's own directory. */
+  stateDir: string;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  noJournal?: boolean;
+  faults?: Partial<Faults>;
+  /** Gets one line of text for each thing that a person in front of the device would see. */
+  log?: (line: string) => void;
+}
+
+export async function startVirtualDevice(options: RunOptions): Promise<VirtualDevice> {
+  const { kind, deviceId, secret, name, bank, mqttUrl, queueUrl, stateDir, clock, random, logger, noJournal, faults, log, ...rest } =
+    options;
+  const wire = { deviceId, secret, clock, random, logger };
+  const connectors: Connector[] = [];
+  if (mqttUrl !== undefined) connectors.push(createMqttConnector({ ...wire, url: mqttUrl }));
+  if (queueUrl !== undefined) {
+    const create = /^amqps?:/i.test(queueUrl) ? createAmqpConnector : createWebSocketConnector;
+    connectors.push(create({ ...wire, url: queueUrl }));
+  }
+  const device = await createVirtualDevice({
+    ...rest,
+    kind,
+    deviceId,
+    name,
+    bank: bank ?? 'Virtual Bank',
+    connectors,
+    stores: {
+      journal: createFileStore(join(stateDir, 'journal.jsonl')),
+      bank: createFileStore(join(stateDir, 'bank.jsonl')),
+      fiscal: createFileStore(join(stateDir, 'fiscal-memory.jsonl')),
+    },
+    clock,
+    random,
+    logger,
+    faults: { ...faults, ...(noJournal === undefined ? {} : { noJournal }) },
+  });
+  if (log) {
+    device.screen.listen((event) => {
+      if (event.type === 'display') log(event.text);
+      else if (event.type === 'paper') log(event.text);
+      else log(event.isOn ? 'power on' : 'power lost');
+    });
+  }
+  return device;
+}
