@@ -97,11 +97,17 @@ export function createTokenCheck(token: string | undefined): (candidate: string)
   return (candidate) => expected !== undefined && timingSafeEqual(expected, digest(candidate));
 }
 
-/** The key as presented: the field of the query (GET) or of the body (POST) first, then the header [D9]. Empty counts as absent. */
-function presentedKey(request: FastifyRequest): unknown {
-  const source = request.method === 'GET' ? request.query : request.body;
-  const field =
-    source !== null && typeof source === 'object' && Object.hasOwn(source, 'APIKey') ? (source as { APIKey: unknown }).APIKey : undefined;
+/**
+ * The key as presented: the field of the query (GET) or of the body (POST) first, then the header [D9]. Empty counts as absent.
+ * The field is taken out, so that nobody behind this point can store or log the key along with the rest.
+ */
+function takeKey(request: FastifyRequest): unknown {
+  const source = (request.method === 'GET' ? request.query : request.body) as Record<string, unknown> | null | undefined;
+  let field: unknown;
+  if (source !== null && typeof source === 'object' && Object.hasOwn(source, 'APIKey')) {
+    field = source['APIKey'];
+    delete source['APIKey'];
+  }
   const key = field === undefined || field === null || field === '' ? request.headers['x-api-key'] : field;
   return key === '' ? undefined : key;
 }
@@ -196,7 +202,7 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
       identities.set(request, { actor: await judgeAdmin(request) });
       return;
     }
-    const presented = presentedKey(request);
+    const presented = takeKey(request);
     if (access.kind === 'key') {
       if (presented === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is missing.');
       identities.set(request, { caller: await judgeKey(request, presented, access.modules) });

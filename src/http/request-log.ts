@@ -1,6 +1,7 @@
 // The operator's log: one line a request. It holds the route's pattern, never the URL: keys may stand in query strings [D9].
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import { maskCardNumbers } from '../kernel/card-mask.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { factsOf } from './request-facts.ts';
 
@@ -23,7 +24,7 @@ export function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
 }
 
-export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, isAborted: boolean): void {
+export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, durationMs: number): void {
   const { merchantId, errorCode } = factsOf(request);
   const line = {
     requestId: request.id,
@@ -32,17 +33,17 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
     merchantId,
     httpStatus: reply.raw.statusCode,
     errorCode,
-    durationMs: Math.round(reply.elapsedTime * 10) / 10,
-    ...(isAborted ? { clientLeft: true } : {}),
+    durationMs: Math.round(durationMs * 10) / 10,
+    ...(reply.raw.writableFinished ? {} : { clientLeft: true }),
   };
   if (errorCode === 1 || errorCode === 2) logger.warn(line, 'request');
   else logger.info(line, 'request');
 }
 
-/** A crash, with the text of the error freed from whatever secrets the caller had presented. */
+/** A crash, with the text of the error freed from card numbers and from whatever secrets the caller had presented. */
 export function logCrash(logger: Logger, request: FastifyRequest, error: unknown): void {
   const secrets = factsOf(request).presentedSecrets.filter((secret) => secret.length >= 4);
-  const scrub = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text);
+  const scrub = (text: string) => maskCardNumbers(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text));
   const stack = scrub(error instanceof Error ? (error.stack ?? error.message) : String(error));
   const cause = error instanceof Error && error.cause instanceof Error ? scrub(error.cause.message) : undefined;
   logger.error({ requestId: request.id, route: routeOf(request), stack, cause }, 'request handler crashed');

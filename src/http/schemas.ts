@@ -33,6 +33,16 @@ export function dateTimeField(description: string) {
   return Type.String({ format: 'date-time', maxLength: 40, description, 'x-rule': 'must be a date and time such as 2030-01-31T12:00:00Z' });
 }
 
+/** `schema.headers` of the POSTs that can be repeated safely [D13]; idempotencyKeyOf judges it. */
+export const idempotencyHeaders = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      pattern: '^[\\x21-\\x7e]{1,255}$',
+      description: 'Kept for 24 h: the same key and body give the same answer, another body under it is 22.',
+    }),
+  ),
+});
+
 export function readAmount(field: string, value: unknown): Bani {
   const bani = parseAmount(value);
   if (bani === undefined) throw invalidRequest(`${field} ${amountRule}.`);

@@ -127,7 +127,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     clientErrorHandler: connections.clientError,
     frameworkErrors: (error, request, reply) => {
       fail(error, request, reply);
-      logRequest(logger, request, reply, false);
+      reply.raw.once('close', () => logRequest(logger, request, reply, 0));
     },
     ...(options.tls === undefined
       ? { http: nodeOptions }
@@ -142,6 +142,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (error.errorName === 'Internal_error' && !(thrown instanceof GatewayError)) logCrash(logger, request, thrown);
     setCommonHeaders(reply, request.id);
     if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
+    // Fastify would close at once, and the reset could reach a client that is still writing before the answer does.
+    // The rest of the body is read and dropped instead; the request time-out bounds it.
+    if (error.httpStatus === 413) reply.removeHeader('connection');
     if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer');
     reply.code(error.httpStatus).type('application/json; charset=utf-8').serializer(JSON.stringify).send(failureBody(error));
   }
@@ -184,9 +187,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const isProbe = routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
     if (request.routeOptions.config.isLongLived !== true) {
       const isFull = inFlight.count >= limits.requestsInFlight;
+      const startedAtMs = clock.elapsed();
       const flight = inFlight.begin(() => {
-        logRequest(logger, request, reply, !reply.raw.writableFinished);
-        metrics.observeRequest(request.method, routeOf(request), factsOf(request).errorCode, reply.elapsedTime);
+        const durationMs = clock.elapsed() - startedAtMs;
+        logRequest(logger, request, reply, durationMs);
+        metrics.observeRequest(request.method, routeOf(request), factsOf(request).errorCode, durationMs);
       });
       flights.set(request, flight);
       reply.raw.once('close', () => flight.responseClosed());

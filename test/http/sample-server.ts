@@ -20,6 +20,7 @@ import {
   amountField,
   answers,
   dateTimeField,
+  idempotencyHeaders,
   keyField,
   openAnswers,
   readAmount,
@@ -92,6 +93,7 @@ export function createSample(overrides: Partial<HttpServerOptions> = {}): Sample
           tags: ['POS Mode'],
           operationId: 'samplePay',
           summary: 'A sample payment',
+          headers: idempotencyHeaders,
           body: Type.Object(
             {
               APIKey: keyField,
@@ -214,7 +216,9 @@ export function createSample(overrides: Partial<HttpServerOptions> = {}): Sample
       return { done: true };
     });
     app.post('/test/keyed-crash', { config: { access: keyFor('POS') }, schema: { hide: true } }, async (request) => {
-      throw new Error(`failed query for ${String((request.body as { APIKey?: string }).APIKey)} ${String(request.headers['x-api-key'])}`);
+      throw new Error(
+        `failed query for ${String(request.headers['x-api-key'])} ${Object.keys(request.body as object).join()} 4111 1111 1111 1111`,
+      );
     });
   });
   return sample;

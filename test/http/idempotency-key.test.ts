@@ -1,0 +1,44 @@
+// What makes a repeated POST recognisable [D13].
+import { afterAll, expect, it } from 'vitest';
+import { base, createSample, posKey } from './sample-server.ts';
+
+const { server } = createSample();
+afterAll(() => server.stop(0));
+
+async function ask(body: unknown, headers: Record<string, string> = {}, path = '/test/hash') {
+  const payload = typeof body === 'string' ? body : JSON.stringify(body);
+  const response = await server.app.inject({
+    method: 'POST',
+    url: `${base}${path}`,
+    headers: { 'content-type': 'application/json', ...headers },
+    payload,
+  });
+  return response.json() as { errorCode: number; errorMessage: string; hash: string; key: string | null };
+}
+
+it('hashes the same content alike, whatever the order of fields, spelling of the path and key', async () => {
+  const { hash } = await ask({ a: 1, b: { c: [1, 2], d: 'x' } });
+  expect(hash).toMatch(/^[0-9a-f]{64}$/);
+  expect((await ask('{ "b": {"d":"x","c":[1,2]}, "a": 1.0 }')).hash).toBe(hash);
+  expect((await ask({ APIKey: posKey, a: 1, b: { c: [1, 2], d: 'x' } }, {}, '/TEST/Hash')).hash).toBe(hash);
+});
+
+it.each([
+  [{ a: 1 }, { a: '1' }],
+  [{ a: 1 }, { a: 2 }],
+  [{ a: [1, 2] }, { a: [2, 1] }],
+  [{ a: { b: 1 } }, { a: [['b', 1]] }],
+  [{ a: null }, {}],
+])('tells %j from %j', async (one, other) => {
+  expect((await ask(one)).hash).not.toBe((await ask(other)).hash);
+});
+
+it('reads the header, and refuses one that is no key', async () => {
+  expect((await ask({})).key).toBeNull();
+  expect((await ask({}, { 'idempotency-key': 'k'.repeat(255) })).key).toBe('k'.repeat(255));
+  for (const value of ['', 'a b', 'k'.repeat(256), 'caf\u00e9']) {
+    expect((await ask({}, { 'idempotency-key': value })).errorMessage).toBe(
+      'Invalid_Request: Idempotency-Key must be 1 to 255 visible ASCII characters.',
+    );
+  }
+});

@@ -1,0 +1,218 @@
+// Overload, graceful stop, HTTPS, upgrades, health and metrics.
+import { get as httpsGet } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { afterEach, describe, expect, it } from 'vitest';
+import { open } from '../../src/http/access.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import type { HttpServerOptions } from '../../src/http/server.ts';
+import { openRaw, parseAnswers, sendRaw } from './raw-socket.ts';
+import { base, createSample, type Sample } from './sample-server.ts';
+import { selfSigned } from './self-signed.ts';
+
+let sample: Sample;
+afterEach(() => {
+  sample.release();
+  return sample.server.stop(0);
+});
+
+async function start(overrides: Partial<HttpServerOptions> = {}) {
+  sample = createSample(overrides);
+  return sample.server.listen();
+}
+const slow = (url: string) => fetch(`${url}/test/slow`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+const slowText = `POST ${base}/test/slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+const liveText = `POST ${base}/test/nothing HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+describe('overload', () => {
+  it('is 503 with the envelope and Retry-After, while health still answers and the running calls end well', async () => {
+    const { url } = await start({ limits: { requestsInFlight: 3 } });
+    const running = [slow(url), slow(url), slow(url)];
+    await expect.poll(() => sample.runs['slow']).toBe(3);
+    const refused = await fetch(`${url}/test/echo`, { method: 'POST' });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toEqual({
+      errorCode: 41,
+      errorMessage: 'Too_Many_Requests: The gateway is overloaded; nothing was done.',
+    });
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    sample.release();
+    const answers = await Promise.all(running.map(async (call) => (await call).json()));
+    expect(answers).toEqual(Array(3).fill({ errorCode: 0, errorMessage: '', done: true }));
+    expect((await fetch(`${url}/test/echo`, { method: 'POST' })).status).toBe(200);
+  });
+});
+
+describe('stop', () => {
+  it('accepts nothing new, lets what runs end, and does not wait for silent connections', async () => {
+    const { url, port } = await start();
+    const silent = await openRaw(port);
+    const half = await openRaw(port);
+    half.socket.write('POST /x HTTP/1.1\r\nHost: x\r\nContent-Le');
+    const kept = await openRaw(port);
+    kept.socket.write(slowText);
+    const running = slow(url);
+    await expect.poll(() => sample.runs['slow']).toBe(2);
+    let isStopped = false;
+    const stopped = sample.server.stop(60_000).then(() => {
+      isStopped = true;
+    });
+    await expect(fetch(`${url}/health/live`)).rejects.toThrow();
+    expect(isStopped).toBe(false);
+    sample.release();
+    const answer = await running;
+    expect(answer.headers.get('connection')).toBe('close');
+    expect(await answer.json()).toEqual({ errorCode: 0, errorMessage: '', done: true });
+    expect(parseAnswers(await kept.untilClosed())).toHaveLength(1);
+    await stopped;
+    await Promise.all([silent.untilClosed(), half.untilClosed()]);
+  });
+
+  it('answers 503 to a new request on a connection that is still open', async () => {
+    const { port } = await start();
+    const connection = await openRaw(port);
+    connection.socket.write(slowText);
+    await expect.poll(() => sample.runs['slow']).toBe(1);
+    const stopped = sample.server.stop(60_000);
+    connection.socket.write(liveText);
+    await expect.poll(() => sample.server.app.server.listening).toBe(false);
+    // The answers of one connection come in order; the second is decided now and is read after the first.
+    setTimeout(() => sample.release(), 50);
+    const codes = parseAnswers(await connection.untilClosed()).map(({ status, body }) => [status, JSON.parse(body).errorCode]);
+    await stopped;
+    expect(codes[0]).toEqual([200, 0]);
+    if (codes.length > 1) expect(codes[1]).toEqual([503, 41]);
+    expect(sample.runs['nothing']).toBeUndefined();
+  });
+
+  it('cuts what has not ended within the bound', async () => {
+    const { url } = await start();
+    const running = slow(url);
+    await expect.poll(() => sample.runs['slow']).toBe(1);
+    const ended = expect(running).rejects.toThrow();
+    await sample.server.stop(50);
+    await ended;
+  });
+
+  it('waits for a handler whose client has left', async () => {
+    const { port } = await start();
+    const connection = await openRaw(port);
+    connection.socket.write(slowText);
+    await expect.poll(() => sample.runs['slow']).toBe(1);
+    connection.socket.destroy();
+    let isStopped = false;
+    const stopped = sample.server.stop(60_000).then(() => {
+      isStopped = true;
+    });
+    await expect.poll(() => sample.server.app.server.listening).toBe(false);
+    expect(isStopped).toBe(false);
+    sample.release();
+    await stopped;
+  });
+
+  it('does not wait for event streams', async () => {
+    sample = createSample();
+    sample.server.routes((app) => {
+      app.get('/events', { config: { access: open, isLongLived: true }, schema: { hide: true } }, (_request, reply) => {
+        reply.hijack();
+        reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
+        reply.raw.write(': hello\n\n');
+      });
+    });
+    const { port } = await sample.server.listen();
+    const stream = await openRaw(port);
+    stream.socket.write(`GET ${base}/events HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await stream.until((text) => text.includes('hello'));
+    await sample.server.stop(60_000);
+    await stream.untilClosed();
+  });
+});
+
+describe('upgrades', () => {
+  const ask = (path: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+
+  it('go to the handler of their path, whatever its case and query, and are ended by stop', async () => {
+    const sockets: Duplex[] = [];
+    sample = createSample();
+    sample.server.onUpgrade('/queue', (_request, socket) => {
+      sockets.push(socket);
+      socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    });
+    const { port } = await sample.server.listen();
+    const connection = await openRaw(port);
+    connection.socket.write(ask(`${base}/Queue?v=1`));
+    expect(await connection.until((text) => text.includes('\r\n\r\n'))).toMatch(/^HTTP\/1\.1 101/);
+    expect(sockets).toHaveLength(1);
+    await sample.server.stop(60_000);
+    await connection.untilClosed();
+  });
+
+  it.each([`${base}/nowhere`, '/queue', '/'])('to %s are 404 with the envelope and a closed socket', async (path) => {
+    sample = createSample();
+    sample.server.onUpgrade('/queue', () => expect.unreachable());
+    const { port } = await sample.server.listen();
+    const [answer] = parseAnswers(await sendRaw(port, ask(path)));
+    expect([answer?.status, JSON.parse(answer?.body ?? '').errorCode]).toEqual([404, 40]);
+  });
+});
+
+describe('HTTPS', () => {
+  it('is spoken when a certificate is given, and plain HTTP is not', async () => {
+    const { url, port } = await start({ tls: selfSigned });
+    expect(url).toBe(`https://127.0.0.1:${port}${base}`);
+    const body = await new Promise<string>((resolve, reject) => {
+      httpsGet(`${url}/health/live`, { ca: selfSigned.cert }, (response) => {
+        response.setEncoding('utf8').on('data', resolve);
+      }).on('error', reject);
+    });
+    expect(body).toBe('{"errorCode":0,"errorMessage":""}');
+    await expect(fetch(`http://127.0.0.1:${port}${base}/health/live`)).rejects.toThrow();
+  });
+});
+
+describe('the base path', () => {
+  it.each(['', '/shop/gateway'])('may be %j', async (basePath) => {
+    const { url } = await start({ basePath });
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${url}/openapi.json`).then((response) => response.json())) as object).toHaveProperty(['paths', '/health/live']);
+    expect(await (await fetch(`${url}/docs`)).text()).toContain(`src="${basePath}/docs/start.js"`);
+  });
+});
+
+describe('health and metrics', () => {
+  it('ready tells what is missing, with 503', async () => {
+    const { url } = await start({ whyNotReady: async () => 'The database is offline.' });
+    const response = await fetch(`${url}/health/ready`);
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { errorCode: 1, errorMessage: 'Internal_error: The database is offline.' },
+    ]);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  });
+
+  it('counts requests by route and errorCode, and carries what other rooms add', async () => {
+    const metrics = createMetrics();
+    metrics.gauge('tillgate_pool', 'Connections.', () => 3);
+    metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => [{ labels: { state: 'dead' }, value: 2 }]);
+    metrics.gauge('tillgate_broken', 'A source that is away.', () => {
+      throw new Error('away');
+    });
+    const counter = metrics.counter('tillgate_dropped_total', 'Dropped messages.', ['channel']);
+    counter.add({ channel: 'mqtt' });
+    counter.add({ channel: 'mqtt' }, 2);
+    const { url } = await start({ metrics });
+    await fetch(`${url}/test/database`, { method: 'POST' });
+    await fetch(`${url}/nowhere/1`);
+    await fetch(`${url}/nowhere/2`);
+    const response = await fetch(`${url}/metrics`);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    const lines = (await response.text()).split('\n');
+    expect(lines).toContain(`tillgate_http_request_duration_seconds_count{method="POST",route="${base}/test/database",error_code="2"} 1`);
+    expect(lines).toContain('tillgate_http_request_duration_seconds_count{method="GET",route="unmatched",error_code="40"} 2');
+    expect(lines).toContain('tillgate_pool 3');
+    expect(lines).toContain('tillgate_callbacks{state="dead"} 2');
+    expect(lines).toContain('tillgate_dropped_total{channel="mqtt"} 3');
+    expect(lines.some((line) => line.startsWith('nodejs_eventloop_lag_p99_seconds '))).toBe(true);
+    expect(lines.some((line) => line.startsWith('tillgate_broken '))).toBe(false);
+  });
+});
