@@ -13,6 +13,8 @@ const memoryCapacity = 10_000;
 
 export interface Credentials {
   check(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
+  /** Registered and not disabled, whatever its secret: for a connection that exists already. */
+  mayStay(deviceId: string): Promise<boolean>;
   forget(): void;
 }
 
@@ -30,11 +32,23 @@ export function createCredentials(database: Database, clock: Clock): Credentials
       : { value: undefined, validForMs: unknownForMs };
   });
 
+  const present = createBriefMemory<true>(clock, memoryCapacity, async (deviceId) => {
+    const row = await database.queries.selectFrom('devices').select('disabled_at').where('id', '=', deviceId).executeTakeFirst();
+    return row?.disabled_at === null ? { value: true, validForMs: knownForMs } : { value: undefined, validForMs: unknownForMs };
+  });
+
   return {
     async check(deviceId, secret) {
       const id = parseUuid(deviceId);
       return id === undefined || secret === '' ? undefined : callers.get(`${id} ${hashSecret(secret)}`);
     },
-    forget: callers.forget,
+    async mayStay(deviceId) {
+      const id = parseUuid(deviceId);
+      return id !== undefined && (await present.get(id)) === true;
+    },
+    forget() {
+      callers.forget();
+      present.forget();
+    },
   };
 }

@@ -50,6 +50,8 @@ export interface Devices {
   pair(code: string, address: string): Promise<Pairing>;
   /** For broker logins, the built-in queue and HTTP Basic [D10]. */
   checkSecret(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
+  /** Registered and not disabled: for what a connected device asks of an outside broker. */
+  mayStay(deviceId: string): Promise<boolean>;
   /** Called on every instance when a device was disabled or got a new secret: whoever holds its connection ends it. */
   onCutOff(listener: (deviceId: string) => void): Cancel;
   stop(): void;
@@ -105,6 +107,7 @@ export function createDevices(deps: DevicesDeps): Devices {
       return { ...paired, ...connectionGuide(paired.deviceId, deps.addresses()) };
     },
     checkSecret: credentials.check,
+    mayStay: credentials.mayStay,
     onCutOff(listener) {
       cutOffListeners.add(listener);
       return () => cutOffListeners.delete(listener);
