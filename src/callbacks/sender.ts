@@ -107,7 +107,7 @@ function guarded<AgentKind extends HttpAgent>(agent: AgentKind, guard: AddressGu
       process.nextTick(() => done?.(new AddressRefused(reason), undefined as never));
       return undefined;
     }
-    return dial({ ...options, lookup: guard.lookup } as typeof options, done);
+    return dial({ ...options, lookup: guard.lookup }, done);
   };
   return agent;
 }

@@ -1,4 +1,5 @@
 // The worker with real HTTP, in real time, on each engine.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -240,19 +241,19 @@ describe.each(engines)('kill -9 on %s', (engine) => {
 
   async function child(work: 'commit' | 'send', details: object): Promise<ChildProcess> {
     const program = join(import.meta.dirname, 'killed-child.ts');
-    const process_ = spawn(process.execPath, [program, JSON.stringify({ ...details, work })], { stdio: ['ignore', 'pipe', 'inherit'] });
-    closing.push(async () => process_.kill('SIGKILL'));
+    const running = spawn(process.execPath, [program, JSON.stringify({ ...details, work })], { stdio: ['ignore', 'pipe', 'inherit'] });
+    closing.push(async () => running.kill('SIGKILL'));
     await new Promise<void>((resolve, reject) => {
-      process_.stdout?.once('data', () => resolve());
-      process_.once('exit', (code) => reject(new Error(`The child ended with ${code}.`)));
+      running.stdout?.once('data', () => resolve());
+      running.once('exit', (code) => reject(new Error(`The child ended with ${code}.`)));
     });
-    return process_;
+    return running;
   }
 
-  function kill9(process_: ChildProcess): Promise<void> {
+  function kill9(running: ChildProcess): Promise<void> {
     return new Promise((resolve) => {
-      process_.removeAllListeners('exit').once('exit', () => resolve());
-      process_.kill('SIGKILL');
+      running.removeAllListeners('exit').once('exit', () => resolve());
+      running.kill('SIGKILL');
     });
   }
 
