@@ -125,7 +125,7 @@ describe.each(engines)('the admin API on %s', (engine) => {
 
   it('shows callbacks and sends dead ones again, one by one and by span', async () => {
     const { queries } = office.database;
-    const ended = { state: 'dead', next_attempt_at: null, ended_at: nowMs, attempts: 6 } as const;
+    const ended = { state: 'dead', next_attempt_at: null, ended_at: Date.UTC(2026, 0, 3), attempts: 6 } as const;
     const one = await seedCallback(queries, merchantId, { ...ended, created_at: Date.UTC(2026, 0, 1) });
     const two = await seedCallback(queries, merchantId, { ...ended, created_at: Date.UTC(2026, 0, 2) });
     await queries
