@@ -7,6 +7,7 @@ import type { StatementResult } from './sqlite-connection.ts';
 import type { SqliteExecutor } from './sqlite-driver.ts';
 import { type CarriedError, translateSqliteError } from './sqlite-errors.ts';
 import type { ControlRequest, SqliteAnswer, SqliteRequest } from './sqlite-requests.ts';
+import { toBindable } from './values.ts';
 
 export interface WorkerSettings {
   path: string;
@@ -48,12 +49,7 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock): Promi
     if (outbox.length === 0) return;
     const requests = outbox;
     outbox = [];
-    try {
-      worker.postMessage(requests);
-    } catch (error) {
-      // A parameter that cannot cross to another thread: the statements that came with it were not sent either.
-      for (const { id } of requests) take(id)?.reject(error as Error);
-    }
+    worker.postMessage(requests satisfies ToWorker);
   }
 
   function take(id: number): Waiting | undefined {
@@ -84,7 +80,11 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock): Promi
   }
 
   const executor: WorkerExecutor = {
-    run: (sql, parameters, place) => ask((id) => ({ id, kind: 'run', place, sql, parameters, nowMs: clock.now() })),
+    async run(sql, parameters, place) {
+      // Judged on this side: a value that is refused must not cost the statements that travel with it.
+      const bound = parameters.map(toBindable);
+      return await ask((id) => ({ id, kind: 'run', place, sql, parameters: bound, nowMs: clock.now() }));
+    },
     begin: () => control('begin'),
     commit: () => control('commit'),
     rollback: () => control('rollback'),

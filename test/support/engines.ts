@@ -37,6 +37,17 @@ export function memoryDatabase(clock: Clock): Promise<Database> {
   return openDatabase({ inMemory: true, role: 'gateway', clock, logger: quietLogger });
 }
 
+/** Where a database could be, and none is yet: for tests of opening and migrating. */
+export async function emptyPlace(engine: Engine): Promise<{ options: { url?: string; dataDir?: string }; remove(): Promise<void> }> {
+  if (engine === 'sqlite') {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tillgate-db-'));
+    return { options: { dataDir }, remove: async () => rmSync(dataDir, { recursive: true, force: true }) };
+  }
+  const name = newName();
+  await asAdmin((admin) => admin.query(`create database ${name}`));
+  return { options: { url: urlOf(name) }, remove: () => dropDatabase(name) };
+}
+
 async function openTestSqlite(clock: Clock = systemClock): Promise<TestDatabase> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tillgate-db-'));
   let shiftMs = 0;
@@ -63,7 +74,7 @@ async function openTestSqlite(clock: Clock = systemClock): Promise<TestDatabase>
 }
 
 async function openTestPostgres(clock?: Clock): Promise<TestDatabase> {
-  const name = `tillgate_test_${randomUUID().replaceAll('-', '')}`;
+  const name = newName();
   const template = await preparedTemplate();
   await asAdmin((admin) => admin.query(`create database ${name} template ${template}`));
   const shift = { ms: 0 };
@@ -88,7 +99,7 @@ async function openTestPostgres(clock?: Clock): Promise<TestDatabase> {
       },
     };
   }
-  return open(() => asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`)));
+  return open(() => dropDatabase(name));
 }
 
 /** Writes the test's time in the place of now_ms(): the server's own clock cannot be moved, and this reaches every connection of the pool. */
@@ -129,6 +140,14 @@ async function preparedTemplate(): Promise<string> {
     await admin.query(`alter database ${draft} rename to ${name}`);
   });
   return name;
+}
+
+function newName(): string {
+  return `tillgate_test_${randomUUID().replaceAll('-', '')}`;
+}
+
+async function dropDatabase(name: string): Promise<void> {
+  await asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`));
 }
 
 function urlOf(databaseName: string): string {

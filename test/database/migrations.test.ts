@@ -1,0 +1,121 @@
+// Migrations: right splitting, each whole or not at all, once only however many start together, and never on a database that does not fit.
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrationsDir, readMigrations, splitStatements, statementsFor } from '../../src/database/migration-files.ts';
+import { migrateDatabase, type OpenOptions, openDatabase } from '../../src/database/open.ts';
+import { systemClock } from '../../src/kernel/system.ts';
+import { emptyPlace, engines } from '../support/engines.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+
+describe('reading a migration', () => {
+  it('splits at semicolons outside quotes and comments only', () => {
+    const text = `-- a; comment
+      create table a (b text check (b <> ';''--')); /* ; */ insert into a values ('x;y'); create table "c;d" (e int8)
+      ; create function f() as $x$ select 1; $x$;;`;
+    expect(splitStatements(text)).toEqual([
+      "create table a (b text check (b <> ';''--'))",
+      "insert into a values ('x;y')",
+      'create table "c;d" (e int8)',
+      'create function f() as $x$ select 1; $x$',
+    ]);
+  });
+
+  it('translates its tokens outside quotes only, and makes tables strict on SQLite', () => {
+    const text = "create table a (id identity8, n int8 not null default 1, t text default 'int8'); create index i on a (n);";
+    expect(statementsFor('sqlite', text)).toEqual([
+      "create table a (id integer primary key autoincrement, n integer not null default 1, t text default 'int8') strict",
+      'create index i on a (n)',
+    ]);
+    expect(statementsFor('postgres', text)[0]).toBe(
+      "create table a (id bigint generated always as identity primary key, n bigint not null default 1, t text default 'int8')",
+    );
+  });
+
+  it('refuses a gap in the numbering', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'tillgate-migrations-'));
+    writeFileSync(join(dir, '0002_second.sql'), 'select 1;');
+    expect(() => readMigrations(dir)).toThrow(/0002_second.sql .*expected number 1/);
+    rmSync(dir, { recursive: true });
+  });
+});
+
+describe.each(engines)('migrating on %s', (engine) => {
+  let dir: string;
+  let place: Awaited<ReturnType<typeof emptyPlace>>;
+  const options = (): OpenOptions => ({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger, migrationsDir: dir });
+  const shipped = readMigrations(migrationsDir).map(({ version, name }) => ({ version, name }));
+  const addMigration = (text: string) => writeFileSync(join(dir, `000${shipped.length + 1}_more.sql`), text);
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'tillgate-migrations-'));
+    cpSync(migrationsDir, dir, { recursive: true });
+    place = await emptyPlace(engine);
+  });
+  afterEach(async () => {
+    rmSync(dir, { recursive: true });
+    await place.remove();
+  });
+
+  it('tells what it applied, and applies nothing twice', async () => {
+    expect(await migrateDatabase(options())).toEqual(shipped);
+    expect(await migrateDatabase(options())).toEqual([]);
+    addMigration('create table more (id identity8, note text not null);');
+    expect(await migrateDatabase(options())).toEqual([{ version: shipped.length + 1, name: 'more' }]);
+  });
+
+  it('applies each migration whole or not at all, and can be tried again', async () => {
+    await migrateDatabase(options());
+    addMigration("create table more (id identity8); insert into merchants (id) values ('incomplete');");
+    await expect(migrateDatabase(options())).rejects.toThrow();
+    addMigration('create table more (id identity8);');
+    expect(await migrateDatabase(options())).toEqual([{ version: shipped.length + 1, name: 'more' }]);
+  });
+
+  it('refuses a database that is newer than the program', async () => {
+    addMigration('create table more (id identity8);');
+    await migrateDatabase(options());
+    rmSync(join(dir, `000${shipped.length + 1}_more.sql`));
+    await expect(openDatabase(options())).rejects.toThrow(/newer than this program.*"more"/);
+    await expect(openDatabase({ ...options(), role: 'reader' })).rejects.toThrow(/newer than this program/);
+  });
+
+  it('refuses a database that was made by another text of the same number', async () => {
+    addMigration('create table more (id identity8);');
+    await migrateDatabase(options());
+    addMigration('create table more (id identity8, note text);');
+    await expect(openDatabase(options())).rejects.toThrow(/another text/);
+  });
+
+  it('sends a reader of an older database to the gateway first, and changes nothing for it', async () => {
+    await migrateDatabase(options());
+    addMigration('create table more (id identity8);');
+    await expect(openDatabase({ ...options(), role: 'reader' })).rejects.toThrow(/lacks migration 3.*migrate/);
+    expect(await migrateDatabase(options())).toHaveLength(1);
+  });
+
+  it('lets a reader look and not write', async () => {
+    await migrateDatabase(options());
+    const reader = await openDatabase({ ...options(), role: 'reader' });
+    expect(await reader.queries.selectFrom('merchants').select('id').execute()).toEqual([]);
+    await expect(reader.queries.deleteFrom('merchants').execute()).rejects.toThrow(/read-?only/i);
+    await reader.close();
+  });
+});
+
+describe.runIf(engines.includes('postgres'))('several instances on PostgreSQL', () => {
+  it('start together, and each migration is applied once', async () => {
+    const place = await emptyPlace('postgres');
+    const open = () => openDatabase({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger });
+    const databases = await Promise.all(Array.from({ length: 6 }, open));
+    const [first] = databases;
+    const marks = await sql<{ version: number }>`select version from applied_migrations order by version`.execute(
+      first?.queries ?? expect.fail(),
+    );
+    expect(marks.rows.map((row) => row.version)).toEqual(readMigrations(migrationsDir).map((migration) => migration.version));
+    await Promise.all(databases.map((database) => database.close()));
+    await place.remove();
+  });
+});
