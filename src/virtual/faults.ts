@@ -43,24 +43,54 @@ export interface FaultStep {
 /** How long a message that is overtaken is held back. */
 const overtakenMs = 400;
 
-/** Reads a script, or a single set of faults; throws a sentence that names what is wrong. */
+const meanings: Record<keyof Faults, string> = {
+  mqtt: 'false cuts the device off MQTT',
+  queue: 'false cuts the device off the queue',
+  delayMs: 'every message waits this long, both ways',
+  jitterMs: 'and by chance up to this much longer',
+  duplicateRate: 'from 0 to 1: how many messages come twice',
+  reorderRate: 'from 0 to 1: how many messages are overtaken by later ones',
+  lossRate: 'from 0 to 1: how many messages get lost',
+  clockSkewMs: 'how far its clock is ahead (behind: negative)',
+  noJournal: 'true makes it an old terminal without a journal',
+};
+
+/** Each fault with its meaning and default, as lines of text, for `--help`. */
+export function describeFaults(): string[] {
+  return Object.entries(meanings).map(([name, meaning]) => `${name}=${String(noFaults[name as keyof Faults])}  ${meaning}`);
+}
+
+/** Reads NAME=VALUE texts, as the command line has them; throws a sentence that names what is wrong. */
+export function parseFaults(texts: readonly string[]): Partial<Faults> {
+  return checkFaults(
+    Object.fromEntries(
+      texts.map((text) => {
+        const [name = '', value = ''] = text.split('=', 2);
+        if (value === 'true' || value === 'false') return [name, value === 'true'];
+        return [name, value === '' ? Number.NaN : Number(value)];
+      }),
+    ),
+  );
+}
+
+/** Reads a fault script, a list of steps, or a single set of faults; throws a sentence that names what is wrong. */
 export function parseFaultScript(value: unknown): FaultStep[] {
-  if (!Array.isArray(value)) return [{ afterMs: 0, set: parseFaults(value) }];
-  return value.map((step: { afterMs?: unknown; set?: unknown }) => {
-    if (typeof step?.afterMs !== 'number' || !(step.afterMs >= 0))
-      throw new Error('Each step of a fault script needs afterMs, a number from 0.');
-    return { afterMs: step.afterMs, set: parseFaults(step.set) };
+  if (!Array.isArray(value)) return [{ afterMs: 0, set: checkFaults(value) }];
+  return value.map((step: { afterMs?: unknown; set?: unknown } | null) => {
+    const afterMs = step?.afterMs;
+    if (typeof afterMs !== 'number' || !(afterMs >= 0)) throw new Error('Each step of a fault script needs afterMs, a number from 0.');
+    return { afterMs, set: checkFaults(step?.set) };
   });
 }
 
-export function parseFaults(value: unknown): Partial<Faults> {
+function checkFaults(value: unknown): Partial<Faults> {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) throw new Error('Faults must be an object.');
-  for (const [name, fault] of Object.entries(value)) {
+  for (const [name, fault] of Object.entries(value) as [string, unknown][]) {
     if (!Object.hasOwn(noFaults, name)) throw new Error(`There is no fault "${name}"; there are ${Object.keys(noFaults).join(', ')}.`);
-    const expected = typeof noFaults[name as keyof Faults];
-    // oxlint-disable-next-line valid-typeof -- compared with another typeof
-    if (typeof fault !== expected || Number.isNaN(fault)) throw new Error(`Fault "${name}" must be a ${expected}.`);
-    if (name !== 'clockSkewMs' && typeof fault === 'number' && fault < 0) throw new Error(`Fault "${name}" must not be negative.`);
+    const isSwitch = typeof noFaults[name as keyof Faults] === 'boolean';
+    if (isSwitch && typeof fault !== 'boolean') throw new Error(`Fault "${name}" is true or false.`);
+    if (!isSwitch && (typeof fault !== 'number' || !Number.isFinite(fault))) throw new Error(`Fault "${name}" is a number.`);
+    if (typeof fault === 'number' && fault < 0 && name !== 'clockSkewMs') throw new Error(`Fault "${name}" must not be negative.`);
   }
   return value;
 }

@@ -52,7 +52,7 @@ export function verificationText(shop: Shop, document: ReceiptDocument): string 
     total: formatLei(document.totalBani),
     time: new Date(document.atMs).toISOString(),
   });
-  return `https://receipts.example/verify?${query}`;
+  return `https://receipts.example/verify?${query.toString()}`;
 }
 
 export function receiptPaper(shop: Shop, receipt: PricedReceipt, document: ReceiptDocument): Printout {
@@ -79,12 +79,12 @@ export function receiptPaper(shop: Shop, receipt: PricedReceipt, document: Recei
 }
 
 export function reportPaper(shop: Shop, document: ReportDocument): Printout {
-  const { byVat, byPayment, ...totals } = describeTotals(document.totals, document.drawerBani);
+  const totals = describeTotals(document.totals, document.drawerBani);
   const lines = [
     ...wrap(shop.name).map(centre),
     centre(`${document.type} REPORT ${document.reportNumber}`),
     rule,
-    ...Object.entries(totals).flatMap(([name, value]) => spread(name, String(value))),
+    ...['receipts', 'total', 'moneyIn', 'moneyOut', 'cashInDrawer'].flatMap((name) => spread(name, String(totals[name]))),
     ...Object.entries(document.totals.byVat).flatMap(([letter, total]) => [
       ...spread(`gross ${letter}`, formatLei(total.grossBani)),
       ...spread(`VAT ${letter}`, formatLei(total.vatBani)),

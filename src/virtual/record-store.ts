@@ -79,7 +79,7 @@ export function createFileStore(path: string): RecordStore {
   let file: FileHandle | undefined;
   /** Appends that will share the next write; undefined: the next append starts a new batch. */
   let openBatch: Waiting[] | undefined;
-  let failure: unknown;
+  let failure: Error | undefined;
   // Everything that touches the file runs behind this, one after the other.
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -116,12 +116,12 @@ export function createFileStore(path: string): RecordStore {
     if (openBatch === batch) openBatch = undefined;
     try {
       // After a failed write nobody knows how the file ends: nothing more is added to it.
-      if (failure !== undefined) throw failure;
+      if (failure) throw failure;
       const handle = await openForAppend();
       await handle.appendFile(batch.map((entry) => `${entry.line}\n`).join(''));
       await handle.datasync();
     } catch (error) {
-      failure = error;
+      failure = error instanceof Error ? error : new Error(String(error));
       for (const entry of batch) entry.reject(error);
       return;
     }

@@ -18,20 +18,20 @@ export interface RunOptions extends Pick<VirtualDeviceDeps, 'timing' | 'hasMagic
   deviceId: string;
   secret: string;
   name: string;
-  bank?: string;
+  bank?: string | undefined;
   /** mqtt:// or mqtts:// */
-  mqttUrl?: string;
+  mqttUrl?: string | undefined;
   /** ws:// or wss:// for the built-in queue, amqp:// or amqps:// for RabbitMQ. */
-  queueUrl?: string;
+  queueUrl?: string | undefined;
   /** This device's own directory. */
   stateDir: string;
   clock: Clock;
   random: Random;
   logger: Logger;
-  noJournal?: boolean;
-  faults?: Partial<Faults>;
+  noJournal?: boolean | undefined;
+  faults?: Partial<Faults> | undefined;
   /** Gets one line of text for each thing that a person in front of the device would see. */
-  log?: (line: string) => void;
+  log?: ((line: string) => void) | undefined;
 }
 
 export async function startVirtualDevice(options: RunOptions): Promise<VirtualDevice> {

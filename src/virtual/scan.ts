@@ -1,0 +1,154 @@
+// The invoice journey as one action of a device: read the QR, fetch the receipt, take the money, print, tell the gateway.
+// Each attempt's command id follows from the invoice, so that a scan repeated after a crash finds the money already taken
+// instead of taking it again.
+import { createHash } from 'node:crypto';
+import { sleep } from '../kernel/clock.ts';
+import { bytesToUuid } from '../kernel/ids.ts';
+import { type Bani, baniToLei, formatLei } from '../kernel/money.ts';
+import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
+import { isJsonObject } from './command-reader.ts';
+import type { Ending } from './device.ts';
+import { receiptTotal } from './receipt.ts';
+import type { VirtualDevice } from './virtual-device.ts';
+
+export interface ScanResult {
+  /** The invoice is paid and the gateway knows it. */
+  isPaid: boolean;
+  /** The card was charged or the receipt printed, whatever the gateway said to it. */
+  isMoneyTaken: boolean;
+  /** What happened, one sentence a step. */
+  steps: string[];
+  receiptId?: string;
+  oid?: string;
+}
+
+export interface ScanOptions {
+  /** With the service's own path segment: https://host/tillgate */
+  baseUrl: string;
+  qr: string;
+  device: VirtualDevice;
+  deviceSecret: string;
+  fetch?: typeof fetch;
+}
+
+/** A Payd that got no answer is repeated: the gateway takes the same one twice without harm. */
+const paydTries = 5;
+const paydWaitMs = 1_000;
+const requestTimeoutMs = 15_000;
+/** Attempts at one invoice that were refused, after which the device gives up. */
+const attemptLimit = 50;
+const cardPaymentCode = 1;
+
+export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
+  const { device, qr } = options;
+  const steps: string[] = [];
+  const invoice = await call(options, 'Invoice/Get', { QR: qr });
+  if (invoice.errorCode !== 0) {
+    steps.push(`Invoice/Get was refused: ${invoice.errorMessage}`);
+    return { isPaid: false, isMoneyTaken: false, steps };
+  }
+  const oid = String(invoice.OID);
+  const amountBani = receiptTotal(invoice.Receipt);
+  steps.push(`Scanned invoice ${oid} over ${amountBani === undefined ? 'no amount' : `${formatLei(amountBani)} MDL`}.`);
+  const receiptId = amountBani === undefined ? undefined : await takeMoney(device, oid, invoice.Receipt as JsonObject, amountBani, steps);
+  if (receiptId === undefined) return { isPaid: false, isMoneyTaken: false, steps, oid };
+
+  const paid = await tellPaid(options, { QR: qr, ReceiptID: receiptId, DeviceID: device.deviceId });
+  const isPaid = paid.errorCode === 0;
+  steps.push(
+    isPaid ? `Invoice/Payd was taken: receipt ${receiptId}.` : `Invoice/Payd was refused although the money is taken: ${paid.errorMessage}`,
+  );
+  return { isPaid, isMoneyTaken: true, steps, receiptId, oid };
+}
+
+/** The receipt id to report, or undefined when no money was taken. */
+function takeMoney(
+  device: VirtualDevice,
+  oid: string,
+  receipt: JsonObject,
+  amountBani: Bani,
+  steps: string[],
+): Promise<string | undefined> {
+  return device.kind === 'terminal' ? payByCard(device, oid, amountBani, steps) : printAndPay(device, oid, receipt, steps);
+}
+
+/** A terminal prints no fiscal receipt: its bank reference stands for it. */
+async function payByCard(device: VirtualDevice, oid: string, amountBani: Bani, steps: string[]): Promise<string | undefined> {
+  const paid = await performOnce(device, oid, 'Pay', { amount: baniToLei(amountBani), currency: 'MDL', documentNr: oid });
+  const { operationId, rrn } = paid.report ?? {};
+  if (paid.outcome !== 'done' || typeof operationId !== 'string') {
+    steps.push(`The payment ended ${paid.outcome}: ${paid.reason ?? ''}`);
+    return undefined;
+  }
+  steps.push(`The bank said yes: operation ${operationId}, rrn ${String(rrn)}.`);
+  const closed = await performOnce(device, oid, 'CloseDoc', { documentNr: oid, operationId });
+  steps.push(`The document was closed: ${closed.outcome}.`);
+  return String(rrn);
+}
+
+async function printAndPay(device: VirtualDevice, oid: string, receipt: JsonObject, steps: string[]): Promise<string | undefined> {
+  const hasPayments = Array.isArray(receipt.Payments) && receipt.Payments.length > 0;
+  const toPrint = hasPayments ? receipt : { ...receipt, Payments: [{ PaymentCode: cardPaymentCode }] };
+  const printed = await performOnce(device, oid, 'PrintReceipt', { receipt: toPrint });
+  const receiptId = printed.report?.receiptId;
+  if (printed.outcome !== 'done' || typeof receiptId !== 'string') {
+    steps.push(`The receipt ended ${printed.outcome}: ${printed.reason ?? ''}`);
+    return undefined;
+  }
+  steps.push(`Money taken and receipt printed: ${receiptId}.`);
+  return receiptId;
+}
+
+/** Runs the command unless an earlier scan of this invoice did; an attempt that came to nothing is followed by a new one. */
+async function performOnce(device: VirtualDevice, oid: string, name: LedgerCommandName, args: JsonObject): Promise<Ending> {
+  for (let attempt = 1; attempt <= attemptLimit; attempt += 1) {
+    const id = attemptId(`${device.deviceId} ${oid} ${name} ${attempt}`);
+    const earlier = device.journal().find(id);
+    const cameToNothing = earlier?.state === 'ended' && earlier.outcome !== 'done' && earlier.outcome !== 'unknown';
+    if (!cameToNothing) return await device.perform({ id, name, args });
+  }
+  return { outcome: 'refused', reason: 'It was tried too often.' };
+}
+
+function attemptId(text: string): string {
+  const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
+  // The bits that make it a well-formed UUID of one's own making.
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytesToUuid(bytes);
+}
+
+type Envelope = JsonObject & { errorCode: number; errorMessage: string };
+
+/** Money was taken: it goes on asking until the gateway says yes or no. */
+async function tellPaid(options: ScanOptions, query: Record<string, string>): Promise<Envelope> {
+  let answer = await call(options, 'Invoice/Payd', query);
+  for (let tries = 1; tries < paydTries && isTemporary(answer); tries += 1) {
+    await sleep(options.device.clock, paydWaitMs * tries);
+    answer = await call(options, 'Invoice/Payd', query);
+  }
+  return answer;
+}
+
+const noAnswer = -1;
+
+function isTemporary({ errorCode }: Envelope): boolean {
+  return errorCode === noAnswer || errorCode === 1 || errorCode === 2 || errorCode === 41;
+}
+
+async function call(options: ScanOptions, path: string, query: Record<string, string>): Promise<Envelope> {
+  const { baseUrl, device, deviceSecret, fetch: get = fetch } = options;
+  const credential = Buffer.from(`${device.deviceId}:${deviceSecret}`).toString('base64');
+  try {
+    const response = await get(`${baseUrl.replace(/\/$/, '')}/${path}?${new URLSearchParams(query).toString()}`, {
+      headers: { authorization: `Basic ${credential}` },
+      signal: AbortSignal.timeout(requestTimeoutMs),
+    });
+    const body: unknown = await response.json();
+    if (isJsonObject(body) && typeof body.errorCode === 'number')
+      return { ...body, errorCode: body.errorCode, errorMessage: String(body.errorMessage) };
+    return { errorCode: noAnswer, errorMessage: 'The gateway answered something that is no envelope.' };
+  } catch (error) {
+    return { errorCode: noAnswer, errorMessage: `The gateway did not answer: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
