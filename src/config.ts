@@ -37,20 +37,66 @@ export const settings = {
   adminToken: optional('TILLGATE_ADMIN_TOKEN', text, 'bearer token of the administration API; the sandbox makes one by itself'),
   tlsCert: optional('TILLGATE_TLS_CERT', text, 'PEM file of the certificate chain; with the key, HTTPS is spoken'),
   tlsKey: optional('TILLGATE_TLS_KEY', text, 'PEM file of the private key'),
-  behindProxy: setting('TILLGATE_BEHIND_PROXY', yesOrNo, 'no', 'yes: a proxy in front ends HTTPS, so plain HTTP on a public address is meant'),
-  callbackAllow: setting('TILLGATE_CALLBACK_ALLOW', listOf(cidr), { sandbox: '127.0.0.0/8,::1/128', serve: '' }, 'CIDR ranges that callbacks may dial though they are private'),
-  callbackDelaysS: setting('TILLGATE_CALLBACK_DELAYS_S', listOf(wholeNumber(0, 604_800)), '60,300,1800,3600,21600', 'seconds before each callback retry'),
-  invoiceAuth: setting('TILLGATE_INVOICE_AUTH', oneOf('open', 'payd', 'all'), { sandbox: 'open', serve: 'payd' }, 'which of Invoice/Status, Get and Payd need a key or a device credential: open, payd or all'),
+  behindProxy: setting(
+    'TILLGATE_BEHIND_PROXY',
+    yesOrNo,
+    'no',
+    'yes: a proxy in front ends HTTPS, so plain HTTP on a public address is meant',
+  ),
+  callbackAllow: setting(
+    'TILLGATE_CALLBACK_ALLOW',
+    listOf(cidr),
+    { sandbox: '127.0.0.0/8,::1/128', serve: '' },
+    'CIDR ranges that callbacks may dial though they are private',
+  ),
+  callbackDelaysS: setting(
+    'TILLGATE_CALLBACK_DELAYS_S',
+    listOf(wholeNumber(0, 604_800)),
+    '60,300,1800,3600,21600',
+    'seconds before each callback retry',
+  ),
+  invoiceAuth: setting(
+    'TILLGATE_INVOICE_AUTH',
+    oneOf('open', 'payd', 'all'),
+    { sandbox: 'open', serve: 'payd' },
+    'which of Invoice/Status, Get and Payd need a key or a device credential: open, payd or all',
+  ),
   scanGraceS: setting('TILLGATE_SCAN_GRACE_S', wholeNumber(0, 3_600), '0', 'seconds that a scanned invoice outlives ValidTo'),
   rateLimit: setting('TILLGATE_RATE_LIMIT', wholeNumber(1, 1_000_000), '200', 'requests per second and key'),
-  logLevel: setting('TILLGATE_LOG_LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent'), { sandbox: 'warn', serve: 'info' }, 'debug, info, warn, error or silent'),
+  logLevel: setting(
+    'TILLGATE_LOG_LEVEL',
+    oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    { sandbox: 'warn', serve: 'info' },
+    'debug, info, warn, error or silent',
+  ),
   stopGraceS: setting('TILLGATE_STOP_GRACE_S', wholeNumber(0, 600), '30', 'seconds that calls in flight have to finish after SIGTERM'),
-  mqttUrl: optional('TILLGATE_MQTT_URL', urlOf('mqtt:', 'mqtts:'), 'MQTT broker to use instead of the embedded one, with user and password'),
+  mqttUrl: optional(
+    'TILLGATE_MQTT_URL',
+    urlOf('mqtt:', 'mqtts:'),
+    'MQTT broker to use instead of the embedded one, with user and password',
+  ),
   mqttPort: setting('TILLGATE_MQTT_PORT', wholeNumber(0, 65_535), '1883', 'port of the embedded MQTT broker; 0 takes any free one'),
-  mqttPublicUrl: optional('TILLGATE_MQTT_PUBLIC_URL', urlOf('mqtt:', 'mqtts:'), 'MQTT address that devices are told at pairing, without a login'),
-  queueUrl: optional('TILLGATE_QUEUE_URL', urlOf('amqp:', 'amqps:'), 'RabbitMQ to use instead of the built-in queue, with user and password'),
-  queuePublicUrl: optional('TILLGATE_QUEUE_PUBLIC_URL', urlOf('amqp:', 'amqps:', 'ws:', 'wss:'), 'queue address that devices are told at pairing, without a login'),
-  banks: setting('TILLGATE_BANKS', banks, 'maib=maib,micb=Moldindconbank,victoria=Victoriabank,otp=OTP Bank', 'banks of the terminals as code=name pairs'),
+  mqttPublicUrl: optional(
+    'TILLGATE_MQTT_PUBLIC_URL',
+    urlOf('mqtt:', 'mqtts:'),
+    'MQTT address that devices are told at pairing, without a login',
+  ),
+  queueUrl: optional(
+    'TILLGATE_QUEUE_URL',
+    urlOf('amqp:', 'amqps:'),
+    'RabbitMQ to use instead of the built-in queue, with user and password',
+  ),
+  queuePublicUrl: optional(
+    'TILLGATE_QUEUE_PUBLIC_URL',
+    urlOf('amqp:', 'amqps:', 'ws:', 'wss:'),
+    'queue address that devices are told at pairing, without a login',
+  ),
+  banks: setting(
+    'TILLGATE_BANKS',
+    banks,
+    'maib=maib,micb=Moldindconbank,victoria=Victoriabank,otp=OTP Bank',
+    'banks of the terminals as code=name pairs',
+  ),
 } as const;
 
 type Settings = typeof settings;
@@ -121,7 +167,9 @@ function contradictions(config: Config): string[] {
 function dangers(config: Config): string[] {
   const problems: string[] = [];
   if (config.adminToken === undefined) {
-    problems.push('TILLGATE_ADMIN_TOKEN is not set, so nobody could administer this gateway: set it to a long random text, for example from `openssl rand -hex 32`.');
+    problems.push(
+      'TILLGATE_ADMIN_TOKEN is not set, so nobody could administer this gateway: set it to a long random text, for example from `openssl rand -hex 32`.',
+    );
   } else if (config.adminToken.length < 24) {
     problems.push('TILLGATE_ADMIN_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
   }
@@ -131,7 +179,8 @@ function dangers(config: Config): string[] {
     );
   }
   for (const range of config.callbackAllow) {
-    if (range.endsWith('/0')) problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
+    if (range.endsWith('/0'))
+      problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
   }
   return problems;
 }

@@ -3,14 +3,16 @@
 import type { RouteApp } from '../http/server.ts';
 import { type AccessRoutesDeps, registerAccessRoutes } from './access-routes.ts';
 import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-routes.ts';
+import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
 import { registerSaleRoutes, type SaleRoutesDeps } from './sale-routes.ts';
 
-export type CabinetDeps = AccessRoutesDeps & CallbackRoutesDeps & DeviceAdminDeps & SaleRoutesDeps;
+export type CabinetDeps = AccessRoutesDeps & CallbackRoutesDeps & DeviceAdminDeps & SaleRoutesDeps & CommandRoutesDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   registerAccessRoutes(app, deps);
   registerDeviceAdminRoutes(app, deps);
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
+  registerCommandRoutes(app, deps);
 }

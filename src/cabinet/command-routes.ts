@@ -1,0 +1,191 @@
+// Ledger commands in the admin API: the review list, a command's timeline, and the two decisions that only a person can take [D15, D16].
+// A decision's audit entry is written first: an entry without an effect misleads nobody, an effect without an entry would.
+import Type from 'typebox';
+import { writeAudit } from '../access/audit.ts';
+import type { Cards } from '../cards/cards.ts';
+import type { Database } from '../database/database.ts';
+import { actorOf, adminOnly } from '../http/access.ts';
+import { adminAnswers, textField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { baniToLei } from '../kernel/money.ts';
+import type { Command } from '../ledger/command.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { isoTime } from './moments.ts';
+import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
+
+export interface CommandRoutesDeps {
+  database: Database;
+  ledger: Pick<Ledger, 'find' | 'listReview' | 'timelineOf' | 'decide'>;
+  cards: Pick<Cards, 'closeDocumentByHand'>;
+}
+
+const config = { access: adminOnly };
+const commandFields = {
+  id: Type.String(),
+  merchantId: Type.String(),
+  deviceId: Type.String(),
+  name: Type.String(),
+  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never']),
+  amount: Type.Optional(Type.Number()),
+  documentNr: Type.Optional(Type.String()),
+  operationId: Type.Optional(Type.String()),
+  receiptUid: Type.Optional(Type.String()),
+  issuedAt: moment,
+  settledAt: Type.Optional(moment),
+  settledBy: Type.Optional(Type.String()),
+  reason: Type.Optional(Type.String()),
+  report: Type.Optional(Type.String()),
+  documentState: Type.Optional(Type.Enum(['open', 'closed', 'voided'])),
+  reviewSince: Type.Optional(moment),
+  reviewReason: Type.Optional(Type.String()),
+};
+const exampleCommand = {
+  id: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
+  merchantId: exampleIds.merchant,
+  deviceId: exampleIds.device,
+  name: 'Pay',
+  state: 'unknown',
+  amount: 150.5,
+  documentNr: exampleIds.invoice,
+  issuedAt: exampleTime,
+  reviewSince: exampleTime,
+  reviewReason: 'The device has not told the outcome since its time ran out.',
+};
+const reasonField = textField('Why; kept with the command and in the audit log.', 500);
+
+function shown(command: Command) {
+  return {
+    id: command.id,
+    merchantId: command.merchantId,
+    deviceId: command.deviceId,
+    name: command.name,
+    state: command.state,
+    amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
+    documentNr: command.documentNr ?? undefined,
+    operationId: command.operationId ?? undefined,
+    receiptUid: command.receiptUid ?? undefined,
+    issuedAt: isoTime(command.issuedAtMs),
+    settledAt: isoTime(command.settledAtMs ?? undefined),
+    settledBy: command.settledBy ?? undefined,
+    reason: command.reason ?? undefined,
+    report: command.report ?? undefined,
+    documentState: command.documentState ?? undefined,
+    reviewSince: command.reviewedAtMs === null ? isoTime(command.reviewSinceMs ?? undefined) : undefined,
+    reviewReason: command.reviewedAtMs === null ? (command.reviewReason ?? undefined) : undefined,
+  };
+}
+
+export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }: CommandRoutesDeps): void {
+  app.get(
+    `${apiPath}/review`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Commands that a person must decide',
+        description: 'Outcomes that nothing could settle, reports that cannot be trusted, and answers that contradict what was settled.',
+        querystring: Type.Object(pageFields),
+        response: adminAnswers({
+          description: 'Oldest first.',
+          fields: { commands: listOf(commandFields) },
+          example: { commands: [exampleCommand] },
+        }),
+      },
+    },
+    async ({ query }) => ({ commands: (await ledger.listReview(query.limit ?? defaultPage)).map(shown) }),
+  );
+
+  app.get(
+    `${apiPath}/commands/:id`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'A command with its timeline',
+        params: idParams,
+        response: adminAnswers(
+          {
+            description: 'The command as it stands, and every step of its life in order.',
+            fields: {
+              command: Type.Object(commandFields),
+              timeline: listOf({
+                at: moment,
+                step: Type.String(),
+                channel: Type.Optional(Type.String()),
+                detail: Type.Optional(Type.String()),
+              }),
+            },
+            example: { command: exampleCommand, timeline: [{ at: exampleTime, step: 'sent', channel: 'mqtt' }] },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async ({ params }) => {
+      const command = await ledger.find(params.id.toLowerCase());
+      if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
+      const steps = await ledger.timelineOf(command.id);
+      return {
+        command: shown(command),
+        timeline: steps.map(({ atMs, step, channel, detail }) => ({ at: isoTime(atMs), step, channel, detail })),
+      };
+    },
+  );
+
+  app.post(
+    `${apiPath}/commands/:id/decide`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Decide an outcome that nothing else can settle',
+        description:
+          'Settles an open command as done or refused. For a command that is settled and was put on the list by a contradiction, it takes it off the list.',
+        params: idParams,
+        body: Type.Object({
+          state: Type.Enum(['done', 'refused']),
+          reason: reasonField,
+          operationId: Type.Optional(textField("The bank's number of a payment, if it is known.", 128)),
+          rrn: Type.Optional(textField('Reference Retrieval Number of a payment, if it is known.', 64)),
+        }),
+        response: adminAnswers(
+          {
+            description: 'The command as it stands now.',
+            fields: { command: Type.Object(commandFields) },
+            example: { command: { ...exampleCommand, state: 'done' } },
+          },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const id = request.params.id.toLowerCase();
+      const actor = actorOf(request);
+      const { state, reason, operationId, rrn } = request.body;
+      if (!(await ledger.find(id))) throw new GatewayError('Record_not_exist', 'There is no such command.');
+      await writeAudit(database.queries, { actor, action: 'command.decide', subject: id, detail: { state, reason } });
+      return { command: shown(await ledger.decide(id, { state, reason, actor, operationId, rrn })) };
+    },
+  );
+
+  app.post(
+    `${apiPath}/commands/:id/close-document`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Close the document of an approved payment by hand',
+        description: 'Frees a terminal that cannot close it itself.',
+        params: idParams,
+        body: Type.Object({ reason: reasonField }),
+        response: adminAnswers({ description: 'The document is closed.', example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied'),
+      },
+    },
+    async (request) => {
+      await cards.closeDocumentByHand({ commandId: request.params.id.toLowerCase(), actor: actorOf(request), reason: request.body.reason });
+      return {};
+    },
+  );
+}

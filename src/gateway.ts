@@ -1,0 +1,271 @@
+// The composition root: config -> database -> link -> slices -> edges, and the order of start and stop in one place.
+//
+// Stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
+// (they answer 3, their outcome stays open); then leases and the instance's heartbeat are released, so that others take over at once.
+import { readFileSync } from 'node:fs';
+import { createAccess } from './access/access.ts';
+import { registerCabinetRoutes } from './cabinet/routes.ts';
+import { createCallbacks } from './callbacks/callbacks.ts';
+import { createCards } from './cards/cards.ts';
+import { registerCardRoutes } from './cards/routes.ts';
+import type { Config } from './config.ts';
+import type { Database } from './database/database.ts';
+import { checkDurability } from './database/durability.ts';
+import { type Instance, livingInstances, startInstance } from './database/instances.ts';
+import { openDatabase } from './database/open.ts';
+import { registerBrokerRoutes } from './devices/broker-routes.ts';
+import { createDevices } from './devices/devices.ts';
+import { createPresenceKeeper } from './devices/presence-keeper.ts';
+import { registerDeviceRoutes } from './devices/routes.ts';
+import { createFiscal } from './fiscal/fiscal.ts';
+import { registerFiscalRoutes } from './fiscal/routes.ts';
+import { createTokenCheck } from './http/access.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
+import { createHttpServer } from './http/server.ts';
+import { createInvoices } from './invoices/invoices.ts';
+import { registerInvoiceRoutes } from './invoices/routes.ts';
+import type { Clock } from './kernel/clock.ts';
+import { GatewayError } from './kernel/error-codes.ts';
+import type { Logger } from './kernel/logger.ts';
+import type { Random } from './kernel/random.ts';
+import { createLedger } from './ledger/ledger.ts';
+import { createBuiltInQueue } from './link/built-in-queue.ts';
+import type { Channel } from './link/channel.ts';
+import { createEmbeddedBroker } from './link/embedded-broker.ts';
+import { createLink } from './link/link.ts';
+import { createMqttChannel } from './link/mqtt.ts';
+import { createRabbitmqChannel } from './link/rabbitmq.ts';
+
+/** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
+export interface World {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export interface Addresses {
+  /** {base_url} as others should call it. */
+  baseUrl: string;
+  mqttUrl: string;
+  queueUrl: string;
+}
+
+/** Calls that wait for a device get this long to be answered with 3 after the grace. */
+const lastWordsMs = 2_000;
+
+/** Thrown at start for what only the running environment shows; the message says what to do. */
+export class StartRefused extends Error {}
+
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
+
+export async function startGateway(config: Config, world: World) {
+  const database = await openDatabase({
+    url: config.databaseUrl,
+    dataDir: config.dataDir,
+    role: 'gateway',
+    clock: world.clock,
+    logger: world.logger,
+  });
+  try {
+    const gateway = assemble(config, world, database);
+    await gateway.start();
+    return gateway;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Every room, wired together and not yet started: what the API document is generated from as well. */
+export function assemble(config: Config, world: World, database: Database) {
+  const { clock, random, logger } = world;
+  const instanceId = random.uuid();
+  const shared = { database, clock, random, logger, instanceId };
+  const metrics = createMetrics();
+  let addresses: Addresses | undefined;
+  let instance: Instance | undefined;
+
+  const access = createAccess(shared);
+  const devices = createDevices({ ...shared, banks: config.banks, addresses: () => knownAddresses() });
+  const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
+
+  const server = createHttpServer({
+    host: config.host,
+    port: config.port,
+    basePath: config.basePath,
+    tls: readTls(config),
+    logger,
+    clock,
+    random,
+    metrics,
+    rateLimitPerS: config.rateLimit,
+    trustProxy: config.behindProxy,
+    findCaller: access.findCaller,
+    findDevice: devices.checkSecret,
+    isAdminToken: createTokenCheck(config.adminToken),
+    whyNotReady,
+  });
+
+  const broker =
+    config.mqttUrl === undefined
+      ? createEmbeddedBroker({ host: config.host, port: config.mqttPort, gatewayId: instanceId, logger, checkDevice })
+      : undefined;
+  const mqtt: Channel = broker ?? createMqttChannel({ url: config.mqttUrl ?? '', gatewayId: instanceId, clock, random, logger });
+  const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger, checkDevice }) : undefined;
+  if (builtInQueue) server.onUpgrade('/queue', builtInQueue.handleUpgrade);
+  const queue: Channel =
+    builtInQueue ?? createRabbitmqChannel({ url: config.queueUrl ?? '', gatewayId: instanceId, clock, random, logger });
+  const embedded = [...(config.mqttUrl === undefined ? ['MQTT broker'] : []), ...(config.queueUrl === undefined ? ['queue'] : [])];
+  const link = createLink({ clock, random, logger, gatewayId: instanceId, channels: [mqtt, queue] });
+  devices.onCutOff((deviceId) => link.disconnectDevice(deviceId));
+
+  const callbacks = createCallbacks({ ...shared, delaysS: config.callbackDelaysS, allow: config.callbackAllow });
+  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS });
+  const ledger = createLedger({ ...shared, link });
+  const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
+  const fiscal = createFiscal({ ...shared, ledger, callbacks });
+  const presenceKeeper = createPresenceKeeper({ ...shared, link });
+
+  server.routes((app) => {
+    registerDeviceRoutes(app, { ...shared, devices, link });
+    registerCardRoutes(app, cards);
+    registerInvoiceRoutes(app, { invoices, invoiceAuth: config.invoiceAuth });
+    registerFiscalRoutes(app, fiscal);
+    registerBrokerRoutes(app, { devices });
+    registerCabinetRoutes(app, {
+      ...shared,
+      access,
+      devices,
+      callbacks,
+      link,
+      ledger,
+      cards,
+      cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
+    });
+  });
+  addCollectors(metrics, { database, callbacks, link, ledger });
+
+  function knownAddresses(): Addresses {
+    if (!addresses) throw new GatewayError('Internal_error', 'The gateway is not listening yet.');
+    return addresses;
+  }
+
+  async function whyNotReady(): Promise<string | undefined> {
+    try {
+      await database.ping();
+    } catch {
+      return 'The database is offline.';
+    }
+    const down = Object.entries(link.stats().connected).filter(([, isConnected]) => !isConnected);
+    return down.length === 0 ? undefined : `Not connected: ${down.map(([name]) => name).join(', ')}.`;
+  }
+
+  async function start(): Promise<void> {
+    if (config.mode === 'serve') await refuseDangers();
+    instance = await startInstance(shared, { id: instanceId, host: config.hostname, pid: config.pid, embedded: embedded.join(' and ') });
+    await invoices.start();
+    await link.start();
+    const listening = await server.listen();
+    addresses = addressesOf(config, listening.url, broker?.port ?? config.mqttPort);
+    ledger.start();
+    callbacks.start();
+    presenceKeeper.start();
+    logger.info({ ...addresses, instanceId, engine: database.engine, embedded }, 'the gateway is ready');
+  }
+
+  /** What the environment alone cannot tell: the database's promises, and who else is using it. */
+  async function refuseDangers(): Promise<void> {
+    const problems = await checkDurability(database);
+    if (problems.length > 0) throw new StartRefused(problems.join('\n'));
+    const [other] = await livingInstances(database.queries);
+    if (other && embedded.length > 0) {
+      throw new StartRefused(
+        `Another instance (process ${other.pid} on ${other.host}) uses this database, and the ${embedded.join(' and ')} of this one would be embedded, so devices of one could not be reached by the other: set TILLGATE_MQTT_URL and TILLGATE_QUEUE_URL on every instance.`,
+      );
+    }
+    if (other && other.embedded !== '') {
+      throw new StartRefused(
+        `Another instance (process ${other.pid} on ${other.host}) uses this database with its own ${other.embedded}: give it TILLGATE_MQTT_URL and TILLGATE_QUEUE_URL first.`,
+      );
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const graceMs = config.stopGraceS * 1000;
+    const cancelLetGo = clock.after(graceMs, () => void link.stop());
+    await server.stop(graceMs + lastWordsMs);
+    cancelLetGo();
+    await presenceKeeper.stop();
+    await link.stop();
+    await ledger.stop();
+    await callbacks.stop();
+    await invoices.stop();
+    devices.stop();
+    access.stop();
+    await instance?.stop();
+    await database.close();
+    logger.info({ instanceId }, 'the gateway has stopped');
+  }
+
+  return { server, database, access, devices, link, ledger, callbacks, invoices, metrics, start, stop, addresses: knownAddresses };
+}
+
+function readTls(config: Config): { cert: string; key: string } | undefined {
+  if (config.tlsCert === undefined || config.tlsKey === undefined) return undefined;
+  try {
+    return { cert: readFileSync(config.tlsCert, 'utf8'), key: readFileSync(config.tlsKey, 'utf8') };
+  } catch (error) {
+    throw new StartRefused(`The TLS certificate or key cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+/** What devices are told: the configured public addresses, or those that this process listens on. */
+function addressesOf(config: Config, listeningUrl: string, mqttPort: number): Addresses {
+  const baseUrl = config.publicUrl ?? listeningUrl;
+  const { hostname } = new URL(baseUrl);
+  return {
+    baseUrl,
+    mqttUrl: config.mqttPublicUrl ?? withoutLogin(config.mqttUrl) ?? `mqtt://${hostname}:${mqttPort}`,
+    queueUrl: config.queuePublicUrl ?? withoutLogin(config.queueUrl) ?? `${baseUrl.replace(/^http/, 'ws')}/queue`,
+  };
+}
+
+function withoutLogin(address: string | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
+type Rooms = Pick<ReturnType<typeof assemble>, 'database' | 'callbacks' | 'link' | 'ledger'>;
+
+function addCollectors(metrics: Metrics, { database, callbacks, link, ledger }: Rooms): void {
+  metrics.gauge('tillgate_database_connections', 'Connections to the database by state.', ['state'], () => {
+    const load = database.load();
+    return Object.entries(load).map(([state, value]) => ({ labels: { state }, value }));
+  });
+  metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
+    const { pending, dead, inFlight } = await callbacks.stats();
+    return Object.entries({ pending, dead, in_flight: inFlight }).map(([state, value]) => ({ labels: { state }, value }));
+  });
+  metrics.gauge('tillgate_callbacks_total', 'Callback attempts of this process by outcome.', ['outcome'], async () => {
+    const { delivered, failedAttempts, died } = await callbacks.stats();
+    return Object.entries({ delivered, failed: failedAttempts, died }).map(([outcome, value]) => ({ labels: { outcome }, value }));
+  });
+  metrics.gauge(
+    'tillgate_callbacks_oldest_pending_seconds',
+    'Age of the oldest callback that still waits.',
+    async () => (await callbacks.stats()).oldestPendingAgeMs / 1000,
+  );
+  metrics.gauge('tillgate_devices_live', 'Devices that are live on some channel.', () => link.stats().liveDevices);
+  metrics.gauge('tillgate_link_waiting_calls', 'Calls that wait for a device.', () => link.stats().waitingCalls);
+  metrics.gauge('tillgate_link_connected', 'Whether the channel is connected.', ['channel'], () =>
+    Object.entries(link.stats().connected).map(([channel, isConnected]) => ({ labels: { channel }, value: isConnected ? 1 : 0 })),
+  );
+  metrics.gauge('tillgate_link_dropped_messages', 'Messages of devices that were dropped, by reason.', ['reason'], () =>
+    Object.entries(link.stats().dropped).map(([reason, value]) => ({ labels: { reason }, value })),
+  );
+  metrics.gauge('tillgate_ledger_in_flight', 'Commands that this instance is carrying.', () => ledger.stats().inFlight);
+  metrics.gauge('tillgate_ledger_contradictions', 'Answers that contradicted a settled outcome.', () => ledger.stats().contradictions);
+}

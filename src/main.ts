@@ -1,0 +1,220 @@
+#!/usr/bin/env node
+// The command line. Each command has --help; exit codes: 0 done, 1 failed, 2 wrong usage.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { administrationCommands } from './administration.ts';
+import { ConfigError, type Mode, readAdminToken, readConfig } from './config.ts';
+import { migrateDatabase } from './database/open.ts';
+import { StartRefused, startGateway, type World } from './gateway.ts';
+import { createLogger } from './http/request-log.ts';
+import { GatewayError } from './kernel/error-codes.ts';
+import { systemClock, systemRandom } from './kernel/system.ts';
+import { describeSandbox, readSandboxFile, startSandbox } from './sandbox.ts';
+import { simulate } from './simulate.ts';
+import { startSink } from './sink.ts';
+
+interface Command {
+  help: string;
+  run(args: string[]): Promise<number>;
+}
+
+/** The command was typed wrongly; the message says how. */
+class UsageError extends Error {}
+
+const out = (text: string) => void process.stdout.write(`${text}\n`);
+const err = (text: string) => void process.stderr.write(`${text}\n`);
+
+const commands: Record<string, Command> = {
+  sandbox: { help: 'run a test gateway with a demo merchant and virtual devices', run: runSandbox },
+  serve: { help: 'run the gateway in production', run: runServe },
+  migrate: { help: 'bring the database up to date and say what that took', run: runMigrate },
+  simulate: {
+    help: 'run a virtual device against any gateway, or let it scan an invoice',
+    run: (args) => simulate(args, { out, err, world: world('warn'), untilStopped }),
+  },
+  sink: { help: 'print the callbacks that arrive at a local port', run: runSink },
+};
+
+async function main(args: string[]): Promise<number> {
+  const [first = '--help', second] = args;
+  if (first === '--version' || first === 'version') {
+    out(version());
+    return 0;
+  }
+  const own = commands[first];
+  if (own) return own.run(args.slice(1));
+  const administration = administrationCommands.find(({ name }) => name === `${first} ${second}`);
+  if (administration) {
+    const { baseUrl, adminToken } = runningGateway();
+    return administration.run(args.slice(2), { out, err, baseUrl, adminToken });
+  }
+  if (first === '--help' || first === '-h' || first === 'help') {
+    out(overview());
+    return 0;
+  }
+  const family = administrationCommands.filter(({ name }) => name.startsWith(`${first} `));
+  if (family.length > 0) {
+    const asked = second === undefined || second === '--help' || second === '-h';
+    (asked ? out : err)(
+      `${asked ? '' : `There is no command "${first} ${second}".\n`}${family.map((one) => `  ${one.usage}\n      ${one.help}`).join('\n')}`,
+    );
+    return second === undefined || !asked ? 2 : 0;
+  }
+  throw new UsageError(`There is no command "${first}"; tillgate --help lists them.`);
+}
+
+function overview(): string {
+  const line = (name: string, help: string) => `  ${name.padEnd(20)}  ${help}`;
+  return [
+    'Usage: tillgate <command> [options]',
+    '',
+    ...Object.entries(commands).map(([name, { help }]) => line(name, help)),
+    '',
+    'Administration of a running gateway (--url, TILLGATE_ADMIN_TOKEN):',
+    ...administrationCommands.map(({ name, help }) => line(name, help)),
+    '',
+    'Every command has --help. Settings are environment variables: see docs/operating.md.',
+  ].join('\n');
+}
+
+async function runSandbox(args: string[]): Promise<number> {
+  const { values } = options(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } });
+  if (values['help']) {
+    out(
+      'Usage: tillgate sandbox [--json]\n\nRuns a test gateway on embedded defaults in TILLGATE_DATA_DIR, with a demo merchant, a key for all modules\nand virtual devices. When it is ready it writes sandbox.json there.\n\n  --json  print what sandbox.json holds, as one line, instead of the tour',
+    );
+    return 0;
+  }
+  const config = configFor('sandbox');
+  const sandbox = await startSandbox(config, world(config.logLevel));
+  out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
+  return untilStopped(sandbox.stop);
+}
+
+async function runServe(args: string[]): Promise<number> {
+  const { values } = options(args, { help: { type: 'boolean', short: 'h' } });
+  if (values['help']) {
+    out(
+      'Usage: tillgate serve\n\nRuns the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous\nconfiguration. SIGTERM lets calls in flight finish within TILLGATE_STOP_GRACE_S.',
+    );
+    return 0;
+  }
+  const config = configFor('serve');
+  const gateway = await startGateway(config, world(config.logLevel));
+  out(`Tillgate listens at ${gateway.addresses().baseUrl}`);
+  return untilStopped(gateway.stop);
+}
+
+async function runMigrate(args: string[]): Promise<number> {
+  const { values } = options(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } });
+  if (values['help']) {
+    out(
+      'Usage: tillgate migrate [--json]\n\nBrings the database of TILLGATE_DATABASE_URL, or the embedded one in TILLGATE_DATA_DIR, up to date.\nA gateway does the same at its start.',
+    );
+    return 0;
+  }
+  // Only the database's settings count here, so the dangers of serving are not judged.
+  const { databaseUrl: url, dataDir } = configFor('sandbox');
+  const applied = await migrateDatabase({ url, dataDir, clock: systemClock, logger: createLogger('warn') });
+  if (values['json']) out(JSON.stringify({ applied }));
+  else
+    out(
+      applied.length === 0 ? 'The database was up to date.' : applied.map(({ version, name }) => `Applied ${version} ${name}.`).join('\n'),
+    );
+  return 0;
+}
+
+async function runSink(args: string[]): Promise<number> {
+  const { values } = options(args, { port: { type: 'string' }, status: { type: 'string' }, help: { type: 'boolean', short: 'h' } });
+  if (values['help']) {
+    out(
+      'Usage: tillgate sink [--port 9000] [--status 200]\n\nListens on 127.0.0.1 and prints every callback that arrives.\n\n  --port    where to listen (9000)\n  --status  HTTP status to answer with (200); another one lets the gateway retry',
+    );
+    return 0;
+  }
+  const sink = await startSink({
+    port: numberOf('--port', values['port'] ?? '9000', 65_535),
+    status: numberOf('--status', values['status'] ?? '200', 599),
+    print: out,
+  });
+  out(`Waiting for callbacks at http://127.0.0.1:${sink.port}/ (Ctrl-C ends)`);
+  return untilStopped(sink.stop);
+}
+
+function options<Config extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(args: string[], config: Config) {
+  try {
+    return parseArgs({ args, options: config ?? {}, allowPositionals: false }) as { values: Record<string, string | undefined> };
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function numberOf(option: string, text: string, most: number): number {
+  if (!/^\d+$/.test(text) || Number(text) > most) throw new UsageError(`${option} takes a whole number up to ${most}.`);
+  return Number(text);
+}
+
+function configFor(mode: Mode) {
+  const config = readConfig(mode);
+  for (const warning of config.warnings) err(`Note: ${warning}`);
+  return config;
+}
+
+function world(logLevel: Parameters<typeof createLogger>[0]): World {
+  return { clock: systemClock, random: systemRandom, logger: createLogger(logLevel) };
+}
+
+/** The gateway that the settings speak of; a sandbox in the data directory tells its own address and token. */
+function runningGateway(): { baseUrl: string; adminToken: string | undefined } {
+  const config = readConfig('sandbox');
+  const sandbox = readSandboxFile(join(config.dataDir, 'sandbox.json'));
+  const scheme = config.tlsCert === undefined ? 'http' : 'https';
+  return {
+    baseUrl: config.publicUrl ?? sandbox?.baseUrl ?? `${scheme}://${config.host}:${config.port}${config.basePath}`,
+    adminToken: readAdminToken() ?? sandbox?.adminToken,
+  };
+}
+
+/** Resolves with the exit code when SIGTERM or SIGINT has come and everything is shut down; a second signal ends at once. */
+function untilStopped(stop: () => Promise<void>): Promise<number> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    const onSignal = () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      stop().then(
+        () => resolve(0),
+        (error: unknown) => {
+          err(`Stopping failed: ${(error as Error).message}`);
+          resolve(1);
+        },
+      );
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+function version(): string {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** One or more plain sentences for what a person can mend; the stack only for what is our own fault. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.problems.join('\n');
+  if (error instanceof UsageError || error instanceof StartRefused || error instanceof GatewayError) return error.message;
+  const { code, port } = error as { code?: string; port?: number };
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken by another program: stop it, or set TILLGATE_PORT (or TILLGATE_MQTT_PORT) to another one.`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    err(explain(error));
+    process.exit(error instanceof UsageError ? 2 : 1);
+  },
+);
