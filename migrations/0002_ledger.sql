@@ -21,7 +21,6 @@ create table commands (
   journal_id text,
   issued_at int8 not null,
   answer_by int8 not null,
-  accepted_at int8,
   settled_at int8,
   settled_by text check (settled_by in ('answer', 'late-answer', 'recall', 'last-transaction', 'person', 'gateway')),
   outcome text,

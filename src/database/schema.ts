@@ -174,7 +174,6 @@ interface CommandsTable {
   journal_id: string | null;
   issued_at: number;
   answer_by: number;
-  accepted_at: number | null;
   settled_at: number | null;
   settled_by: 'answer' | 'late-answer' | 'recall' | 'last-transaction' | 'person' | 'gateway' | null;
   outcome: string | null;

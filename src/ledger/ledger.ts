@@ -37,7 +37,7 @@ export interface CommandRequest extends Omit<store.NewCommand, 'id' | 'instanceI
 
 export interface Ledger {
   start(): void;
-  /** Leaves open commands to the next start or to another instance. */
+  /** After the link has stopped: leaves open commands to the next start or to another instance. */
   stop(): Promise<void>;
   /** Slices say what their commands add; call it before start. */
   define(kinds: CommandKinds): void;
@@ -81,6 +81,7 @@ export function createLedger(deps: Deps): Ledger {
   const { database, link, clock, random, logger, instanceId } = deps;
   const kinds: CommandKinds = {};
   const inFlight = new Set<string>();
+  const running = new Set<Promise<unknown>>();
   const timeline = createTimeline(deps);
   const settlements = createSettlements({ ...deps, timeline, kinds });
   const recovery = createRecovery({ ...deps, timeline, settlements, isInFlight: (id) => inFlight.has(id) });
@@ -109,10 +110,20 @@ export function createLedger(deps: Deps): Ledger {
         if (winner) return await followEarlier(winner);
         throw busy(await store.findHolder(database.queries, request.deviceId));
       }
-      return await carryOut(command, request);
+      return await noted(carryOut(command, request));
     } catch (error) {
       inFlight.delete(id);
       throw error;
+    }
+  }
+
+  /** Kept until it ends, so that stop() can wait for the last commits. */
+  async function noted<Result>(work: Promise<Result>): Promise<Result> {
+    running.add(work);
+    try {
+      return await work;
+    } finally {
+      running.delete(work);
     }
   }
 
@@ -306,6 +317,7 @@ export function createLedger(deps: Deps): Ledger {
     },
     async stop() {
       recovery.stop();
+      await Promise.allSettled(running);
       for (const cancel of cancels) cancel();
       await timeline.flush();
     },
