@@ -216,6 +216,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   app.addHook('onSend', async (request, reply, payload) => {
+    // Pictures and pages have no envelope to count by.
+    factsOf(request).errorCode ??= errorCodes.NoError.code;
     setCommonHeaders(reply, request.id);
     if (isStopping) reply.header('connection', 'close');
     reply.raw.setTimeout(limits.stalledAnswerMs, () => request.raw.socket.destroy());

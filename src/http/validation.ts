@@ -47,7 +47,7 @@ function inside(path: string, name: unknown): string {
 }
 
 function rule(error: ErrorObject): string {
-  const parent = error.parentSchema as Record<string, unknown> | undefined;
+  const parent = error.parentSchema;
   if (typeof parent?.['x-rule'] === 'string') return parent['x-rule'];
   const { limit } = error.params as { limit?: unknown };
   switch (error.keyword) {

@@ -130,7 +130,7 @@ describe('validation', () => {
     [{ note: '' }, 'note must not be empty.'],
     [{ note: 'x'.repeat(21) }, 'note must have at most 20 characters.'],
     [{ items: [] }, 'items must not be empty.'],
-    [{ items: Array(6).fill({ Name: 'a' }) }, 'items must have at most 5 items.'],
+    [{ items: Array.from({ length: 6 }, () => ({ Name: 'a' })) }, 'items must have at most 5 items.'],
     [{ items: [{ Name: 'a' }, {}] }, 'items[1].Name is required.'],
     [{ items: [{ Name: 5 }] }, 'items[0].Name must be a text.'],
     [{ items: { length: 1 } }, 'items must be a list.'],

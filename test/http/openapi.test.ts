@@ -1,0 +1,123 @@
+// The OpenAPI document, and the page that shows it.
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeApi } from '../../src/http/openapi.ts';
+import { errorResponses } from '../../src/http/schemas.ts';
+import { base, createSample, type Sample } from './sample-server.ts';
+
+interface Operation {
+  security: object[];
+  parameters?: { name: string; in: string }[];
+  requestBody?: { content: { 'application/json': { example?: object } } };
+  responses: Record<
+    string,
+    { content: Record<string, { examples?: Record<string, { value: { errorCode: number; errorMessage: string } }> }> }
+  >;
+}
+interface Document {
+  openapi: string;
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+}
+
+let sample: Sample;
+let url: string;
+let document: Document;
+beforeAll(async () => {
+  sample = createSample();
+  url = (await sample.server.listen()).url;
+  document = (await describeApi(sample.server)) as Document;
+});
+afterAll(() => sample.server.stop(0));
+
+describe('the document', () => {
+  it('is OAS 3.0.3 with paths relative to the base path, and is served as it is', async () => {
+    expect(document.openapi).toBe('3.0.3');
+    expect(document.servers).toEqual([{ url: base }]);
+    expect(Object.keys(document.paths)).toContain('/Device/sample/Pay');
+    expect(Object.keys(document.paths).filter((path) => path.startsWith(base) || path.includes('docs'))).toEqual([]);
+    expect(await (await fetch(`${url}/openapi.json`)).json()).toEqual(document);
+  });
+
+  it('has an example of the request and of every outcome, under the status that it comes with', () => {
+    const pay = document.paths['/Device/sample/Pay']?.['post'];
+    expect(pay?.requestBody?.content['application/json'].example).toHaveProperty('amount');
+    const examples = Object.entries(pay?.responses ?? {}).map(([status, { content }]) => [
+      status,
+      Object.entries(content['application/json']?.examples ?? {}).map(([name, { value }]) => `${value.errorCode} ${name}`),
+    ]);
+    expect(Object.fromEntries(examples)).toEqual({
+      200: [
+        '0 Success',
+        '10 Invalid_API_Key',
+        '11 API_Key_Wrong_Product',
+        '30 Device_Offline',
+        '31 Device_Busy',
+        '3 Timeout_or_no_response',
+        '1 Internal_error',
+        '2 Error_Connection_Database',
+      ],
+      400: ['40 Invalid_Request'],
+      429: ['41 Too_Many_Requests'],
+    });
+    expect(pay?.parameters?.map(({ name, in: place }) => `${place} ${name}`)).toEqual(['header Idempotency-Key']);
+    expect(Object.keys(document.paths['/cabinet/api/things']?.['post']?.responses ?? {})).toEqual(['200', '400', '401', '429']);
+    expect(Object.keys(errorResponses('Device_Offline', 'Invalid_Request'))).toEqual(['200', '400']);
+  });
+
+  it('says how each call is let in', () => {
+    const security = (path: string, method: string) => document.paths[path]?.[method]?.security.map((way) => Object.keys(way).join());
+    expect(security('/Device/sample/Pay', 'post')).toEqual(['', 'keyInHeader']);
+    expect(security('/Device/sample/Status', 'get')).toEqual(['keyInQuery', 'keyInHeader']);
+    expect(security('/Invoice/sample', 'get')).toEqual(['', 'keyInQuery', 'keyInHeader', 'device']);
+    expect(security('/cabinet/api/things', 'post')).toEqual(['adminToken']);
+    expect(security('/health/live', 'get')).toEqual([]);
+  });
+
+  it('passes the linter without a warning', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tillgate-openapi-'));
+    try {
+      await writeFile(join(folder, 'v1.json'), JSON.stringify(document));
+      const redocly = new URL('../../node_modules/.bin/redocly', import.meta.url).pathname;
+      const { stdout, stderr } = await promisify(execFile)(redocly, ['lint', 'v1.json', '--extends', 'recommended', '--format', 'json'], {
+        cwd: folder,
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+      });
+      expect(JSON.parse(stdout || stderr)).toMatchObject({ totals: { errors: 0, warnings: 0 }, problems: [] });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('the reference page', () => {
+  it('shows the calls in a browser and loads nothing from elsewhere', async () => {
+    const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', chromiumSandbox: false });
+    try {
+      const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+      const complaints: string[] = [];
+      const hosts = new Set<string>();
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('request', (request) => {
+        if (!request.url().startsWith('data:')) hosts.add(new URL(request.url()).host);
+      });
+      await page.goto(`${url}/docs`);
+      await page.getByText('/Device/sample/Pay').click();
+      await page.getByText('Device_Busy').first().waitFor({ state: 'attached' });
+      if (process.env['TILLGATE_TEST_SCREENSHOT'] !== undefined)
+        await page.screenshot({ path: process.env['TILLGATE_TEST_SCREENSHOT'], fullPage: true });
+      expect([...hosts]).toEqual([new URL(url).host]);
+      expect(complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+});
