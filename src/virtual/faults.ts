@@ -60,19 +60,6 @@ export function describeFaults(): string[] {
   return Object.entries(meanings).map(([name, meaning]) => `${name}=${String(noFaults[name as keyof Faults])}  ${meaning}`);
 }
 
-/** Reads NAME=VALUE texts, as the command line has them; throws a sentence that names what is wrong. */
-export function parseFaults(texts: readonly string[]): Partial<Faults> {
-  return checkFaults(
-    Object.fromEntries(
-      texts.map((text) => {
-        const [name = '', value = ''] = text.split('=', 2);
-        if (value === 'true' || value === 'false') return [name, value === 'true'];
-        return [name, value === '' ? Number.NaN : Number(value)];
-      }),
-    ),
-  );
-}
-
 /** Reads a fault script, a list of steps, or a single set of faults; throws a sentence that names what is wrong. */
 export function parseFaultScript(value: unknown): FaultStep[] {
   if (!Array.isArray(value)) return [{ afterMs: 0, set: checkFaults(value) }];

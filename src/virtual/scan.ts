@@ -2,7 +2,7 @@
 // Each attempt's command id follows from the invoice, so that a scan repeated after a crash finds the money already taken
 // instead of taking it again.
 import { createHash } from 'node:crypto';
-import { sleep } from '../kernel/clock.ts';
+import { type Clock, sleep } from '../kernel/clock.ts';
 import { bytesToUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei, formatLei } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
@@ -11,13 +11,19 @@ import type { Ending } from './device.ts';
 import { receiptTotal } from './receipt.ts';
 import type { VirtualDevice } from './virtual-device.ts';
 
+export interface ScanStep {
+  step: 'get' | 'money' | 'close' | 'payd';
+  isOk: boolean;
+  /** What happened, one sentence. */
+  detail: string;
+}
+
 export interface ScanResult {
   /** The invoice is paid and the gateway knows it. */
   isPaid: boolean;
   /** The card was charged or the receipt printed, whatever the gateway said to it. */
   isMoneyTaken: boolean;
-  /** What happened, one sentence a step. */
-  steps: string[];
+  steps: ScanStep[];
   receiptId?: string;
   oid?: string;
 }
@@ -28,6 +34,7 @@ export interface ScanOptions {
   qr: string;
   device: VirtualDevice;
   deviceSecret: string;
+  clock: Clock;
   fetch?: typeof fetch;
 }
 
@@ -41,23 +48,23 @@ const cardPaymentCode = 1;
 
 export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
   const { device, qr } = options;
-  const steps: string[] = [];
+  const steps: ScanStep[] = [];
   const invoice = await call(options, 'Invoice/Get', { QR: qr });
   if (invoice.errorCode !== 0) {
-    steps.push(`Invoice/Get was refused: ${invoice.errorMessage}`);
+    steps.push({ step: 'get', isOk: false, detail: `Invoice/Get was refused: ${invoice.errorMessage}` });
     return { isPaid: false, isMoneyTaken: false, steps };
   }
   const oid = String(invoice.OID);
   const amountBani = receiptTotal(invoice.Receipt);
-  steps.push(`Scanned invoice ${oid} over ${amountBani === undefined ? 'no amount' : `${formatLei(amountBani)} MDL`}.`);
+  const total = amountBani === undefined ? 'no amount' : `${formatLei(amountBani)} MDL`;
+  steps.push({ step: 'get', isOk: amountBani !== undefined, detail: `Scanned invoice ${oid} over ${total}.` });
   const receiptId = amountBani === undefined ? undefined : await takeMoney(device, oid, invoice.Receipt as JsonObject, amountBani, steps);
   if (receiptId === undefined) return { isPaid: false, isMoneyTaken: false, steps, oid };
 
   const paid = await tellPaid(options, { QR: qr, ReceiptID: receiptId, DeviceID: device.deviceId });
   const isPaid = paid.errorCode === 0;
-  steps.push(
-    isPaid ? `Invoice/Payd was taken: receipt ${receiptId}.` : `Invoice/Payd was refused although the money is taken: ${paid.errorMessage}`,
-  );
+  const detail = isPaid ? `The gateway knows: receipt ${receiptId}.` : `Refused although the money is taken: ${paid.errorMessage}`;
+  steps.push({ step: 'payd', isOk: isPaid, detail });
   return { isPaid, isMoneyTaken: true, steps, receiptId, oid };
 }
 
@@ -67,35 +74,35 @@ function takeMoney(
   oid: string,
   receipt: JsonObject,
   amountBani: Bani,
-  steps: string[],
+  steps: ScanStep[],
 ): Promise<string | undefined> {
   return device.kind === 'terminal' ? payByCard(device, oid, amountBani, steps) : printAndPay(device, oid, receipt, steps);
 }
 
 /** A terminal prints no fiscal receipt: its bank reference stands for it. */
-async function payByCard(device: VirtualDevice, oid: string, amountBani: Bani, steps: string[]): Promise<string | undefined> {
+async function payByCard(device: VirtualDevice, oid: string, amountBani: Bani, steps: ScanStep[]): Promise<string | undefined> {
   const paid = await performOnce(device, oid, 'Pay', { amount: baniToLei(amountBani), currency: 'MDL', documentNr: oid });
   const { operationId, rrn } = paid.report ?? {};
   if (paid.outcome !== 'done' || typeof operationId !== 'string') {
-    steps.push(`The payment ended ${paid.outcome}: ${paid.reason ?? ''}`);
+    steps.push({ step: 'money', isOk: false, detail: `The payment ended ${paid.outcome}: ${paid.reason ?? ''}` });
     return undefined;
   }
-  steps.push(`The bank said yes: operation ${operationId}, rrn ${String(rrn)}.`);
+  steps.push({ step: 'money', isOk: true, detail: `The bank said yes: operation ${operationId}, rrn ${String(rrn)}.` });
   const closed = await performOnce(device, oid, 'CloseDoc', { documentNr: oid, operationId });
-  steps.push(`The document was closed: ${closed.outcome}.`);
+  steps.push({ step: 'close', isOk: closed.outcome === 'done', detail: `Closing the document: ${closed.outcome}.` });
   return String(rrn);
 }
 
-async function printAndPay(device: VirtualDevice, oid: string, receipt: JsonObject, steps: string[]): Promise<string | undefined> {
+async function printAndPay(device: VirtualDevice, oid: string, receipt: JsonObject, steps: ScanStep[]): Promise<string | undefined> {
   const hasPayments = Array.isArray(receipt.Payments) && receipt.Payments.length > 0;
   const toPrint = hasPayments ? receipt : { ...receipt, Payments: [{ PaymentCode: cardPaymentCode }] };
   const printed = await performOnce(device, oid, 'PrintReceipt', { receipt: toPrint });
   const receiptId = printed.report?.receiptId;
   if (printed.outcome !== 'done' || typeof receiptId !== 'string') {
-    steps.push(`The receipt ended ${printed.outcome}: ${printed.reason ?? ''}`);
+    steps.push({ step: 'money', isOk: false, detail: `The receipt ended ${printed.outcome}: ${printed.reason ?? ''}` });
     return undefined;
   }
-  steps.push(`Money taken and receipt printed: ${receiptId}.`);
+  steps.push({ step: 'money', isOk: true, detail: `Money taken and receipt printed: ${receiptId}.` });
   return receiptId;
 }
 
@@ -124,7 +131,7 @@ type Envelope = JsonObject & { errorCode: number; errorMessage: string };
 async function tellPaid(options: ScanOptions, query: Record<string, string>): Promise<Envelope> {
   let answer = await call(options, 'Invoice/Payd', query);
   for (let tries = 1; tries < paydTries && isTemporary(answer); tries += 1) {
-    await sleep(options.device.clock, paydWaitMs * tries);
+    await sleep(options.clock, paydWaitMs * tries);
     answer = await call(options, 'Invoice/Payd', query);
   }
   return answer;

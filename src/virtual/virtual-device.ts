@@ -43,7 +43,6 @@ export interface VirtualDevice {
   readonly kind: DeviceKind;
   readonly deviceId: string;
   readonly name: string;
-  readonly clock: Clock;
   readonly screen: Screen;
   readonly bank: Bank;
   /** Of the instance that runs now. */
@@ -160,7 +159,6 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
     kind,
     deviceId,
     name: deps.name,
-    clock: deps.clock,
     screen,
     bank,
     journal: () => journal,
