@@ -1,5 +1,6 @@
 // A shop for invoice tests: a merchant with two devices, another merchant beside it, and the invoices room on a database.
 
+import type { KyselyPlugin } from 'kysely';
 import type { Database } from '../../src/database/database.ts';
 import { createInvoices, type Invoices } from '../../src/invoices/invoices.ts';
 import type { Asker } from '../../src/invoices/move.ts';
@@ -99,4 +100,41 @@ export async function orphanRows(database: Database, oid: string) {
 
 export function toldUrl(oid: string, state: string, receiptId = '', deviceId = ''): string {
   return `http://erp.example/told?oid=${oid}&state=${state}&receipt=${encodeURIComponent(receiptId)}&device=${deviceId}`;
+}
+
+/** The same database, with a count of the statements that go through it. */
+export function countStatements(database: Database): { watched: Database; count: () => number } {
+  let count = 0;
+  const plugin: KyselyPlugin = {
+    transformQuery({ node }) {
+      count += 1;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  const watched: Database = {
+    ...database,
+    queries: database.queries.withPlugin(plugin),
+    transaction: (work) => database.transaction((queries) => work(queries.withPlugin(plugin))),
+  };
+  return { watched, count: () => count };
+}
+
+/** The same database, with something that happens once, just before the next transaction begins: a lost race, without luck. */
+export function interruptible(database: Database): { database: Database; beforeNextTransaction(action: () => unknown): void } {
+  let pending: (() => unknown) | undefined;
+  return {
+    database: {
+      ...database,
+      async transaction(work) {
+        const action = pending;
+        pending = undefined;
+        await action?.();
+        return await database.transaction(work);
+      },
+    },
+    beforeNextTransaction(action) {
+      pending = action;
+    },
+  };
 }

@@ -1,0 +1,291 @@
+// The four endpoints of QR Mode, and the pictures: the specification's spellings, schemas and examples; no logic.
+// Get and Payd change things by GET, as the specification has it, so HEAD is not answered and nothing may be cached.
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { callerOf, deviceCallerOf, keyFor, open, optionalCallerOf, optionalKey } from '../http/access.ts';
+import { protocolFailure } from '../http/envelope.ts';
+import { idempotencyOf } from '../http/idempotency-key.ts';
+import { answers, dateTimeField, errorResponses, idempotencyHeaders, keyField, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { receiptLimits } from '../kernel/receipt.ts';
+import type { Invoices } from './invoices.ts';
+import type { Asker } from './move.ts';
+import { qrPng, qrSvg } from './qr-picture.ts';
+import { noSuchInvoice } from './rules.ts';
+
+export interface InvoiceRoutesDeps {
+  invoices: Invoices;
+  /** Which of Status, Get and Payd need a key or a device credential [D10]. */
+  invoiceAuth: 'open' | 'payd' | 'all';
+}
+
+const tag = { tags: ['QR Mode'] };
+const exampleKey = '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a';
+const exampleOid = '0f626737-14ee-4681-b349-4dab6b434305';
+const exampleDevice = '0b1c2d3e-4f50-4617-a283-94a5b6c7d8e9';
+const exampleQr = 'AQ9iZzcU7kaBs0lNq2tDQwWex87g9SwhwyqTJddp1P5X';
+const exampleReceipt = { Number: 'A-1001', Uid: 'erp-2026-1001', Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }] };
+
+/** ERPs write null for what they do not have. */
+function orNull(field: object) {
+  return Type.Optional(Type.Unsafe<string | null>({ ...field, nullable: true }));
+}
+
+const receiptField = Type.Unsafe<unknown>({
+  type: 'object',
+  description: 'Kept as it is and given out by Get; fields beyond these are welcome.',
+  properties: {
+    Number: { type: 'string', nullable: true, maxLength: receiptLimits.identifier, description: 'Number of the receipt or invoice.' },
+    Uid: { type: 'string', nullable: true, maxLength: receiptLimits.identifier, description: 'Unique id of the receipt.' },
+    Items: {
+      type: 'array',
+      minItems: 1,
+      maxItems: receiptLimits.items,
+      items: {
+        type: 'object',
+        properties: {
+          Name: { type: 'string', minLength: 1, maxLength: receiptLimits.name },
+          Quantity: { type: 'number', description: 'Over 0.' },
+          Price: { type: 'number', description: 'Lei; negative on a discount line.' },
+        },
+        required: ['Name', 'Quantity', 'Price'],
+        additionalProperties: true,
+      },
+    },
+    Payments: {
+      type: 'array',
+      nullable: true,
+      maxItems: receiptLimits.payments,
+      description: 'Each with a PaymentCode, a whole number or its text.',
+      items: { type: 'object', additionalProperties: true },
+    },
+  },
+  required: ['Items'],
+  additionalProperties: true,
+});
+
+// A QR of any length or alphabet passes here: what is wrong with it is errorCode 21, not 40.
+const qrQuery = { APIKey: keyField, QR: Type.String({ description: 'The text of the QR.', examples: [exampleQr] }) };
+const statusField = Type.Integer({ minimum: 0, maximum: 4, description: '0 NewItem, 1 Scanned, 2 Payed, 3 Expired, 4 Cancelled.' });
+
+export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): void {
+  const { invoices, invoiceAuth } = deps;
+
+  app.post(
+    '/Invoice/Create',
+    {
+      config: { access: keyFor('QR') },
+      schema: {
+        ...tag,
+        summary: 'Store a receipt, get its OID and QR',
+        description: 'The QR stays valid until ValidTo or until it is paid. The ERP is called back at each later change of state.',
+        headers: idempotencyHeaders,
+        body: Type.Object(
+          {
+            APIKey: keyField,
+            DeviceID: orNull(uuidField('Preferred terminal.')),
+            CallbackURI: orNull(textField('URL with the placeholders #OID#, #State#, #ReceiptID#, #DeviceID#.', 2048)),
+            ValidTo: orNull(dateTimeField("Absent: unlimited. Without an offset it is in the server's time zone.")),
+            PointOfSalesCode: orNull(textField('Point of sale.', 64)),
+            Receipt: receiptField,
+          },
+          {
+            examples: [
+              {
+                APIKey: exampleKey,
+                CallbackURI: 'https://erp.example/told?invoice=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#',
+                ValidTo: '2030-12-31T23:59:59Z',
+                PointOfSalesCode: 'SHOP-1',
+                Receipt: exampleReceipt,
+              },
+            ],
+          },
+        ),
+        response: answers(
+          {
+            description: 'The invoice is stored.',
+            fields: {
+              QR: Type.String({ description: 'Base64, 44 letters and digits; identifies the invoice in later calls.' }),
+              OID: Type.String({ format: 'uuid', description: 'Id of the invoice, also in callbacks.' }),
+              QRImage: Type.String({ description: 'The picture of the QR: PNG in Base64.' }),
+            },
+            example: { QR: exampleQr, OID: exampleOid, QRImage: 'iVBORw0KGgo...' },
+          },
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const { body } = request;
+      const { oid, qr } = await invoices.create({
+        merchantId: callerOf(request).merchantId,
+        receipt: body.Receipt,
+        callbackUri: body.CallbackURI,
+        validTo: body.ValidTo,
+        pointOfSalesCode: body.PointOfSalesCode,
+        deviceId: body.DeviceID,
+        idempotency: idempotencyOf(request),
+      });
+      return { QR: qr, OID: oid, QRImage: qrPng(qr).toString('base64') };
+    },
+  );
+
+  app.get(
+    '/Invoice/Status',
+    {
+      config: { access: optionalKey('QR', invoiceAuth === 'all') },
+      schema: {
+        ...tag,
+        summary: 'The state of an invoice, without scanning it',
+        description: 'An invoice whose ValidTo has passed becomes Expired here, if it was not noticed before.',
+        querystring: Type.Object(qrQuery),
+        response: answers(
+          {
+            description: 'The state.',
+            fields: { Status: statusField, ReceiptID: Type.String({ description: 'Fiscal receipt id; empty before payment.' }) },
+            example: { Status: 2, ReceiptID: 'F-000123' },
+          },
+          'Record_not_exist',
+          'Invalid_QR',
+        ),
+      },
+    },
+    async (request) => {
+      const { state, receiptId } = await invoices.status(request.query.QR, askerOf(request));
+      return { Status: state, ReceiptID: receiptId };
+    },
+  );
+
+  app.get(
+    '/Invoice/Get',
+    {
+      config: { access: optionalKey('QR', invoiceAuth === 'all') },
+      schema: {
+        ...tag,
+        summary: 'The receipt, at scan time',
+        description: 'Called by the register or terminal. A new invoice becomes Scanned; asked again, the answer is the same.',
+        querystring: Type.Object(qrQuery),
+        response: answers(
+          {
+            description: 'The receipt as it was stored.',
+            fields: {
+              OID: Type.String({ format: 'uuid' }),
+              Status: statusField,
+              Receipt: receiptField,
+              ValidTo: Type.Unsafe<string | null>({ type: 'string', format: 'date-time', nullable: true, description: 'Null: unlimited.' }),
+              PointOfSalesCode: Type.Unsafe<string | null>({ type: 'string', nullable: true }),
+              DeviceID: Type.Unsafe<string | null>({
+                type: 'string',
+                nullable: true,
+                description: 'Preferred terminal; told only to a caller with a key or a device credential.',
+              }),
+            },
+            example: {
+              OID: exampleOid,
+              Status: 1,
+              Receipt: exampleReceipt,
+              ValidTo: '2030-12-31T23:59:59.000Z',
+              PointOfSalesCode: 'SHOP-1',
+              DeviceID: exampleDevice,
+            },
+          },
+          'Record_not_exist',
+          'Invalid_QR',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const asker = askerOf(request);
+      const invoice = await invoices.scan(request.query.QR, asker);
+      return {
+        OID: invoice.oid,
+        Status: invoice.state,
+        Receipt: JSON.parse(invoice.receipt) as unknown,
+        ValidTo: invoice.validToMs === null ? null : new Date(invoice.validToMs).toISOString(),
+        PointOfSalesCode: invoice.pointOfSalesCode,
+        ...(asker.merchantId === undefined ? {} : { DeviceID: invoice.preferredDeviceId }),
+      };
+    },
+  );
+
+  app.get(
+    '/Invoice/Payd',
+    {
+      config: { access: optionalKey('QR', invoiceAuth !== 'open') },
+      schema: {
+        ...tag,
+        summary: 'Mark an invoice paid',
+        description:
+          'Called by the register or terminal after the bank has confirmed. Repeated with the same ReceiptID and DeviceID it is answered 0 again. A payment that cannot be applied is refused and shown to the merchant: money was taken.',
+        querystring: Type.Object({
+          ...qrQuery,
+          ReceiptID: Type.String({
+            minLength: 1,
+            maxLength: 128,
+            description: 'Fiscal receipt id from the register.',
+            examples: ['F-000123'],
+          }),
+          DeviceID: Type.String({
+            minLength: 1,
+            maxLength: 64,
+            description: 'The device that took the payment.',
+            examples: [exampleDevice],
+          }),
+        }),
+        response: answers(
+          { description: 'The invoice is Payed.', example: {} },
+          'Record_not_exist',
+          'Invalid_QR',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const { QR, ReceiptID, DeviceID } = request.query;
+      await invoices.pay(QR, { receiptId: ReceiptID, deviceId: DeviceID }, askerOf(request));
+      return {};
+    },
+  );
+
+  registerPictures(app, invoices);
+}
+
+function registerPictures(app: RouteApp, invoices: Invoices): void {
+  const picture = { schema: { type: 'string', format: 'binary' } };
+  const refused = errorResponses('Invalid_QR', 'Error_Connection_Database');
+  app.get(
+    '/qr/:file',
+    {
+      config: { access: open },
+      schema: {
+        tags: ['Pictures'],
+        summary: 'The picture of a QR',
+        description: 'For receipts, screens and e-mails.',
+        params: Type.Object({ file: Type.String({ description: 'The text of a QR, then .png or .svg.', examples: [`${exampleQr}.png`] }) }),
+        response: {
+          200: { description: 'The picture.', content: { 'image/png': picture, 'image/svg+xml': picture, ...refused[200]?.content } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const [, qr = '', kind] = /^(.*)\.(png|svg)$/i.exec(request.params.file) ?? [];
+      if (kind === undefined) throw protocolFailure(404, 'A picture is the text of a QR, followed by .png or .svg.');
+      await invoices.checkQr(qr);
+      // The same text gives the same picture for ever; it is private because whoever has the text may ask for the receipt.
+      reply.header('cache-control', 'private, max-age=31536000, immutable');
+      if (kind.toLowerCase() === 'png') return await reply.type('image/png').send(qrPng(qr));
+      return await reply.type('image/svg+xml; charset=utf-8').send(qrSvg(qr));
+    },
+  );
+}
+
+/** Within which merchant the invoice is looked for, and who is named in its history. */
+function askerOf(request: FastifyRequest): Asker {
+  const caller = optionalCallerOf(request);
+  const device = deviceCallerOf(request);
+  if (caller && device && caller.merchantId !== device.merchantId) throw noSuchInvoice();
+  if (device) return { merchantId: device.merchantId, name: `device ${device.deviceId}` };
+  if (caller) return { merchantId: caller.merchantId, name: `key ${caller.keyId}` };
+  return { merchantId: undefined, name: 'anybody' };
+}
