@@ -37,6 +37,8 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   const server = new WebSocketServer({ noServer: true, maxPayload: frameLimitBytes, perMessageDeflate: false, clientTracking: false });
   const sockets = new Map<string, WebSocket>();
   const silentSincePing = new WeakSet<WebSocket>();
+  /** Replaced sockets get a second for the closing handshake. */
+  const leaving = new Map<WebSocket, Cancel>();
   let listener: ChannelListener | undefined;
   let stopPinging: Cancel = () => {};
 
@@ -67,6 +69,8 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
       logger.debug({ err: error, deviceId }, 'A socket of the built-in queue failed.');
     });
     socket.on('close', () => {
+      leaving.get(socket)?.();
+      leaving.delete(socket);
       // A replaced socket is no news: the end of it was told when the second one came.
       if (sockets.get(deviceId) !== socket) return;
       sockets.delete(deviceId);
@@ -75,7 +79,10 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     if (previous) {
       listener?.gone('queue', deviceId);
       previous.close(replacedCode, 'A second connection of this device has replaced this one.');
-      clock.after(1_000, () => previous.terminate());
+      leaving.set(
+        previous,
+        clock.after(1_000, () => previous.terminate()),
+      );
     }
   }
 
@@ -116,8 +123,9 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     async stop() {
       listener = undefined;
       stopPinging();
-      const closing = [...sockets.values()];
+      const closing = [...sockets.values(), ...leaving.keys()];
       sockets.clear();
+      for (const cancel of leaving.values()) cancel();
       for (const socket of closing) {
         socket.close(1001, 'The gateway is stopping.');
         socket.terminate();

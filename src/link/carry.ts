@@ -127,6 +127,8 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
   }
 
   function copySettled(name: ChannelName, state: CopyState, error?: unknown): void {
+    // An answer may overtake the broker's confirm, and is the better proof.
+    if (copies.get(name) !== 'under-way') return;
     copies.set(name, state);
     if (state === 'sent') deps.onSent(name);
     if (isFinished) return;
@@ -227,6 +229,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
 
   function answered(channel: ChannelName, answer: AnswerMessage): void {
     if (isFinished) return;
+    copySettled(channel, 'sent');
     if (answer.outcome === 'accepted') {
       if (!wasAccepted) step('accepted', channel);
       wasAccepted = true;

@@ -1,0 +1,429 @@
+// carry(): every row of "What the gateway does" that belongs to the link, in virtual time.
+import { describe, expect, it } from 'vitest';
+import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } from './link-bench.ts';
+
+const done = { outcome: 'done', by: 'answer', kind: 'ended' };
+
+describe('the good way', () => {
+  it('sends on the preferred channel, hears accepted and the ending answer', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.settle();
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.clock.advance(20_000);
+    bench.answer(bench.mqtt, 'done', { report: { rrn: '1' } });
+    expect(await result).toMatchObject({ ...done, report: { rrn: '1' }, journalId, channel: 'mqtt', wasAccepted: true });
+    expect(bench.stepNames()).toEqual(['sent mqtt', 'accepted mqtt', 'answered mqtt done']);
+    expect(bench.queue.sends).toEqual([]);
+    expect(bench.clock.pending).toBe(0);
+    expect(bench.link.stats()).toMatchObject({ waitingCalls: 0, sent: { mqtt: 1, queue: 0 } });
+  });
+
+  it('takes the queue first in Fiscal Mode, and the only live channel otherwise', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    void bench.link.carry(bench.delivery({ first: 'queue' }));
+    expect(bench.queue.sends).toHaveLength(1);
+    const lonely = await createLinkBench();
+    lonely.presence(lonely.queue);
+    void lonely.link.carry(lonely.delivery({ first: 'mqtt' }));
+    expect([lonely.mqtt.sends.length, lonely.queue.sends.length]).toEqual([0, 1]);
+  });
+
+  it('is waiting before the command leaves: an answer within the send counts', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.onArrival = () => bench.answer(bench.mqtt, 'done');
+    expect(await bench.link.carry(bench.delivery())).toMatchObject(done);
+  });
+
+  it('writes startBy and answerBy in the device clock and lets the message expire with startBy', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt, { clockMs: bench.clock.now() - 3_600_000 });
+    void bench.link.carry(bench.delivery({ answerWithinMs: 60_000 }));
+    const [send] = bench.mqtt.sends;
+    const now = bench.clock.now();
+    expect(send?.command).toMatchObject({
+      issuedAt: new Date(now).toISOString(),
+      startBy: new Date(now - 3_600_000 + 10_000).toISOString(),
+      answerBy: new Date(now - 3_600_000 + 60_000).toISOString(),
+      replyTo: 'gateway-1',
+    });
+    expect(send?.expiresInMs).toBe(10_000);
+  });
+});
+
+describe('no accepted', () => {
+  it('puts the same id on the other channel after 3 s, with what is left of startBy', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(2_999);
+    expect(bench.queue.sends).toHaveLength(0);
+    await bench.clock.advance(1);
+    expect(bench.queue.sends).toMatchObject([{ command: { id: commandId }, expiresInMs: 7_000 }]);
+    expect(bench.queue.sends[0]?.command.startBy).toBe(bench.mqtt.sends[0]?.command.startBy);
+    bench.answer(bench.queue, 'accepted');
+    bench.answer(bench.queue, 'done');
+    expect(await result).toMatchObject({ ...done, channel: 'queue' });
+  });
+
+  it('never sends a second copy, and no Recall, without a journal', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt, { journalId: undefined });
+    bench.presence(bench.queue, { journalId: undefined });
+    const result = bench.link.carry(bench.delivery({ journalId: undefined }));
+    await bench.clock.advance(5_000);
+    bench.mqtt.says.gone(deviceId);
+    bench.presence(bench.mqtt, { journalId: undefined });
+    await bench.clock.advance(34_999);
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await result).toMatchObject({ kind: 'silent', wasAccepted: false });
+    expect(bench.mqtt.sends.length + bench.queue.sends.length).toBe(1);
+  });
+
+  it('without a journal but accepted, waits until answerBy', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt, { journalId: undefined });
+    const result = bench.link.carry(bench.delivery({ journalId: undefined }));
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.clock.advance(299_999);
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await result).toEqual({ kind: 'timeout', wasAccepted: true });
+  });
+
+  it('Recalls at startBy; running means wait on', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(9_999);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toEqual([]);
+    await bench.clock.advance(1);
+    const [recall] = bench.commandsOn(bench.mqtt, 'Recall');
+    expect(recall).toMatchObject({ name: 'Recall', args: { target: commandId } });
+    expect(recall).not.toHaveProperty('startBy');
+    bench.recalled(bench.mqtt, { state: 'running' });
+    await bench.clock.advance(100_000);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(1);
+    bench.answer(bench.mqtt, 'done');
+    expect(await result).toMatchObject({ ...done, wasAccepted: true });
+  });
+
+  it('Recall: never ends the command, under the journal that said so', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    const another = '99999999-9999-4999-8999-999999999999';
+    bench.recalled(bench.mqtt, { state: 'never' }, { journalId: another });
+    expect(await result).toMatchObject({ kind: 'ended', by: 'recall', outcome: 'never', journalId: another, wasAccepted: false });
+  });
+
+  it('Recall: final ends the command with its own outcome and report', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    bench.recalled(bench.mqtt, { state: 'final', outcome: 'refused', report: { why: 'pin' } });
+    expect(await result).toMatchObject({ kind: 'ended', by: 'recall', outcome: 'refused', report: { why: 'pin' }, journalId });
+    expect(bench.stepNames()).toEqual(['sent mqtt', 'sent queue', 'recall mqtt', 'recalled mqtt final refused']);
+  });
+
+  it('Recall: unknown is an outcome of its own', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    bench.recalled(bench.mqtt, { state: 'unknown' });
+    expect(await result).toMatchObject({ kind: 'ended', by: 'recall', outcome: 'unknown' });
+  });
+
+  it('is silent after 30 s without an answer to Recall, which is repeated on every channel', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(39_999);
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await result).toMatchObject({ kind: 'silent', wasAccepted: false });
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(6);
+    expect(bench.commandsOn(bench.queue, 'Recall')).toHaveLength(5);
+    expect(bench.clock.pending).toBe(0);
+  });
+
+  it('ignores a Recall answered with nonsense and asks again', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    bench.recalled(bench.mqtt, { state: 'final' });
+    await bench.clock.advance(5_000);
+    bench.recalled(bench.mqtt, { state: 'never' });
+    expect(await result).toMatchObject({ by: 'recall', outcome: 'never' });
+  });
+});
+
+describe('connections that break', () => {
+  it('Recalls at once when the device is back on the channel', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.clock.advance(20_000);
+    bench.mqtt.says.gone(deviceId);
+    await bench.clock.advance(4_000);
+    bench.presence(bench.mqtt);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(1);
+    bench.recalled(bench.mqtt, { state: 'final', outcome: 'done', report: { rrn: '7' } });
+    expect(await result).toMatchObject({ by: 'recall', outcome: 'done', report: { rrn: '7' }, wasAccepted: true });
+    expect(bench.stepNames()).toEqual([
+      'sent mqtt',
+      'accepted mqtt',
+      'channel-lost mqtt',
+      'seen-again mqtt',
+      'recall mqtt',
+      'recalled mqtt final done',
+    ]);
+  });
+
+  it('Recalls when our own connection is back, and once more when the device is heard', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    bench.mqtt.break();
+    await bench.clock.advance(1_000);
+    bench.mqtt.mend();
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(1);
+    bench.presence(bench.mqtt);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(2);
+    bench.recalled(bench.mqtt, { state: 'running' });
+    await bench.clock.advance(200_000);
+    bench.answer(bench.mqtt, 'done');
+    expect(await result).toMatchObject(done);
+  });
+
+  it('Recalls after a reboot that no will announced', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    void bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    bench.presence(bench.mqtt);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(0);
+    bench.presence(bench.mqtt, { bootId: '66666666-6666-4666-8666-666666666666' });
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(1);
+    await bench.link.stop();
+  });
+
+  it('an accepted command whose device stays away ends only at answerBy', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    bench.mqtt.break();
+    bench.mqtt.mend();
+    await bench.clock.advance(299_999);
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await result).toEqual({ kind: 'timeout', wasAccepted: true });
+    expect(bench.commandsOn(bench.mqtt, 'Recall').length).toBeLessThan(10);
+  });
+
+  it('a channel lost before accepted brings the second copy forward', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(500);
+    bench.mqtt.says.gone(deviceId);
+    expect(bench.queue.sends).toMatchObject([{ command: { id: commandId } }]);
+    await bench.link.stop();
+  });
+});
+
+describe('sends that fail', () => {
+  it('certainly not sent: the other channel, also without a journal', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt, { journalId: undefined });
+    bench.presence(bench.queue, { journalId: undefined });
+    bench.mqtt.fate = 'down';
+    const result = bench.link.carry(bench.delivery({ journalId: undefined }));
+    await bench.clock.settle();
+    bench.answer(bench.queue, 'done');
+    expect(await result).toMatchObject({ ...done, channel: 'queue' });
+    expect(bench.stepNames()).toEqual(['not-sent mqtt', 'sent queue', 'answered queue done']);
+  });
+
+  it('certainly not sent anywhere: not-sent, at once', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.fate = 'down';
+    bench.queue.fate = 'absent';
+    expect(await bench.link.carry(bench.delivery())).toMatchObject({ kind: 'not-sent' });
+    expect(bench.clock.pending).toBe(0);
+  });
+
+  it('does not turn a certain "not sent" into a shot in the dark on a broker that cannot tell', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.queue);
+    bench.queue.fate = 'absent';
+    expect(await bench.link.carry(bench.delivery({ first: 'queue' }))).toMatchObject({ kind: 'not-sent' });
+    expect(bench.mqtt.sends).toEqual([]);
+  });
+
+  it('sends nothing to a device that is not live', async () => {
+    const bench = await createLinkBench();
+    expect(await bench.link.carry(bench.delivery())).toMatchObject({ kind: 'not-sent' });
+    expect(bench.mqtt.sends.length + bench.queue.sends.length).toBe(0);
+  });
+
+  it('unclear: the other channel if there is one, otherwise Recall at once', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.fate = 'unclear';
+    void bench.link.carry(bench.delivery());
+    await bench.clock.settle();
+    expect(bench.queue.sends).toMatchObject([{ command: { id: commandId } }]);
+    await bench.link.stop();
+
+    const alone = await createLinkBench();
+    alone.presence(alone.mqtt);
+    alone.queue.break();
+    alone.mqtt.fate = 'unclear';
+    const result = alone.link.carry(alone.delivery());
+    await alone.clock.settle();
+    expect(alone.commandsOn(alone.mqtt, 'Recall')).toHaveLength(1);
+    alone.recalled(alone.mqtt, { state: 'never' });
+    expect(await result).toMatchObject({ by: 'recall', outcome: 'never' });
+  });
+
+  it('unclear without a journal: no second copy, no Recall, silent', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.mqtt.fate = 'unclear';
+    const result = bench.link.carry(bench.delivery({ journalId: undefined }));
+    await bench.clock.advance(40_000);
+    expect(await result).toMatchObject({ kind: 'silent' });
+    expect(bench.mqtt.sends.length + bench.queue.sends.length).toBe(1);
+  });
+
+  it('a send that hangs counts as maybe sent', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.fate = 'hang';
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(3_000);
+    expect(bench.queue.sends).toHaveLength(1);
+    bench.answer(bench.queue, 'done');
+    expect(await result).toMatchObject(done);
+  });
+});
+
+describe('answers', () => {
+  it('count only from the device that was asked', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.mqtt.says.answer(otherDeviceId, {
+      v: 1,
+      id: commandId,
+      device: otherDeviceId,
+      clock: new Date(bench.clock.now()).toISOString(),
+      outcome: 'done',
+    });
+    await bench.clock.settle();
+    expect(await peek(result)).toBe('pending');
+    expect(bench.link.stats().dropped).toEqual({ 'foreign-device': 1 });
+    bench.answer(bench.mqtt, 'refused');
+    expect(await result).toMatchObject({ outcome: 'refused' });
+  });
+
+  it('give one result; what comes after it is a late answer', async () => {
+    const bench = await createLinkBench();
+    const late: string[] = [];
+    bench.link.onLateAnswer((device, answer, channel) =>
+      late.push(`${device === deviceId} ${answer.id === commandId} ${answer.outcome} ${channel}`),
+    );
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'done');
+    bench.answer(bench.queue, 'done');
+    bench.answer(bench.mqtt, 'accepted');
+    bench.answer(bench.mqtt, 'refused');
+    expect(await result).toMatchObject(done);
+    expect(late).toEqual(['true true done queue', 'true true refused mqtt']);
+  });
+
+  it('after a timeout go to onLateAnswer', async () => {
+    const bench = await createLinkBench();
+    const late: string[] = [];
+    bench.link.onLateAnswer((_device, answer) => late.push(answer.outcome));
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery({ answerWithinMs: 5_000 }));
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.clock.advance(5_000);
+    expect(await result).toEqual({ kind: 'timeout', wasAccepted: true });
+    bench.answer(bench.mqtt, 'done');
+    expect(late).toEqual(['done']);
+  });
+
+  it('expired corrects the measured clock from the answer', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    const hourAhead = new Date(bench.clock.now() + 3_600_000).toISOString();
+    bench.answer(bench.mqtt, 'expired', { clock: hourAhead });
+    expect(await result).toMatchObject({ outcome: 'expired' });
+    expect(bench.link.presence.of(deviceId)?.clockOffsetMs).toBe(3_600_000);
+  });
+});
+
+describe('limits', () => {
+  it('stop() ends what waits, once, and leaves no timer', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const carried = bench.link.carry(bench.delivery());
+    const asked = bench.link.ask(deviceId, { name: 'Status', args: {}, timeoutMs: 5_000, first: 'mqtt' });
+    const located = bench.link.locate(otherDeviceId, 'mqtt');
+    await bench.link.stop();
+    expect(await carried).toMatchObject({ kind: 'silent', reason: 'The gateway is stopping.' });
+    expect(await asked).toBeUndefined();
+    expect(await located).toBeUndefined();
+    expect(bench.clock.pending).toBe(0);
+    expect(await bench.link.carry(bench.delivery())).toMatchObject({ kind: 'not-sent' });
+  });
+
+  it('a full waiting room refuses before anything is sent', async () => {
+    const bench = await createLinkBench({ waitingLimit: 1 });
+    bench.presence(bench.mqtt);
+    void bench.link.carry(bench.delivery());
+    const sends = bench.mqtt.sends.length;
+    expect(await bench.link.carry(bench.delivery({ id: '77777777-7777-4777-8777-777777777777' }))).toMatchObject({ kind: 'not-sent' });
+    await expect(bench.link.ask(deviceId, { name: 'Status', args: {}, timeoutMs: 1_000, first: 'mqtt' })).rejects.toMatchObject({
+      errorName: 'Too_Many_Requests',
+    });
+    await expect(bench.link.locate(otherDeviceId, 'mqtt')).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });
+    expect(bench.mqtt.sends).toHaveLength(sends);
+    await bench.link.stop();
+  });
+
+  it('a timeline that cannot be written does not touch the command', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(
+      bench.delivery({
+        onStep() {
+          throw new Error('disk full');
+        },
+      }),
+    );
+    bench.answer(bench.mqtt, 'done');
+    expect(await result).toMatchObject(done);
+  });
+});

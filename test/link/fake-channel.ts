@@ -1,0 +1,76 @@
+// A channel in memory that does what a test says: it can be down, deny, lose, or leave a send unclear. Devices are played by the test.
+import {
+  type Channel,
+  ChannelDown,
+  type ChannelListener,
+  type ChannelName,
+  DeviceNotOnChannel,
+  SendUnclear,
+} from '../../src/link/channel.ts';
+import type { AnswerMessage, CommandMessage, PresenceMessage } from '../../src/link/protocol.ts';
+
+export type SendFate = 'ok' | 'down' | 'absent' | 'unclear' | 'hang';
+
+export interface FakeChannel extends Channel {
+  readonly sends: { deviceId: string; command: CommandMessage; expiresInMs: number; fate: SendFate }[];
+  fate: SendFate;
+  /** The device's end: called for every command that really arrives. */
+  onArrival: (deviceId: string, command: CommandMessage) => void;
+  says: {
+    answer(deviceId: string, answer: AnswerMessage): void;
+    presence(deviceId: string, presence: PresenceMessage): void;
+    gone(deviceId: string): void;
+  };
+  break(): void;
+  mend(): void;
+}
+
+export function createFakeChannel(name: ChannelName, options: { tellsAbsence?: boolean } = {}): FakeChannel {
+  let listener: ChannelListener | undefined;
+  let isConnected = false;
+  const heard = () => {
+    if (!listener) throw new Error('The channel was not started.');
+    return listener;
+  };
+  const channel: FakeChannel = {
+    name,
+    tellsAbsence: options.tellsAbsence ?? name === 'queue',
+    get isConnected() {
+      return isConnected;
+    },
+    sends: [],
+    fate: 'ok',
+    onArrival() {},
+    async start(given) {
+      listener = given;
+      channel.mend();
+    },
+    async stop() {
+      listener = undefined;
+      isConnected = false;
+    },
+    async send(deviceId, command, expiresInMs) {
+      const { fate } = channel;
+      channel.sends.push({ deviceId, command, expiresInMs, fate });
+      if (fate === 'down' || !isConnected) throw new ChannelDown(name);
+      if (fate === 'absent') throw new DeviceNotOnChannel(name);
+      if (fate === 'unclear') throw new SendUnclear(name);
+      if (fate === 'hang') return new Promise(() => {});
+      channel.onArrival(deviceId, command);
+    },
+    says: {
+      answer: (deviceId, answer) => heard().answer(name, deviceId, answer),
+      presence: (deviceId, presence) => heard().presence(name, deviceId, presence),
+      gone: (deviceId) => heard().gone(name, deviceId),
+    },
+    break() {
+      isConnected = false;
+      heard().down(name);
+    },
+    mend() {
+      isConnected = true;
+      heard().up(name);
+    },
+  };
+  return channel;
+}

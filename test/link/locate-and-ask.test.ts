@@ -1,0 +1,173 @@
+// Finding a device, asking it, and what is known of it from its messages.
+import { describe, expect, it } from 'vitest';
+import { createLinkBench, deviceId, journalId, otherDeviceId, peek } from './link-bench.ts';
+
+describe('locate', () => {
+  it('prefers the first live channel, falls back to the other', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    expect(await bench.link.locate(deviceId, 'mqtt')).toBe('mqtt');
+    expect(await bench.link.locate(deviceId, 'queue')).toBe('queue');
+    bench.queue.says.gone(deviceId);
+    expect(await bench.link.locate(deviceId, 'queue')).toBe('mqtt');
+  });
+
+  it('a device heard 75 s ago is live, one heard longer ago is probed', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    await bench.clock.advance(75_000);
+    expect(await bench.link.locate(deviceId, 'mqtt')).toBe('mqtt');
+    await bench.clock.advance(1);
+    const located = bench.link.locate(deviceId, 'mqtt');
+    expect(bench.commandsOn(bench.mqtt, 'Status')).toHaveLength(1);
+    expect(bench.commandsOn(bench.queue, 'Status')).toHaveLength(1);
+    await bench.clock.advance(1_999);
+    expect(await peek(located)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await located).toBeUndefined();
+  });
+
+  it('finds by the probe where the device answers, and keeps its report', async () => {
+    const bench = await createLinkBench();
+    const located = bench.link.locate(deviceId, 'mqtt');
+    const [status] = bench.commandsOn(bench.queue, 'Status');
+    bench.answer(bench.queue, 'done', { id: status?.id ?? '', report: { battery: 55 } });
+    expect(await located).toBe('queue');
+    expect(bench.link.presence.of(deviceId)).toMatchObject({ liveOn: ['queue'], report: { battery: 55 } });
+    expect(bench.clock.pending).toBe(0);
+  });
+
+  it('a presence during the probe is as good as an answer', async () => {
+    const bench = await createLinkBench();
+    const located = bench.link.locate(deviceId, 'mqtt');
+    const second = bench.link.locate(deviceId, 'mqtt');
+    expect(bench.commandsOn(bench.mqtt, 'Status')).toHaveLength(1);
+    bench.presence(bench.mqtt);
+    expect([await located, await second]).toEqual(['mqtt', 'mqtt']);
+  });
+
+  it('does not count a channel as live after our own connection broke, until heard again', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.break();
+    bench.mqtt.mend();
+    const located = bench.link.locate(deviceId, 'mqtt');
+    await bench.clock.advance(2_000);
+    expect(await located).toBeUndefined();
+  });
+
+  it('a will ends being live', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.says.presence(deviceId, { v: 1, device: deviceId, online: false });
+    expect(bench.link.presence.of(deviceId)?.liveOn).toEqual([]);
+  });
+});
+
+describe('ask', () => {
+  const status = { name: 'Status', args: {}, timeoutMs: 5_000, first: 'mqtt' } as const;
+
+  it('gives the answer, or undefined in the end', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const asked = bench.link.ask(deviceId, status);
+    const [command] = bench.commandsOn(bench.mqtt, 'Status');
+    expect(command).not.toHaveProperty('startBy');
+    bench.answer(bench.mqtt, 'done', { id: command?.id ?? '', report: { battery: 1 } });
+    expect(await asked).toMatchObject({ outcome: 'done', report: { battery: 1 } });
+    const silent = bench.link.ask(deviceId, status);
+    await bench.clock.advance(5_000);
+    expect(await silent).toBeUndefined();
+    expect(bench.clock.pending).toBe(0);
+  });
+
+  it('goes to the other channel when a send fails or no answer comes soon', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    void bench.link.ask(deviceId, status);
+    await bench.clock.advance(1_500);
+    expect(bench.commandsOn(bench.queue, 'Status')).toHaveLength(1);
+    bench.mqtt.fate = 'down';
+    void bench.link.ask(deviceId, status);
+    await bench.clock.settle();
+    expect(bench.commandsOn(bench.queue, 'Status')).toHaveLength(2);
+    await bench.link.stop();
+  });
+
+  it('asks everywhere when the device is live nowhere', async () => {
+    const bench = await createLinkBench();
+    void bench.link.ask(deviceId, { ...status, name: 'Recall', args: { target: journalId } });
+    expect([bench.mqtt.sends.length, bench.queue.sends.length]).toEqual([1, 1]);
+    await bench.link.stop();
+  });
+
+  it('an answer that comes too late is no late answer of the ledger', async () => {
+    const bench = await createLinkBench();
+    const late: string[] = [];
+    bench.link.onLateAnswer((_device, answer) => late.push(answer.id));
+    bench.presence(bench.mqtt);
+    const asked = bench.link.ask(deviceId, status);
+    await bench.clock.advance(5_000);
+    await asked;
+    bench.answer(bench.mqtt, 'done', { id: bench.commandsOn(bench.mqtt, 'Status')[0]?.id ?? '' });
+    expect(late).toEqual([]);
+  });
+});
+
+describe('what is known of a device', () => {
+  it('onSeen: first message, reconnect and reboot, not the heartbeat in between', async () => {
+    const bench = await createLinkBench();
+    const seen: string[] = [];
+    bench.link.onSeen((device, snapshot) => seen.push(`${device === deviceId} ${snapshot.liveOn.join('+')}`));
+    bench.presence(bench.mqtt);
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.presence(bench.queue, { bootId: otherDeviceId });
+    bench.mqtt.says.gone(deviceId);
+    bench.presence(bench.mqtt, { bootId: otherDeviceId });
+    expect(seen).toEqual(['true mqtt', 'true mqtt+queue', 'true mqtt+queue', 'true mqtt+queue']);
+  });
+
+  it('a listener that throws breaks nothing', async () => {
+    const bench = await createLinkBench();
+    bench.link.onSeen(() => {
+      throw new Error('not now');
+    });
+    bench.presence(bench.mqtt);
+    expect(bench.link.presence.of(deviceId)?.liveOn).toEqual(['mqtt']);
+  });
+
+  it('journal: as the last presence says, none included', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    expect(bench.link.presence.of(deviceId)?.journalId).toBe(journalId);
+    bench.presence(bench.mqtt, { journalId: undefined });
+    expect(bench.link.presence.of(deviceId)?.journalId).toBeUndefined();
+  });
+
+  it('clock offset: the greatest of the recent samples; a boot starts anew; set back is believed', async () => {
+    const bench = await createLinkBench();
+    const offset = () => bench.link.presence.of(deviceId)?.clockOffsetMs;
+    const sample = (ms: number, boot?: string) =>
+      bench.presence(bench.mqtt, { clockMs: bench.clock.now() + ms, ...(boot === undefined ? {} : { bootId: boot }) });
+    sample(-4_000);
+    sample(-100);
+    sample(-2_000);
+    expect(offset()).toBe(-100);
+    for (let count = 0; count < 5; count += 1) sample(-3_000);
+    expect(offset()).toBe(-3_000);
+    sample(-60_000);
+    expect(offset()).toBe(-60_000);
+    sample(-70_000, otherDeviceId);
+    expect(offset()).toBe(-70_000);
+  });
+
+  it('an old answer sent again says nothing about the clock', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.answer(bench.mqtt, 'done', { clock: new Date(bench.clock.now() - 3_600_000).toISOString() });
+    expect(bench.link.presence.of(deviceId)?.clockOffsetMs).toBe(0);
+  });
+});
