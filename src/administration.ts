@@ -185,7 +185,7 @@ const definitions: Definition[] = [
       if (!merchant || !from || !to) throw new UsageError('Name a callback, or --merchant, --from and --to.');
       return { method: 'POST', path: '/callbacks/resend', body: { merchantId: merchant, from, to } };
     },
-    show: (body) => (body.count === undefined ? 'Sent again.' : `Callbacks sent again: ${body.count}`),
+    show: (body) => (body['count'] === undefined ? 'Sent again.' : `Callbacks sent again: ${plain(body['count'])}`),
   },
 ];
 
@@ -198,7 +198,7 @@ function wholeSeconds(text: string | undefined): number | undefined {
 function plain(value: unknown): string {
   if (value === undefined || value === null) return '-';
   if (Array.isArray(value)) return value.join(',') || '-';
-  return String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function fields(...names: string[]): (body: Body) => string {
@@ -270,7 +270,7 @@ function readArguments(
 /** The answer's own fields, or an Error whose message a person can act on. */
 async function callGateway(baseUrl: string, adminToken: string, call: Call): Promise<Body> {
   const query = new URLSearchParams(Object.entries(call.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined));
-  const address = `${baseUrl.replace(/\/+$/, '')}/cabinet/api${call.path}${query.size > 0 ? `?${query}` : ''}`;
+  const address = `${baseUrl.replace(/\/+$/, '')}/cabinet/api${call.path}${query.size > 0 ? `?${query.toString()}` : ''}`;
   let response: Response;
   try {
     response = await fetch(address, {
@@ -283,7 +283,7 @@ async function callGateway(baseUrl: string, adminToken: string, call: Call): Pro
   } catch (error) {
     const { cause } = error as Error;
     const reason = cause instanceof Error ? cause.message || ('code' in cause ? String(cause.code) : cause.name) : (error as Error).message;
-    throw new Error(`No gateway answers at ${baseUrl} (${reason}). Start one, or name another with --url.`);
+    throw new Error(`No gateway answers at ${baseUrl} (${reason}). Start one, or name another with --url.`, { cause: error });
   }
   const answer = (await response.json().catch(() => undefined)) as Body | undefined;
   if (typeof answer?.errorCode !== 'number') {

@@ -41,6 +41,13 @@ export interface Office {
   close(): Promise<void>;
 }
 
+// Commands have tests of their own; here there are none.
+const notPlayed = () => Promise.reject(new Error('The office plays no ledger.'));
+const noCommands = {
+  ledger: { find: async () => undefined, listReview: async () => [], timelineOf: async () => [], decide: notPlayed },
+  cards: { closeDocumentByHand: notPlayed },
+};
+
 export async function openOffice(engine: Engine): Promise<Office> {
   const database = await openTestDatabase(engine);
   const logger = recordingLogger();
@@ -72,13 +79,18 @@ export async function openOffice(engine: Engine): Promise<Office> {
     isAdminToken: createTokenCheck(adminToken),
   });
   server.routes((app) => {
-    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice: invoices.cancelUnpaidInvoice });
+    const { cancelUnpaidInvoice } = invoices;
+    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, ...noCommands });
     registerDeviceRoutes(app, { database, clock, link, devices });
     registerBrokerRoutes(app, { devices });
   });
   const { url } = await server.listen();
 
-  async function call(path: string, init: RequestInit, token: string): Promise<Answer> {
+  async function call(
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string },
+    token: string,
+  ): Promise<Answer> {
     const response = await fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
     return { status: response.status, ...((await response.json()) as Omit<Answer, 'status'>) } as Answer;
   }

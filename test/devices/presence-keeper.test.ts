@@ -84,10 +84,7 @@ describe.each(engines)('presence on %s', (engine) => {
     await database.queries.schema.alterTable('devices').renameColumn('last_report', 'hidden').execute();
     link.seen(id, snapshot({ lastSeenAtMs: clock.now(), journalId: 'j1', report: { battery: 1 } }));
     await expect.poll(() => logger.lines.length).toBe(1);
-    await database.queries.schema
-      .alterTable('devices')
-      .renameColumn('hidden' as 'last_report', 'last_report')
-      .execute();
+    await database.queries.schema.alterTable('devices').renameColumn('hidden', 'last_report').execute();
     await clock.advance(5_000);
     await expect.poll(async () => (await read()).journal_id).toBe('j1');
   });
