@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { exampleText, settingsTable } from '../scripts/config-docs.ts';
+import { ConfigError, isLoopback, readConfig, settings } from '../src/config.ts';
+
+const token = 'a-token-that-nobody-would-guess-0123456789';
+
+function problemsOf(mode: 'sandbox' | 'serve', environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(mode, environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('the configuration', () => {
+  it('has the defaults that the issue fixes', () => {
+    const config = readConfig('serve', { TILLGATE_ADMIN_TOKEN: token });
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      basePath: '/tillgate',
+      callbackDelaysS: [60, 300, 1800, 3600, 21600],
+      callbackAllow: [],
+      invoiceAuth: 'payd',
+      scanGraceS: 0,
+      rateLimit: 200,
+      mqttPort: 1883,
+    });
+    expect(config.databaseUrl).toBeUndefined();
+    expect(config.banks).toHaveLength(4);
+  });
+
+  it('is more open in the sandbox, which listens on loopback', () => {
+    const config = readConfig('sandbox', {});
+    expect(config.invoiceAuth).toBe('open');
+    expect(config.callbackAllow).toEqual(['127.0.0.0/8', '::1/128']);
+    expect(isLoopback(config.host)).toBe(true);
+  });
+
+  it('reports all problems together', () => {
+    const problems = problemsOf('sandbox', { TILLGATE_PORT: '99999', TILLGATE_RATE_LIMIT: 'many', TILLGATE_CALLBACK_ALLOW: '10.0.0.0' });
+    expect(problems).toHaveLength(3);
+    expect(problems[0]).toBe('TILLGATE_PORT must be a whole number from 0 to 65535; it is "99999".');
+  });
+
+  it.each([
+    ['TILLGATE_BASE_PATH', 'tillgate'],
+    ['TILLGATE_BASE_PATH', '/a/b'],
+    ['TILLGATE_DATABASE_URL', 'mysql://x'],
+    ['TILLGATE_INVOICE_AUTH', 'none'],
+    ['TILLGATE_CALLBACK_DELAYS_S', '60,x'],
+    ['TILLGATE_BANKS', 'maib'],
+    ['TILLGATE_MQTT_URL', 'http://x'],
+    ['TILLGATE_LOG_LEVEL', 'loud'],
+  ])('refuses %s=%s', (variable, value) => {
+    expect(problemsOf('sandbox', { [variable]: value })[0]).toContain(variable);
+  });
+
+  it('never repeats a secret in a problem', () => {
+    const [problem] = problemsOf('sandbox', { TILLGATE_DATABASE_URL: 'mysql://root:canary@host/db' });
+    expect(problem).not.toContain('canary');
+  });
+
+  it('says which variable has no effect', () => {
+    expect(readConfig('sandbox', { TILLGATE_PROT: '1' }).warnings[0]).toContain('TILLGATE_PROT');
+  });
+
+  describe('in serve refuses what is dangerous', () => {
+    it.each([
+      ['no admin token', {}, 'TILLGATE_ADMIN_TOKEN'],
+      ['a short admin token', { TILLGATE_ADMIN_TOKEN: 'short' }, 'shorter'],
+      ['plain HTTP on a public address', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0' }, 'TILLGATE_TLS_CERT'],
+      ['callbacks to everywhere', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_CALLBACK_ALLOW: '0.0.0.0/0' }, 'TILLGATE_CALLBACK_ALLOW'],
+      ['half of a TLS pair', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_TLS_CERT: 'x.pem' }, 'belong together'],
+    ])('%s', (_name, environment, word) => {
+      expect(problemsOf('serve', environment).join(' ')).toContain(word);
+    });
+
+    it('unless a proxy in front ends HTTPS', () => {
+      const environment = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0', TILLGATE_BEHIND_PROXY: 'yes' };
+      expect(problemsOf('serve', environment)).toEqual([]);
+    });
+  });
+
+  it('is what .env.example and docs/operating.md say', () => {
+    expect(readFileSync('.env.example', 'utf8')).toBe(exampleText());
+    expect(readFileSync('docs/operating.md', 'utf8')).toContain(settingsTable());
+    for (const { variable } of Object.values(settings)) expect(variable).toMatch(/^TILLGATE_[A-Z_]+$/);
+  });
+});
