@@ -5,7 +5,7 @@ import type { AttemptResult } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { memoryDatabase } from '../support/engines.ts';
-import { seedMerchant } from '../support/fixtures.ts';
+import { seedCallback, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { answered, type Call, callbacksOn, enqueue, memoryErp } from './harness.ts';
 
@@ -165,6 +165,28 @@ describe('order within an invoice', () => {
     expect(calls.map((call) => call.sequence)).toEqual([1, 2, 3]);
   });
 
+  it('an older one that is due for a retry goes before a newer one that waits as well', async () => {
+    const due = { attempts: 1, next_attempt_at: clock.now(), subject_id: subjectId };
+    await seedCallback(database.queries, merchantId, { ...due, sequence: 1 });
+    await seedCallback(database.queries, merchantId, { ...due, sequence: 2, attempts: 0, next_attempt_at: clock.now() - 5_000 });
+    const { calls } = begin();
+    await clock.advance(1_000);
+    expect(calls.map((call) => call.sequence)).toEqual([1]);
+    calls[0]?.end(answered(500));
+    await clock.settle();
+    expect(calls.map((call) => call.sequence)).toEqual([1, 2]);
+  });
+
+  it('is kept when the database clock was set back between the two', async () => {
+    const writer = callbacksOn(database, { clock });
+    await enqueue(database, writer, { merchantId, subjectId, sequence: 1 });
+    clock.setWallClock(startMs - 30_000);
+    await enqueue(database, writer, { merchantId, subjectId, sequence: 2 });
+    const { calls } = begin(() => answered(200));
+    await clock.advance(60_000);
+    expect(calls.map((call) => call.sequence)).toEqual([1, 2]);
+  });
+
   it('other invoices do not wait', async () => {
     const { callbacks, calls } = begin();
     await enqueue(database, callbacks, { merchantId, subjectId, sequence: 1 });
@@ -193,6 +215,32 @@ describe('leases', () => {
     const [callback] = await other.callbacks.list({ limit: 1 });
     expect(callback).toMatchObject({ state: 'delivered', attempts: 1 });
     expect((await other.callbacks.attempts(callback?.id ?? '')).map((attempt) => attempt.status ?? attempt.error)).toEqual([200, 'late']);
+  });
+
+  it('that were lost leave the retry of the new holder as it is', async () => {
+    const lost = begin(undefined, { clock: { ...clock, after: () => () => {} } });
+    await enqueue(database, lost.callbacks, { merchantId });
+    await clock.advance(1_000);
+    const holder = begin(() => answered(500));
+    await clock.advance(64_000);
+    expect(secondsOf(holder.calls)).toEqual([60]);
+    const [before] = await holder.callbacks.list({ limit: 1 });
+    lost.calls[0]?.end(answered(404));
+    await clock.settle();
+    expect(await holder.callbacks.list({ limit: 1 })).toEqual([before]);
+    expect(before).toMatchObject({ attempts: 1, nextAttemptAtMs: startMs + 120_000 });
+  });
+
+  it('that were lost do not keep a success from counting: the ERP has heard it', async () => {
+    const lost = begin(undefined, { clock: { ...clock, after: () => () => {} } });
+    await enqueue(database, lost.callbacks, { merchantId });
+    await clock.advance(1_000);
+    const holder = begin(() => answered(500));
+    await clock.advance(64_000);
+    lost.calls[0]?.end(answered(200));
+    await clock.advance(24 * 3600 * 1000);
+    expect(await holder.callbacks.list({ limit: 1 })).toMatchObject([{ state: 'delivered' }]);
+    expect(holder.calls.length).toBe(1);
   });
 
   it('are given back by stop(), without counting the attempt that it broke off', async () => {
@@ -265,6 +313,25 @@ describe('the database away', () => {
       ['delivered', 1],
     ]);
     for (const each of listed) expect(await callbacks.attempts(each.id)).toHaveLength(1);
+  });
+
+  it('at a commit whose outcome is unclear: the attempt is on record once', async () => {
+    let unclear = 2;
+    const broken: Database = {
+      ...database,
+      async transaction(work) {
+        const result = await database.transaction(work);
+        unclear -= 1;
+        if (unclear >= 0) throw new GatewayError('Error_Connection_Database', 'The answer to the commit was lost.');
+        return result;
+      },
+    };
+    const { callbacks } = begin((call) => answered(call.atMs === 0 ? 500 : 200), { database: broken });
+    await enqueue(database, callbacks, { merchantId });
+    await clock.advance(70_000);
+    const [callback] = await callbacks.list({ limit: 1 });
+    expect(callback).toMatchObject({ state: 'delivered', attempts: 2 });
+    expect((await callbacks.attempts(callback?.id ?? '')).map((attempt) => attempt.status)).toEqual([500, 200]);
   });
 
   it('does not keep stop() from ending', async () => {
