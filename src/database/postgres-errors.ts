@@ -29,6 +29,7 @@ const statementClasses = new Set([
   '44',
   'P0',
 ]);
+// Serialization failure, deadlock.
 const conflictCodes = new Set(['40001', '40P01']);
 // A transaction cannot write: this server became, or still is, a standby.
 const readOnlyCode = '25006';
@@ -40,7 +41,6 @@ export function translatePostgresError(error: unknown): Error {
   if (error instanceof TypeError || error instanceof RangeError) return error;
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     if (code.startsWith('23')) return new ConstraintViolation(constraintKinds[code] ?? 'other', message ?? code, error);
-    if (isStaleStatement(error)) return databaseDown('The tables changed while the gateway was running; try again.', error);
     if (code !== readOnlyCode && statementClasses.has(code.slice(0, 2))) return error as Error;
   }
   return databaseDown(`The database cannot be used: ${message || code || 'no connection'}.`, error);
@@ -48,11 +48,15 @@ export function translatePostgresError(error: unknown): Error {
 
 /** Lost against another transaction; nothing was done, and the same work may succeed when it is tried again. */
 export function isConflict(error: unknown): boolean {
-  return conflictCodes.has(String((error as { code?: unknown }).code));
+  return conflictCodes.has(String((error as { code?: unknown }).code)) || isStaleStatement(error);
 }
 
-/** A prepared statement from before a change of its tables: good again on a new connection. */
+/** A prepared statement from before a change of its tables. */
 export function isStaleStatement(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: string };
   return code === '0A000' && (message ?? '').includes('cached plan');
+}
+
+export function isInFailedTransaction(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '25P02';
 }

@@ -1,12 +1,13 @@
 // Waking other instances through LISTEN and NOTIFY, on a connection of its own that comes back by itself after any failure.
 // Best effort: what is sent while the connection is away is lost, and whoever listens also looks for work by itself.
-import pg from 'pg';
+import type pg from 'pg';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { LocalWake } from './local-wake.ts';
-import { cutConnection } from './postgres-client.ts';
+import { createClientClass, cutConnection } from './postgres-client.ts';
 
 const channel = 'tillgate';
+const WakeClient = createClientClass(() => undefined);
 const firstRetryMs = 250;
 const lastRetryMs = 10_000;
 const checkEveryMs = 15_000;
@@ -35,7 +36,7 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
   let cancelTimer: Cancel = () => {};
 
   async function connect(): Promise<void> {
-    const fresh = new pg.Client(connection);
+    const fresh = new WakeClient(connection);
     let isLost = false;
     const lose = (error?: unknown) => {
       if (isLost) return;

@@ -1,0 +1,65 @@
+// Instances see each other by heartbeats in the database's clock.
+import { describe, expect, it } from 'vitest';
+import { deadInstances, heartbeatEveryMs, livingInstances, startInstance } from '../../src/database/instances.ts';
+import { engines, openTestDatabase } from '../support/engines.ts';
+import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const describeInstance = (id: string) => ({ id, host: 'shop', pid: 7, embedded: '' });
+
+describe.each(engines)('instances on %s', (engine) => {
+  it('live while their heart beats, and are dead soon after it stops or at once when they say so', async () => {
+    const clock = createVirtualClock(1_000_000);
+    const database = await openTestDatabase(engine, clock);
+    const { queries } = database;
+    const deps = { database, clock, logger: quietLogger };
+    const first = await startInstance(deps, describeInstance('first'));
+    const second = await startInstance(deps, describeInstance('second'));
+    await clock.advance(60_000);
+    expect((await livingInstances(queries)).map(({ id, startedAt }) => [id, startedAt])).toEqual([
+      ['first', 1_000_000],
+      ['second', 1_000_000],
+    ]);
+    expect(await deadInstances(queries)).toEqual([]);
+
+    await first.stop();
+    expect((await livingInstances(queries)).map(({ id }) => id)).toEqual(['second']);
+    expect(await deadInstances(queries)).toEqual(['first']);
+
+    // What kill -9 would do: no more heartbeats, no farewell.
+    await second.stop();
+    await queries.updateTable('instances').set({ stopped_at: null }).where('id', '=', 'second').execute();
+    database.shiftClock(heartbeatEveryMs);
+    expect((await livingInstances(queries)).map(({ id }) => id)).toEqual(['second']);
+    database.shiftClock(20_000);
+    expect(await livingInstances(queries)).toEqual([]);
+    expect(await deadInstances(queries)).toEqual(['first', 'second']);
+    await database.close();
+  });
+
+  it('go on beating after the database failed them, and are forgotten after a month', async () => {
+    const clock = createVirtualClock(1_000_000);
+    const database = await openTestDatabase(engine, clock);
+    let isBroken = false;
+    const queries = new Proxy(database.queries, {
+      get(target, name) {
+        if (isBroken) throw new Error('down');
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const logger = recordingLogger();
+    const instance = await startInstance({ database: { ...database, queries }, clock, logger }, describeInstance('only'));
+    isBroken = true;
+    await clock.advance(heartbeatEveryMs);
+    expect(logger.lines.map((line) => line.level)).toEqual(['warn']);
+    isBroken = false;
+    await clock.advance(heartbeatEveryMs);
+    expect(await livingInstances(database.queries)).toMatchObject([{ id: 'only', heartbeatAt: 1_000_000 + 2 * heartbeatEveryMs }]);
+    await instance.stop();
+    database.shiftClock(31 * 24 * 3_600_000);
+    await (await startInstance({ database, clock, logger }, describeInstance('new'))).stop();
+    expect(await deadInstances(database.queries)).toEqual(['new']);
+    await database.close();
+  });
+});
