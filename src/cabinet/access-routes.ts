@@ -62,6 +62,7 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
       config,
       schema: {
         tags,
+        operationId: 'listAudit',
         summary: 'Who changed what, newest first',
         querystring: auditQuery,
         response: adminAnswers({
@@ -100,6 +101,7 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'createMerchant',
         summary: 'Create a merchant',
         body: merchantBody,
         response: adminAnswers({
@@ -118,6 +120,7 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'listMerchants',
         summary: 'List merchants',
         response: adminAnswers({
           description: 'All merchants, oldest first.',
@@ -142,6 +145,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'createKey',
         summary: 'Create an API key',
         body: keyBody,
         response: adminAnswers(
@@ -172,6 +176,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'listKeys',
         summary: 'List API keys',
         querystring: merchantQuery,
         response: adminAnswers({
@@ -223,6 +228,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'revokeKey',
         summary: 'Revoke an API key',
         description: 'Takes hold at once on this instance and within seconds on the others. Repeating it changes nothing.',
         params: idParams,
@@ -244,6 +250,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
       config,
       schema: {
         tags,
+        operationId: 'rotateKey',
         summary: 'Rotate an API key',
         description:
           'A new key with the same name, modules and lifetime; the old one goes on for the overlap, or until its own expiry if that is sooner.',

@@ -82,6 +82,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       config,
       schema: {
         tags,
+        operationId: 'listCallbacks',
         summary: 'List callbacks',
         querystring: listQuery,
         response: adminAnswers({
@@ -110,6 +111,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       config,
       schema: {
         tags,
+        operationId: 'readCallback',
         summary: 'One callback with every attempt',
         params: idParams,
         response: adminAnswers(
@@ -149,6 +151,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       config,
       schema: {
         tags,
+        operationId: 'resendCallback',
         summary: 'Send one callback again',
         description: 'A new round from the first attempt, at once; one that is in flight is left alone.',
         params: idParams,
@@ -172,6 +175,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       config,
       schema: {
         tags,
+        operationId: 'resendCallbacks',
         summary: "Send a merchant's dead callbacks of a span of time again",
         body: rangeBody,
         response: adminAnswers({

@@ -46,6 +46,7 @@ function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): 
       config,
       schema: {
         tags,
+        operationId: 'registerDevice',
         summary: 'Register a device',
         body: deviceBody,
         response: adminAnswers(
@@ -72,6 +73,7 @@ function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): 
       config,
       schema: {
         tags,
+        operationId: 'listDevices',
         summary: 'List devices',
         querystring: merchantQuery,
         response: adminAnswers({
@@ -138,7 +140,17 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
 
   app.post(
     `${apiPath}/devices/:id/rename`,
-    { config, schema: { tags, summary: 'Rename a device', params: idParams, body: nameBody, response: done('It has the new name.') } },
+    {
+      config,
+      schema: {
+        tags,
+        operationId: 'renameDevice',
+        summary: 'Rename a device',
+        params: idParams,
+        body: nameBody,
+        response: done('It has the new name.'),
+      },
+    },
     async (request) => {
       await devices.rename(actorOf(request), idOf(request), request.body.name);
       return {};
@@ -151,6 +163,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
       config,
       schema: {
         tags,
+        operationId: 'disableDevice',
         summary: 'Disable a device',
         description: 'It is cut off at once, can neither log in nor pair, and answers 30 like a device that does not exist.',
         params: idParams,
@@ -165,7 +178,16 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
 
   app.post(
     `${apiPath}/devices/:id/enable`,
-    { config, schema: { tags, summary: 'Enable a device', params: idParams, response: done('It may log in again with its secret.') } },
+    {
+      config,
+      schema: {
+        tags,
+        operationId: 'enableDevice',
+        summary: 'Enable a device',
+        params: idParams,
+        response: done('It may log in again with its secret.'),
+      },
+    },
     async (request) => {
       await devices.enable(actorOf(request), idOf(request));
       return {};
@@ -178,6 +200,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
       config,
       schema: {
         tags,
+        operationId: 'replaceDeviceSecret',
         summary: 'Give a device a new secret',
         description: 'The old secret and any waiting pairing code end; a connection that uses the old one is closed.',
         params: idParams,
@@ -200,6 +223,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
       config,
       schema: {
         tags,
+        operationId: 'issuePairingCode',
         summary: 'Show a new pairing code',
         description: 'An older code ends. The present secret goes on until the new code is used.',
         params: idParams,

@@ -56,6 +56,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       config,
       schema: {
         tags,
+        operationId: 'readInvoiceStory',
         summary: 'An invoice with its whole story',
         params: oidParams,
         response: adminAnswers(
@@ -101,6 +102,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       config,
       schema: {
         tags,
+        operationId: 'cancelInvoice',
         summary: 'Cancel an unpaid invoice',
         description: 'Its QR is invalid at once, and the ERP is called back. A paid invoice stays paid.',
         params: oidParams,
@@ -129,6 +131,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       config,
       schema: {
         tags,
+        operationId: 'listOrphans',
         summary: 'Payments that no invoice could take',
         description: 'Money was taken, and the invoice could not be marked paid: too late, paid already, or by a foreign device.',
         querystring: orphanQuery,

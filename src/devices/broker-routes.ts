@@ -4,6 +4,7 @@
 import Type from 'typebox';
 import { open } from '../http/access.ts';
 import { factsOf } from '../http/request-facts.ts';
+import { errorResponses } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { type BrokerQuestion, type Decision, decideResource, decideTopic, decideUser, decideVhost } from '../link/broker-auth.ts';
 import type { Devices } from './devices.ts';
@@ -27,6 +28,7 @@ const questionSchema = Type.Object({
 });
 
 const response = {
+  ...errorResponses('Invalid_Request'),
   200: {
     description: 'One word of plain text, as RabbitMQ expects it.',
     content: { 'text/plain': { schema: Type.Enum(['allow', 'deny']), examples: { Allow: { value: 'allow' }, Deny: { value: 'deny' } } } },
@@ -68,10 +70,17 @@ export function registerBrokerRoutes(app: RouteApp, { devices, vhost = '/' }: Br
       const description = 'For rabbitmq_auth_backend_http, with http_method get or post. The answer is plain text and not the envelope.';
       const schema = { tags: ['Devices'], summary, description, response };
       const config = { access: open };
-      scope.get(`/broker/rabbitmq/${name}`, { config, schema: { ...schema, querystring: questionSchema } }, async (request, reply) =>
-        reply.type('text/plain').send(await answer(request.query, factsOf(request).presentedSecrets)),
+      scope.get(
+        `/broker/rabbitmq/${name}`,
+        { config, schema: { ...schema, operationId: `${name}OfRabbitmqByGet`, querystring: questionSchema } },
+        async (request, reply) => reply.type('text/plain').send(await answer(request.query, factsOf(request).presentedSecrets)),
       );
-      const posted = { ...schema, consumes: ['application/x-www-form-urlencoded'], body: questionSchema };
+      const posted = {
+        ...schema,
+        operationId: `${name}OfRabbitmqByPost`,
+        consumes: ['application/x-www-form-urlencoded'],
+        body: questionSchema,
+      };
       scope.post(`/broker/rabbitmq/${name}`, { config, schema: posted }, async (request, reply) =>
         reply.type('text/plain').send(await answer(request.body, factsOf(request).presentedSecrets)),
       );

@@ -54,6 +54,7 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
       config: { access: keyFor('POS', 'Fiscal') },
       schema: {
         tags: ['Terminal status'],
+        operationId: 'deviceStatus',
         summary: 'Physical state of a terminal or register',
         description:
           'Asks the device itself, for up to 20 seconds, and passes its report on as it came. For a device that is away, errorCode 30 carries what it last reported, marked "online":false.',
@@ -78,6 +79,7 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
       config: { access: open },
       schema: {
         tags: ['Devices'],
+        operationId: 'pairDevice',
         summary: 'Exchange a pairing code for an id, a secret and addresses',
         description:
           'A code works once and for a quarter of an hour. One that is wrong, expired or used answers 20, always in the same words. In answers and answerKey, {replyTo} stands for the replyTo of the command.',
