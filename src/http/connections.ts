@@ -15,7 +15,7 @@ export interface Connections {
   shouldUpgrade(request: IncomingMessage): boolean;
   /** For Fastify's clientErrorHandler. */
   clientError(error: Error & { code?: string }, socket: Socket): void;
-  attach(server: Server): void;
+  attach(server: Server, stalledAnswerMs: number): void;
   endUpgraded(): void;
 }
 
@@ -45,6 +45,15 @@ export function createConnections(onFailure: (error: GatewayError) => void): Con
   const handlers = new Map<string, UpgradeHandler>();
   const upgraded = new Set<Duplex>();
   const lastExchange = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+
+  const openExchanges = new WeakMap<Duplex, number>();
+
+  function begin(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    lastExchange.set(socket, { request, response });
+    openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + 1);
+    response.once('close', () => openExchanges.set(socket, (openExchanges.get(socket) ?? 1) - 1));
+  }
 
   function refuse(socket: Duplex, error: GatewayError, extraHeaders: readonly string[] = []): void {
     onFailure(error);
@@ -90,12 +99,15 @@ export function createConnections(onFailure: (error: GatewayError) => void): Con
       refuse(socket, failureOf(error.code));
     },
 
-    attach(server) {
-      server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-        lastExchange.set(request.socket, { request, response });
+    attach(server, stalledAnswerMs) {
+      server.prependListener('request', begin);
+      server.setTimeout(stalledAnswerMs, (socket) => {
+        // Nothing has moved for a while. Either the client does not read its answer, or the connection is idle.
+        // A client that waits for the answer to a payment is neither, however long that takes.
+        if (socket.writableLength > 0 || (openExchanges.get(socket) ?? 0) === 0) socket.destroy();
       });
       server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-        lastExchange.set(request.socket, { request, response });
+        begin(request, response);
         const error = protocolFailure(417, 'The header Expect must be 100-continue or absent.');
         onFailure(error);
         const [head = '', body = ''] = rawResponse(error).split('\r\n\r\n');
@@ -112,6 +124,7 @@ export function createConnections(onFailure: (error: GatewayError) => void): Con
           refuse(socket, protocolFailure(404, 'There is nothing to upgrade to at this path.'));
           return;
         }
+        (socket as Socket).setTimeout(0);
         upgraded.add(socket);
         socket.once('close', () => upgraded.delete(socket));
         handler(request, socket, head);

@@ -1,10 +1,10 @@
-// Requests that are under way. One is over when its response is closed and its handler has ended: a client that
+// Requests that are under way. One is over when its response is closed and the work on it has ended: a client that
 // hangs up does not end the payment it asked for. Used for the overload bound, the request log and a graceful stop.
 import type { Clock } from '../kernel/clock.ts';
 
 export interface Flight {
-  handlerStarted(): void;
-  handlerEnded(): void;
+  workStarted(): void;
+  workEnded(): void;
   responseClosed(): void;
 }
 
@@ -25,22 +25,22 @@ export function createInFlight(clock: Clock): InFlight {
     },
     begin(onOver) {
       count += 1;
-      let isHandling = false;
+      let isWorking = false;
       let isClosed = false;
       let isOver = false;
       const check = () => {
-        if (isOver || isHandling || !isClosed) return;
+        if (isOver || isWorking || !isClosed) return;
         isOver = true;
         count -= 1;
         onOver();
         if (count === 0) for (const wake of waiting) wake();
       };
       return {
-        handlerStarted() {
-          isHandling = true;
+        workStarted() {
+          isWorking = true;
         },
-        handlerEnded() {
-          isHandling = false;
+        workEnded() {
+          isWorking = false;
           check();
         },
         responseClosed() {

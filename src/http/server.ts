@@ -68,8 +68,8 @@ export interface HttpServerOptions extends Omit<AccessOptions, 'failedAttempts'>
   /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing. */
   whyNotReady: () => Promise<string | undefined>;
   failedAttempts?: { burst: number; perS: number };
-  /** Believe X-Forwarded-For: only behind a proxy that overwrites it. */
-  trustProxy?: boolean;
+  /** Believe X-Forwarded-For: only behind a proxy that overwrites it. A text lists the proxies' addresses. */
+  trustProxy?: boolean | string;
   limits?: Partial<HttpLimits>;
 }
 
@@ -133,11 +133,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       ? { http: nodeOptions }
       : { https: { ...nodeOptions, ...options.tls, handshakeTimeout: limits.headersTimeoutMs } }),
   }) as unknown as FastifyInstance;
-  connections.attach(app.server);
+  connections.attach(app.server, limits.stalledAnswerMs);
   app.server.maxConnections = limits.connections;
 
   function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = toGatewayError(thrown, request.id);
+    flights.get(request)?.workEnded();
     factsOf(request).errorCode = errorCodes[error.errorName].code;
     if (error.errorName === 'Internal_error' && !(thrown instanceof GatewayError)) logCrash(logger, request, thrown);
     setCommonHeaders(reply, request.id);
@@ -172,13 +173,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     routeTable.add([route.method].flat(), route.url);
     const { handler } = route;
     route.handler = async function (request, reply) {
-      const flight = flights.get(request);
-      flight?.handlerStarted();
       try {
         // Nothing returned and nothing sent is a success without fields.
         return (await handler.call(this, request, reply)) ?? (reply.sent ? reply : {});
       } finally {
-        flight?.handlerEnded();
+        flights.get(request)?.workEnded();
       }
     };
   });
@@ -202,6 +201,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   app.addHook('preValidation', async (request) => {
+    flights.get(request)?.workStarted();
     const { access } = request.routeOptions.config;
     if (!request.is404 && access !== undefined) await judge(request, access);
   });
@@ -220,7 +220,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     factsOf(request).errorCode ??= errorCodes.NoError.code;
     setCommonHeaders(reply, request.id);
     if (isStopping) reply.header('connection', 'close');
-    reply.raw.setTimeout(limits.stalledAnswerMs, () => request.raw.socket.destroy());
     return payload;
   });
 
@@ -245,7 +244,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       connections.onUpgrade(`${basePath}${path}`, handler);
     },
     async listen() {
-      await app.listen({ host: options.host, port: options.port });
+      // For "localhost" Fastify opens a second server, which would lack what `connections` does.
+      await app.listen({ host: options.host === 'localhost' ? '127.0.0.1' : options.host, port: options.port });
       const address = app.server.address();
       const port = typeof address === 'object' && address !== null ? address.port : options.port;
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;

@@ -10,7 +10,7 @@ import { base, createSample, deviceId, posKey, type Sample } from './sample-serv
 let sample: Sample;
 let port: number;
 
-const shortLimits = { headersTimeoutMs: 200, requestTimeoutMs: 400, checkIntervalMs: 50, stalledAnswerMs: 300 };
+const shortLimits = { headersTimeoutMs: 200, requestTimeoutMs: 400, keepAliveTimeoutMs: 300, checkIntervalMs: 50, stalledAnswerMs: 300 };
 
 beforeEach(async () => {
   sample = createSample({ limits: shortLimits });
@@ -135,6 +135,11 @@ describe('slow clients', () => {
     expect(texts.every((text) => text.startsWith('HTTP/1.1 408'))).toBe(true);
   });
 
+  it('that say nothing more after an answer are let go', async () => {
+    const text = await sendRaw(port, post('/test/nothing', '{}'));
+    expect(parseAnswers(text)).toHaveLength(1);
+  });
+
   it('that do not read their answer are cut', async () => {
     const connection = await openRaw(port);
     connection.socket.pause();
@@ -167,6 +172,14 @@ describe('long answers', () => {
     await expect.poll(() => sample.runs['slow']).toBe(1);
     setTimeout(() => sample.release(), shortLimits.requestTimeoutMs * 3);
     expect(JSON.parse(await answered)).toEqual({ errorCode: 0, errorMessage: '', done: true });
+  });
+
+  it('outlast the time-out for stalled readers when they follow another answer on the same connection', async () => {
+    const connection = await openRaw(port);
+    connection.socket.write(post('/test/nothing', '{}') + post('/test/slow', '{}', 'Connection: close\r\n'));
+    await connection.until((text) => text.includes('}'));
+    setTimeout(() => sample.release(), shortLimits.stalledAnswerMs * 3);
+    expect(parseAnswers(await connection.untilClosed())).toHaveLength(2);
   });
 
   it('are not answered by the complaint about garbage that follows on the same connection', async () => {
