@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { callbackRows, openShop, receipt, type Shop, template, toldUrl } from './shop.ts';
+
+describe('the sweep', () => {
+  let clock: VirtualClock;
+  let database: Database;
+  let shop: Shop;
+  let isDown = false;
+
+  beforeEach(async () => {
+    isDown = false;
+    clock = createVirtualClock(undefined, { settle: 'microtasks' });
+    database = await memoryDatabase(clock);
+    const fragile: Database = {
+      ...database,
+      async transaction(work) {
+        if (isDown) throw new GatewayError('Error_Connection_Database', 'The database is offline.');
+        return await database.transaction(work);
+      },
+    };
+    shop = await openShop(fragile, { clock, sweepPeriodMs: 1000 });
+    await shop.invoices.start();
+  });
+  afterEach(async () => {
+    await shop.invoices.stop();
+    await database.close();
+  });
+
+  const create = (validForMs: number) =>
+    shop.invoices.create({
+      merchantId: shop.merchantId,
+      receipt,
+      callbackUri: template,
+      validTo: new Date(clock.now() + validForMs).toISOString(),
+    });
+  const urls = async (oid: string) => (await callbackRows(database, oid)).map(({ url }) => url);
+
+  it('tells the ERP within a period, with nobody polling', async () => {
+    const { oid } = await create(10_000);
+    await clock.advance(9_999);
+    expect(await urls(oid)).toEqual([]);
+    await clock.advance(1_000);
+    expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
+    expect(shop.wakes()).toBe(1);
+    await clock.advance(10_000);
+    expect(await urls(oid)).toHaveLength(1);
+  });
+
+  it('survives a database that is away, and catches up', async () => {
+    const { oid } = await create(1_500);
+    isDown = true;
+    await clock.advance(5_000);
+    expect(shop.logger.lines.filter(({ message }) => message.includes('swept'))).toHaveLength(5);
+    isDown = false;
+    await clock.advance(1_000);
+    expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
+  });
+
+  it('stops when it is told to, and leaves no timer', async () => {
+    const { oid } = await create(1_500);
+    await shop.invoices.stop();
+    await clock.advance(10_000);
+    expect(await urls(oid)).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+});
