@@ -11,6 +11,10 @@ export type Queries = Kysely<Schema>;
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   readonly queries: Queries;
+  /**
+   * All or nothing. PostgreSQL may run `work` again when it lost against another transaction (deadlock), so it has no effect but through its queries.
+   * An error of a statement ends the whole transaction there: use `on conflict`, never try and catch inside.
+   */
   transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /** Tells every instance, this one at once, that there is something new about `topic`. Call it after the commit. */
   wake(topic: string, detail?: string): void;

@@ -19,6 +19,11 @@ export function databaseDown(sentence: string, cause?: unknown): GatewayError {
   return new GatewayError('Error_Connection_Database', sentence, cause === undefined ? {} : { cause });
 }
 
+/** A standby after a failover, a disk that was remounted, or a reader that tries to write. */
+export function databaseReadOnly(cause: unknown): GatewayError {
+  return databaseDown('The database can only be read now.', cause);
+}
+
 export function isDatabaseDown(error: unknown): boolean {
   return error instanceof GatewayError && error.errorName === 'Error_Connection_Database';
 }

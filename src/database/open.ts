@@ -3,8 +3,10 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database } from './database.ts';
+import { databaseDown } from './errors.ts';
 import { migrationsDir } from './migration-files.ts';
 import { type AppliedMigration, checkMigrated, migrate } from './migrations.ts';
 import { openPostgres, type PostgresBounds, withUnboundedQueries } from './postgres.ts';
@@ -28,14 +30,20 @@ export interface OpenOptions {
 }
 
 export async function openDatabase(options: OpenOptions): Promise<Database> {
-  return (await openMigrated(options)).database;
+  return (await openMigrated(options).catch(explain)).database;
 }
 
 /** For the command line: brings the database up to date and tells what that took. */
 export async function migrateDatabase(options: Omit<OpenOptions, 'role'>): Promise<AppliedMigration[]> {
-  const { database, applied } = await openMigrated({ ...options, role: 'gateway' });
+  const { database, applied } = await openMigrated({ ...options, role: 'gateway' }).catch(explain);
   await database.close();
   return applied;
+}
+
+/** At the start it is the operator who reads the sentence: he needs what the callers of the API must not see. */
+function explain(error: unknown): never {
+  if (!(error instanceof GatewayError) || !(error.cause instanceof Error)) throw error;
+  throw databaseDown(`${error.message} ${error.cause.message}`, error.cause);
 }
 
 async function openMigrated(options: OpenOptions): Promise<{ database: Database; applied: AppliedMigration[] }> {

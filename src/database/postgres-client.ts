@@ -68,7 +68,7 @@ export function createClientClass(nameOf: (text: string) => string | undefined):
     }
 
     // The one form that Kysely and this room use, of the many that pg declares.
-    // biome-ignore lint/suspicious/noExplicitAny: the declared overloads cannot be narrowed to one.
+    // oxlint-disable-next-line typescript/no-explicit-any -- the declared overloads cannot be narrowed to one
     override query(text: any, values?: any): any {
       return this.#inTurn(text as string, (values ?? []) as unknown[]);
     }

@@ -1,5 +1,5 @@
 // PostgreSQL's and the network's errors in the house's words: the statement's own fault stays as it is, everything else means "down".
-import { type ConstraintKind, ConstraintViolation, databaseDown } from './errors.ts';
+import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly } from './errors.ts';
 
 const constraintKinds: Record<string, ConstraintKind> = {
   '23505': 'unique',
@@ -41,9 +41,11 @@ export function translatePostgresError(error: unknown): Error {
   if (error instanceof TypeError || error instanceof RangeError) return error;
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     if (code.startsWith('23')) return new ConstraintViolation(constraintKinds[code] ?? 'other', message ?? code, error);
-    if (code !== readOnlyCode && statementClasses.has(code.slice(0, 2))) return error as Error;
+    if (code === readOnlyCode) return databaseReadOnly(error);
+    if (statementClasses.has(code.slice(0, 2))) return error as Error;
   }
-  return databaseDown(`The database cannot be used: ${message || code || 'no connection'}.`, error);
+  // Addresses and the like stay in the cause: this sentence reaches the caller of the API.
+  return databaseDown('The database cannot be reached.', error);
 }
 
 /** Lost against another transaction; nothing was done, and the same work may succeed when it is tried again. */

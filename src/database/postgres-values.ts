@@ -18,6 +18,6 @@ const parsers: Record<number, (text: string) => unknown> = {
 };
 
 // pg types this as a heap of overloads; it calls it with an oid and a format.
-export const typeParsers = {
+export const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') => parsers[oid] ?? pg.types.getTypeParser(oid, format ?? 'text'),
-} as pg.CustomTypesConfig;
+};

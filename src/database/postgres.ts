@@ -1,6 +1,6 @@
 // The shared engine as a Database: a pool whose every wait is bounded and whose every connection has its error listener,
 // so that a server that stops, restarts, freezes or fails over costs errors and never the process.
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -26,6 +26,7 @@ export interface PostgresBounds {
 
 export const defaultBounds: PostgresBounds = { poolSize: 10, connectMs: 4_000, statementMs: 5_000, answerMs: 6_000 };
 
+const oldestServer = 13;
 const attemptsOnConflict = 5;
 
 export interface PostgresOptions {
@@ -100,11 +101,18 @@ export async function withUnboundedQueries<Result>(
     createTransactionGuard(),
   );
   try {
+    await checkServer(queries);
     return await work(queries);
   } finally {
     await queries.destroy();
     if (!pool.ending) await pool.end();
   }
+}
+
+async function checkServer(queries: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ version: string }>`select current_setting('server_version_num') as version`.execute(queries);
+  const major = Math.floor(Number(rows[0]?.version) / 10_000);
+  if (!(major >= oldestServer)) throw new Error(`The server is PostgreSQL ${major}; Tillgate needs ${oldestServer} or newer.`);
 }
 
 function clientConfig({ url, role }: PostgresOptions, bounds: PostgresBounds): pg.ClientConfig {

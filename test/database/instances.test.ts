@@ -1,16 +1,25 @@
 // Instances see each other by heartbeats in the database's clock.
 import { describe, expect, it } from 'vitest';
+import type { Engine } from '../../src/database/dialect.ts';
 import { deadInstances, heartbeatEveryMs, livingInstances, startInstance } from '../../src/database/instances.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+import { engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const describeInstance = (id: string) => ({ id, host: 'shop', pid: 7, embedded: '' });
 
+/** Time stands still until each heartbeat is written, however slow the machine. */
+async function setUp(engine: Engine) {
+  const opened: { database?: TestDatabase } = {};
+  const clock = createVirtualClock(1_000_000, { settle: async () => opened.database && (await untilIdle(opened.database)) });
+  const database = await openTestDatabase(engine, clock);
+  opened.database = database;
+  return { clock, database };
+}
+
 describe.each(engines)('instances on %s', (engine) => {
   it('live while their heart beats, and are dead soon after it stops or at once when they say so', async () => {
-    const clock = createVirtualClock(1_000_000);
-    const database = await openTestDatabase(engine, clock);
+    const { clock, database } = await setUp(engine);
     const { queries } = database;
     const deps = { database, clock, logger: quietLogger };
     const first = await startInstance(deps, describeInstance('first'));
@@ -38,8 +47,7 @@ describe.each(engines)('instances on %s', (engine) => {
   });
 
   it('go on beating after the database failed them, and are forgotten after a month', async () => {
-    const clock = createVirtualClock(1_000_000);
-    const database = await openTestDatabase(engine, clock);
+    const { clock, database } = await setUp(engine);
     let isBroken = false;
     const queries = new Proxy(database.queries, {
       get(target, name) {

@@ -45,14 +45,18 @@ async function expectDown(): Promise<void> {
   ];
   const reasons = await Promise.all(works.map(reasonOf));
   expect(performance.now() - startedAt).toBeLessThan(boundMs);
-  for (const reason of reasons) expect(isDatabaseDown(reason), String(reason)).toBe(true);
+  for (const reason of reasons) {
+    expect(isDatabaseDown(reason), String(reason)).toBe(true);
+    // The caller of the API reads it: no address, no name of a server.
+    expect(String(reason)).not.toMatch(/127\.0\.0\.1|postgres/i);
+  }
 }
 
 async function expectRecovery(): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const reason = await reasonOf(database.ping());
     if (!reason) break;
-    if (attempt === 50) throw reason;
+    expect(attempt).toBeLessThan(50);
     await pause(100);
   }
   await Promise.all(Array.from({ length: 10 }, () => seedMerchant(database.queries)));
@@ -194,7 +198,7 @@ describe('PostgreSQL', () => {
         await tx.updateTable('merchants').set({ name: from }).where('id', '=', to).execute();
       });
     await Promise.all([rename(a, b), rename(b, a)]);
-    expect(attempts).toBe(3);
+    expect(attempts).toBeGreaterThanOrEqual(3);
     const rows = await database.queries.selectFrom('merchants').select('name').where('id', 'in', [a, b]).execute();
     expect(new Set(rows.map((row) => row.name)).size).toBe(1);
   });
@@ -235,5 +239,6 @@ describe('PostgreSQL', () => {
       openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', role: 'gateway', clock: systemClock, logger: quietLogger, bounds }),
     );
     expect(isDatabaseDown(reason)).toBe(true);
+    expect(String(reason)).toContain('ECONNREFUSED');
   });
 });

@@ -24,7 +24,7 @@ function readDeclared(): Tables {
       fieldsOf(tableType).map(({ field, type }) => ({
         name: field,
         type: /\bnumber\b/.test(type) ? 'integer' : 'text',
-        isNullable: /\| null$/.test(type),
+        isNullable: type.endsWith('| null'),
       })),
     ]),
   );

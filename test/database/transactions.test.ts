@@ -136,7 +136,7 @@ describe.each(engines)('statements and transactions on %s', (engine) => {
 
   it('refuses values that a driver would store as something else', async () => {
     for (const value of [new Date(0), { a: 1 }, [1], undefined, Number.NaN, 2 ** 53, 'a\u0000b']) {
-      await expect(sql`select cast(${value} as text) as v`.execute(database.queries), String(value)).rejects.toThrow(TypeError);
+      await expect(sql`select cast(${value} as text) as v`.execute(database.queries)).rejects.toThrow(TypeError);
     }
     await expect(sql`select cast(9007199254740993 as bigint) as v`.execute(database.queries)).rejects.toThrow();
     expect(await count(database.queries)).toBe(0);

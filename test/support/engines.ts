@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FunctionNode, type KyselyPlugin, OperationNodeTransformer, RawNode } from 'kysely';
+import { type FunctionNode, type KyselyPlugin, OperationNodeTransformer, type RawNode } from 'kysely';
 import pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
 import type { Engine } from '../../src/database/dialect.ts';
@@ -35,6 +35,12 @@ export function openTestDatabase(engine: Engine, clock?: Clock): Promise<TestDat
 /** In this thread, microtasks only. */
 export function memoryDatabase(clock: Clock): Promise<Database> {
   return openDatabase({ inMemory: true, role: 'gateway', clock, logger: quietLogger });
+}
+
+/** For a virtual clock's `settle`: statements under way have ended, and those that followed from them as well. */
+export async function untilIdle(database: Database): Promise<void> {
+  do await new Promise((resolve) => setImmediate(resolve));
+  while (database.load().busy > 0);
 }
 
 /** Where a database could be, and none is yet: for tests of opening and migrating. */
