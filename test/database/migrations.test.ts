@@ -105,7 +105,7 @@ describe.each(engines)('migrating on %s', (engine) => {
   });
 });
 
-describe.runIf(engines.includes('postgres'))('several instances on PostgreSQL', () => {
+describe.each(engines.filter((engine) => engine === 'postgres'))('several instances on %s', () => {
   it('start together, and each migration is applied once', async () => {
     const place = await emptyPlace('postgres');
     const open = () => openDatabase({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger });
