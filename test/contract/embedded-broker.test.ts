@@ -1,0 +1,95 @@
+// The embedded MQTT broker keeps the channel's contract.
+import { connectAsync } from 'mqtt';
+import { describe, expect, it } from 'vitest';
+import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/embedded-broker.ts';
+import type { CommandMessage } from '../../src/link/protocol.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
+import { intrudeOverMqtt } from './mqtt-intruder.ts';
+import { createRecorder } from './recorder.ts';
+import { connectMqttDevice, mqttOptions } from './test-device.ts';
+
+function create(): EmbeddedBroker {
+  return createEmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, logger: quietLogger, checkDevice });
+}
+const urlOf = ({ port }: EmbeddedBroker) => `mqtt://127.0.0.1:${port}`;
+
+channelContract('embedded broker', async () => {
+  let broker: EmbeddedBroker;
+  return {
+    createChannel() {
+      broker = create();
+      return broker;
+    },
+    connectDevice: (login) => connectMqttDevice(urlOf(broker), login),
+    intrude: () => intrudeOverMqtt(urlOf(broker)),
+    secondConnection: 'replaces',
+    hearsOfDeath: true,
+    async stop() {},
+  };
+});
+
+describe('embedded broker, beyond the contract', () => {
+  it('says clearly that its port is taken', async () => {
+    const first = create();
+    await first.start(createRecorder());
+    const second = createEmbeddedBroker({ host: '127.0.0.1', port: first.port, gatewayId, logger: quietLogger, checkDevice });
+    await expect(second.start(createRecorder())).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await first.stop();
+  });
+
+  it('cuts off a device that was disabled', async () => {
+    const broker = create();
+    const recorder = createRecorder();
+    await broker.start(recorder);
+    const device = await connectMqttDevice(urlOf(broker), deviceA);
+    broker.disconnectDevice(deviceA.deviceId);
+    await device.ended;
+    expect(await recorder.until(({ what }) => what === 'gone', 'gone')).toMatchObject({ deviceId: deviceA.deviceId });
+    await broker.stop();
+  });
+
+  it('keeps nothing for a device that asks for a persistent session, and retains nothing', async () => {
+    const broker = create();
+    const recorder = createRecorder();
+    await broker.start(recorder);
+    const topic = `tillgate/devices/${deviceA.deviceId}/commands`;
+    const stubborn = { ...mqttOptions(deviceA), clean: false };
+    const first = await connectAsync(urlOf(broker), stubborn);
+    await first.subscribeAsync(topic, { qos: 1 });
+    await first.publishAsync(`tillgate/devices/${deviceA.deviceId}/presence`, JSON.stringify({ online: false }), { qos: 1, retain: true });
+    await first.endAsync();
+    await recorder.until(({ what }) => what === 'gone', 'gone');
+    await expect(broker.send(deviceA.deviceId, command(), 60_000)).rejects.toMatchObject({ name: 'DeviceNotOnChannel' });
+    const received: CommandMessage[] = [];
+    const second = await connectAsync(urlOf(broker), stubborn);
+    second.on('message', (_topic, payload) => received.push(JSON.parse(payload.toString())));
+    await second.subscribeAsync(topic, { qos: 1 });
+    const now = command();
+    await broker.send(deviceA.deviceId, now, 5_000);
+    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(received).toEqual([now]);
+    await second.endAsync();
+    await broker.stop();
+  });
+
+  it('does not let a device in under another client id', async () => {
+    const broker = create();
+    await broker.start(createRecorder());
+    await expect(connectAsync(urlOf(broker), { ...mqttOptions(deviceA), clientId: deviceB.deviceId })).rejects.toThrow();
+    await broker.stop();
+  });
+
+  it('a login that cannot be judged is refused as unavailable, not as wrong', async () => {
+    const broker = createEmbeddedBroker({
+      host: '127.0.0.1',
+      port: 0,
+      gatewayId,
+      logger: quietLogger,
+      checkDevice: () => Promise.reject(new Error('database down')),
+    });
+    await broker.start(createRecorder());
+    await expect(connectAsync(urlOf(broker), mqttOptions(deviceA))).rejects.toMatchObject({ code: 3 });
+    await broker.stop();
+  });
+});

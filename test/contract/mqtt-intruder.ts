@@ -1,0 +1,62 @@
+// Device A trying, over MQTT, to speak for device B and to hear B's commands. Each try has its own connection: brokers differ in whether a denial ends it.
+import { connectAsync, type MqttClient } from 'mqtt';
+import { type CommandMessage, mqttTopics } from '../../src/link/protocol.ts';
+import { answerTo, command, deviceA, deviceB, gatewayId } from './channel.ts';
+import { mqttOptions } from './test-device.ts';
+
+const foreignFilters = [
+  mqttTopics.commands(deviceB.deviceId),
+  mqttTopics.commands('+'),
+  `tillgate/devices/${deviceB.deviceId}/#`,
+  '#',
+  '+/+/+/commands',
+  '$SYS/#',
+  mqttTopics.answers(deviceB.deviceId, gatewayId),
+];
+
+const foreignPublishes: [string, () => string][] = [
+  [mqttTopics.answers(deviceB.deviceId, gatewayId), () => JSON.stringify(answerTo(command(), deviceB.deviceId))],
+  [
+    mqttTopics.presence(deviceB.deviceId),
+    () => JSON.stringify({ v: 1, device: deviceB.deviceId, online: true, clock: new Date().toISOString() }),
+  ],
+  [mqttTopics.commands(deviceB.deviceId), () => JSON.stringify(command({ name: 'Pay' }))],
+];
+
+export async function intrudeOverMqtt(url: string): Promise<{ overheard: () => CommandMessage[]; end(): Promise<void> }> {
+  const overheard: CommandMessage[] = [];
+  const listen = (client: MqttClient) =>
+    client.on('message', (topic, payload) => {
+      if (topic === mqttTopics.commands(deviceB.deviceId)) overheard.push(JSON.parse(payload.toString()));
+    });
+  for (const [topic, text] of foreignPublishes) {
+    for (const qos of [0, 1] as const) {
+      const client = await connectAsync(url, mqttOptions(deviceA));
+      client.on('error', () => {});
+      const closed = new Promise<void>((resolve) => client.once('close', () => resolve()));
+      // Answered, ignored or cut off: afterwards a ping-like round trip shows that the broker has dealt with it.
+      await Promise.race([client.publishAsync(topic, text(), { qos }).catch(() => {}), closed]);
+      await Promise.race([client.subscribeAsync(mqttTopics.commands(deviceA.deviceId)).catch(() => {}), closed]);
+      client.end(true);
+    }
+  }
+  const client = await connectAsync(url, mqttOptions(deviceA));
+  client.on('error', () => {});
+  listen(client);
+  let current = client;
+  for (const filter of foreignFilters) {
+    if (!current.connected) {
+      current = await connectAsync(url, mqttOptions(deviceA));
+      current.on('error', () => {});
+      listen(current);
+    }
+    const closed = new Promise<void>((resolve) => current.once('close', () => resolve()));
+    await Promise.race([current.subscribeAsync(filter, { qos: 0 }).catch(() => {}), closed]);
+  }
+  return {
+    overheard: () => overheard,
+    async end() {
+      current.end(true);
+    },
+  };
+}

@@ -1,0 +1,181 @@
+// A real RabbitMQ with the configuration that the project ships, asking broker-auth over HTTP: its queue and its MQTT plugin keep the channel's contract.
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Channel as AmqpChannel, connect } from 'amqplib';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock, systemRandom } from '../../src/kernel/system.ts';
+import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost } from '../../src/link/broker-auth.ts';
+import { createMqttChannel } from '../../src/link/mqtt.ts';
+import { type CommandMessage, mqttTopics, queueNames } from '../../src/link/protocol.ts';
+import { createRabbitmqChannel } from '../../src/link/rabbitmq.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts';
+import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
+import { intrudeOverMqtt } from './mqtt-intruder.ts';
+import { createRecorder } from './recorder.ts';
+import { connectAmqpDevice, connectMqttDevice } from './test-device.ts';
+
+const asked: { path: string; question: BrokerQuestion; decision: string }[] = [];
+const auth = createServer(async (request, response) => {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  const question = Object.fromEntries(new URLSearchParams(body));
+  const path = request.url?.split('/').at(-1) ?? '';
+  const decision =
+    path === 'user'
+      ? await decideUser(question, checkDevice)
+      : path === 'vhost'
+        ? decideVhost(question)
+        : path === 'resource'
+          ? decideResource(question)
+          : decideTopic(question);
+  asked.push({ path, question, decision });
+  response.end(decision);
+});
+
+let server: RabbitmqServer;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => auth.listen(0, '127.0.0.1', resolve));
+  const { port } = auth.address() as AddressInfo;
+  const config = readFileSync(new URL('../../deploy/rabbitmq.conf', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => !/^(listeners\.tcp|mqtt\.listeners|mqtt\.allow_anonymous|default_user|default_pass)\b/.test(line))
+    .join('\n')
+    .replaceAll('http://gateway:8080', `http://127.0.0.1:${port}`);
+  const plugins = readFileSync(new URL('../../deploy/rabbitmq-enabled-plugins', import.meta.url), 'utf8').match(/[a-z_]+/g) ?? [];
+  server = await startRabbitmq({ config, plugins, users: [{ name: 'tillgate', password: 'tillgate' }] });
+}, 90_000);
+
+afterAll(async () => {
+  await server?.stop();
+  auth.close();
+});
+
+const shared = { gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger };
+const host = () => `127.0.0.1:${server.port}`;
+
+channelContract('queue over RabbitMQ', async () => ({
+  createChannel: () => createRabbitmqChannel({ url: server.url, ...shared }),
+  connectDevice: (login) => connectAmqpDevice(host(), login),
+  intrude: intrudeOverAmqp,
+  secondConnection: 'is-refused',
+  hearsOfDeath: false,
+  broker: server,
+  async stop() {},
+}));
+
+channelContract('MQTT over RabbitMQ', async () => ({
+  createChannel: () => createMqttChannel({ url: server.mqttUrl, ...shared }),
+  connectDevice: (login) => connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, login),
+  intrude: () => intrudeOverMqtt(`mqtt://127.0.0.1:${server.mqttPort}`),
+  secondConnection: 'replaces-unannounced',
+  hearsOfDeath: true,
+  broker: server,
+  async stop() {},
+}));
+
+it('an answer without user-id is dropped: nobody vouches for it', async () => {
+  const channel = createRabbitmqChannel({ url: server.url, ...shared });
+  const recorder = createRecorder();
+  await channel.start(recorder);
+  await recorder.until(({ what }) => what === 'up', 'up');
+  const model = await connect(`amqp://${deviceA.deviceId}:${deviceA.secret}@${host()}`);
+  const anonymous = await model.createChannel();
+  anonymous.publish(
+    queueNames.answersExchange,
+    queueNames.answerKey(deviceA.deviceId, gatewayId),
+    Buffer.from(JSON.stringify(answerTo(command(), deviceA.deviceId))),
+  );
+  expect(await recorder.until(({ what }) => what === 'dropped', 'dropped')).toMatchObject({ reason: 'unknown-sender' });
+  await model.close();
+  await channel.stop();
+});
+
+it('RabbitMQ asked about logins, vhosts, resources and topics, by POST', () => {
+  for (const path of ['user', 'vhost', 'resource', 'topic']) {
+    for (const decision of path === 'vhost' ? ['allow'] : ['allow', 'deny']) {
+      expect(
+        asked.some((entry) => entry.path === path && entry.decision === decision),
+        `${path} ${decision}`,
+      ).toBe(true);
+    }
+  }
+});
+
+/** Device A over AMQP; each try on a connection of its own, because a denial closes the channel. */
+async function intrudeOverAmqp() {
+  const overheard: CommandMessage[] = [];
+  const forgedAnswer = () => Buffer.from(JSON.stringify(answerTo(command(), deviceB.deviceId)));
+  const forgedPresence = () =>
+    Buffer.from(JSON.stringify({ v: 1, device: deviceB.deviceId, online: true, clock: new Date().toISOString() }));
+  const answerKey = queueNames.answerKey(deviceB.deviceId, gatewayId);
+  const hear = (channel: AmqpChannel, queue: string) =>
+    channel.consume(queue, (message) => message && overheard.push(JSON.parse(message.content.toString())), { noAck: true });
+  const ownQueue = async (channel: AmqpChannel, name = queueNames.commands(deviceA.deviceId)) => {
+    await channel.assertQueue(name, { exclusive: true, autoDelete: true, durable: false });
+    return name;
+  };
+  const settled = (channel: AmqpChannel) =>
+    channel.assertQueue(`mqtt-subscription-${deviceA.deviceId}qos0`, { exclusive: true, autoDelete: true });
+  const denied: [string, (channel: AmqpChannel) => Promise<unknown>][] = [
+    [
+      'answer under B',
+      async (channel) => {
+        channel.publish(queueNames.answersExchange, answerKey, forgedAnswer(), { userId: deviceA.deviceId });
+        await settled(channel);
+      },
+    ],
+    [
+      'answer under B as user B',
+      async (channel) => {
+        channel.publish(queueNames.answersExchange, answerKey, forgedAnswer(), { userId: deviceB.deviceId });
+        await settled(channel);
+      },
+    ],
+    [
+      'presence under B',
+      async (channel) => {
+        channel.publish(queueNames.answersExchange, queueNames.presenceKey(deviceB.deviceId), forgedPresence(), {
+          userId: deviceA.deviceId,
+        });
+        await settled(channel);
+      },
+    ],
+    [
+      'presence of B by MQTT topic',
+      async (channel) => {
+        channel.publish('amq.topic', mqttTopics.presence(deviceB.deviceId).replaceAll('/', '.'), forgedPresence());
+        await settled(channel);
+      },
+    ],
+    [
+      'command into the queue of B',
+      async (channel) => {
+        channel.publish('', queueNames.commands(deviceB.deviceId), Buffer.from(JSON.stringify(command({ name: 'Pay' }))));
+        await settled(channel);
+      },
+    ],
+    ['consume the queue of B', (channel) => hear(channel, queueNames.commands(deviceB.deviceId))],
+    ['declare the queue of B', (channel) => ownQueue(channel, queueNames.commands(deviceB.deviceId))],
+    ['declare any queue', (channel) => ownQueue(channel, 'elsewhere')],
+    ['delete the queue of B', (channel) => channel.deleteQueue(queueNames.commands(deviceB.deviceId))],
+    ['overhear all answers', async (channel) => channel.bindQueue(await ownQueue(channel), queueNames.answersExchange, '#')],
+    [
+      'overhear MQTT',
+      async (channel) => channel.bindQueue(await ownQueue(channel, `mqtt-subscription-${deviceA.deviceId}qos0`), 'amq.topic', '#'),
+    ],
+    ['declare an exchange', (channel) => channel.assertExchange('elsewhere', 'topic')],
+    ['delete the exchange', (channel) => channel.deleteExchange(queueNames.answersExchange)],
+  ];
+  for (const [what, attempt] of denied) {
+    const model = await connect(`amqp://${deviceA.deviceId}:${deviceA.secret}@${host()}`);
+    model.on('error', () => {});
+    const channel = await model.createChannel();
+    channel.on('error', () => {});
+    await expect(attempt(channel), what).rejects.toThrow();
+    await model.close().catch(() => {});
+  }
+  return { overheard: () => overheard, async end() {} };
+}
