@@ -43,23 +43,6 @@ export interface FaultStep {
 /** How long a message that is overtaken is held back. */
 const overtakenMs = 400;
 
-const meanings: Record<keyof Faults, string> = {
-  mqtt: 'false cuts the device off MQTT',
-  queue: 'false cuts the device off the queue',
-  delayMs: 'every message waits this long, both ways',
-  jitterMs: 'and by chance up to this much longer',
-  duplicateRate: 'from 0 to 1: how many messages come twice',
-  reorderRate: 'from 0 to 1: how many messages are overtaken by later ones',
-  lossRate: 'from 0 to 1: how many messages get lost',
-  clockSkewMs: 'how far its clock is ahead (behind: negative)',
-  noJournal: 'true makes it an old terminal without a journal',
-};
-
-/** Each fault with its meaning and default, as lines of text, for `--help`. */
-export function describeFaults(): string[] {
-  return Object.entries(meanings).map(([name, meaning]) => `${name}=${String(noFaults[name as keyof Faults])}  ${meaning}`);
-}
-
 /** Reads a fault script, a list of steps, or a single set of faults; throws a sentence that names what is wrong. */
 export function parseFaultScript(value: unknown): FaultStep[] {
   if (!Array.isArray(value)) return [{ afterMs: 0, set: checkFaults(value) }];
