@@ -257,6 +257,22 @@ describe('leases', () => {
     expect(second.calls.length).toBe(1);
   });
 
+  it('of an instance that stops: what waited behind its attempt is soon taken by another', async () => {
+    const subjectId = '22222222-2222-4222-8222-222222222222';
+    const first = begin();
+    await enqueue(database, first.callbacks, { merchantId, subjectId, sequence: 1 });
+    await clock.advance(100);
+    const second = begin(() => answered(200));
+    await enqueue(database, first.callbacks, { merchantId, subjectId, sequence: 2 });
+    await clock.advance(1_000);
+    const stopping = first.callbacks.stop();
+    first.calls[0]?.end(answered(200));
+    await clock.settle();
+    await stopping;
+    await clock.advance(300);
+    expect(second.calls.map((call) => call.sequence)).toEqual([2]);
+  });
+
   it('stop() lets attempts in flight finish and takes no new work', async () => {
     const { callbacks, calls } = begin();
     await enqueue(database, callbacks, { merchantId });
@@ -332,6 +348,22 @@ describe('the database away', () => {
     const [callback] = await callbacks.list({ limit: 1 });
     expect(callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await callbacks.attempts(callback?.id ?? '')).map((attempt) => attempt.status)).toEqual([500, 200]);
+  });
+
+  it('for recording only, longer than a lease: our own attempt is not begun again', async () => {
+    let isDown = true;
+    const broken: Database = {
+      ...database,
+      transaction: (work) =>
+        isDown ? Promise.reject(new GatewayError('Error_Connection_Database', 'Read only.')) : database.transaction(work),
+    };
+    const { callbacks, calls } = begin(() => answered(200), { database: broken });
+    await enqueue(database, callbacks, { merchantId });
+    await clock.advance(200_000);
+    isDown = false;
+    await clock.advance(200_000);
+    expect(calls.length).toBe(1);
+    expect(await callbacks.list({ limit: 1 })).toMatchObject([{ state: 'delivered', attempts: 1 }]);
   });
 
   it('does not keep stop() from ending', async () => {

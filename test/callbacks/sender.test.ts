@@ -120,13 +120,17 @@ describe('an attempt', () => {
 
   it('takes the status when the body never ends', async () => {
     const erp = await erpUp();
-    erp.answer = (_request, response) => {
+    const closed = Promise.withResolvers<void>();
+    erp.answer = (request, response) => {
+      request.socket.once('close', () => closed.resolve());
       response.writeHead(200);
       response.write('begun');
     };
     const result = await send(senderWith({ attemptTimeoutMs: 10_000 }), erp.base);
     expect(result).toMatchObject({ status: 200, responseHead: 'begun' });
     expect(result.durationMs).toBeLessThan(3_500);
+    // And lets go of the connection.
+    await closed.promise;
   });
 
   it('ends at its limit when there is no answer', async () => {
