@@ -84,6 +84,7 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
       schema: {
         tags,
         summary: 'Commands that a person must decide',
+        operationId: 'listReview',
         description: 'Outcomes that nothing could settle, reports that cannot be trusted, and answers that contradict what was settled.',
         querystring: Type.Object(pageFields),
         response: adminAnswers({
@@ -103,6 +104,7 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
       schema: {
         tags,
         summary: 'A command with its timeline',
+        operationId: 'readCommand',
         params: idParams,
         response: adminAnswers(
           {
@@ -140,6 +142,7 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
       schema: {
         tags,
         summary: 'Decide an outcome that nothing else can settle',
+        operationId: 'decideCommand',
         description:
           'Settles an open command as done or refused. For a command that is settled and was put on the list by a contradiction, it takes it off the list.',
         params: idParams,
@@ -177,6 +180,7 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
       schema: {
         tags,
         summary: 'Close the document of an approved payment by hand',
+        operationId: 'closeDocumentByHand',
         description: 'Frees a terminal that cannot close it itself.',
         params: idParams,
         body: Type.Object({ reason: reasonField }),

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/access.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
-import { amountField, answers, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
+import { amountField, answers, idempotencyHeaders, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { Cards } from './cards.ts';
 
@@ -32,6 +32,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
       schema: {
         ...tag,
         summary: 'Card payment with the exact amount',
+        operationId: 'pay',
+        headers: idempotencyHeaders,
         description:
           'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes.',
         body: Type.Object(
@@ -62,6 +64,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
       schema: {
         ...tag,
         summary: 'Details of the last transaction on the terminal',
+        operationId: 'lastTransaction',
         description:
           'The terminal’s own word. For a terminal that is away: errorCode 30 with what the gateway’s ledger knows, marked "source":"ledger".',
         querystring: Type.Object(device),
@@ -90,6 +93,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
       schema: {
         ...tag,
         summary: 'Close the document of an approved payment',
+        operationId: 'closeDoc',
+        headers: idempotencyHeaders,
         description: 'Mandatory after each approved payment: the terminal serves nothing else before it.',
         body: Type.Object({ ...device, ...operation }, { examples: [operationExample] }),
         response: answers({ description: 'The document is closed.', example: {} }, 'Record_not_exist', ...terminalErrors),
@@ -112,6 +117,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
       schema: {
         ...tag,
         summary: 'Bank settlement',
+        operationId: 'closeDay',
+        headers: idempotencyHeaders,
         description: 'Sends all authorized transactions of the terminal to the bank. Payments of that day can no longer be refunded.',
         body: Type.Object(device, { examples: [example] }),
         response: answers(
@@ -135,6 +142,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
       schema: {
         ...tag,
         summary: 'Partial or full refund',
+        operationId: 'refund',
+        headers: idempotencyHeaders,
         description: 'While the bank day is open. Refunds of one payment add up and never exceed it.',
         body: Type.Object(
           {
@@ -173,6 +182,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
       schema: {
         ...tag,
         summary: 'Void a payment, or stop one that is still on the terminal',
+        operationId: 'cancelTransaction',
+        headers: idempotencyHeaders,
         description:
           'A known operationId is voided. Otherwise the payment in flight under documentNr is aborted: 0 when it was stopped, 22 when it was too late.',
         body: Type.Object(

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/access.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
-import { amountField, answers, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
+import { amountField, answers, idempotencyHeaders, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';
@@ -26,8 +26,15 @@ const registerErrors = [
 ] as const;
 
 export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
-  cashRoute(app, '/Device/Money/In', 'Cash deposit', 'Cash into the drawer: opening of the day, shift change.', fiscal.cashIn);
-  cashRoute(app, '/Device/Money/Out', 'Cash withdrawal', 'Cash out of the drawer: to the bank, or back to a customer.', fiscal.cashOut);
+  cashRoute(app, '/Device/Money/In', 'cashIn', 'Cash deposit', 'Cash into the drawer: opening of the day, shift change.', fiscal.cashIn);
+  cashRoute(
+    app,
+    '/Device/Money/Out',
+    'cashOut',
+    'Cash withdrawal',
+    'Cash out of the drawer: to the bank, or back to a customer.',
+    fiscal.cashOut,
+  );
 
   app.post(
     '/Device/Report/Create',
@@ -36,6 +43,8 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
       schema: {
         tags: ['Fiscal Mode'],
         summary: 'Fiscal report Z or X',
+        operationId: 'createReport',
+        headers: idempotencyHeaders,
         description: 'Z closes the fiscal day and resets the daily counters; X gives the totals so far.',
         body: Type.Object(
           { ...register, Fiscal: Type.Boolean({ description: 'true gives report Z, false report X.' }) },
@@ -67,6 +76,8 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
       schema: {
         tags: ['Fiscal Mode'],
         summary: 'Print a fiscal receipt',
+        operationId: 'printReceipt',
+        headers: idempotencyHeaders,
         description:
           'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints strictly after the bank has confirmed; it then has five minutes, otherwise one.',
         body: Type.Object(
@@ -117,6 +128,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
 function cashRoute(
   app: RouteApp,
   path: string,
+  operationId: string,
   summary: string,
   description: string,
   move: (request: CashRequest) => Promise<RegisterAnswer>,
@@ -128,6 +140,8 @@ function cashRoute(
       schema: {
         tags: ['Fiscal Mode'],
         summary,
+        operationId,
+        headers: idempotencyHeaders,
         description,
         body: Type.Object(
           { ...register, Amount: amountField('Amount in MDL.'), Reason: Type.Optional(textField('Why.', 255, 0)) },
