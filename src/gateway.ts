@@ -11,7 +11,7 @@ import { registerCardRoutes } from './cards/routes.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { checkDurability } from './database/durability.ts';
-import { type Instance, livingInstances, startInstance } from './database/instances.ts';
+import { endOtherInstances, type Instance, type LivingInstance, livingInstances, startInstance } from './database/instances.ts';
 import { openDatabase } from './database/open.ts';
 import { registerBrokerRoutes } from './devices/broker-routes.ts';
 import { createDevices } from './devices/devices.ts';
@@ -24,7 +24,7 @@ import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { createInvoices } from './invoices/invoices.ts';
 import { registerInvoiceRoutes } from './invoices/routes.ts';
-import type { Clock } from './kernel/clock.ts';
+import { type Clock, sleep } from './kernel/clock.ts';
 import { GatewayError } from './kernel/error-codes.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Random } from './kernel/random.ts';
@@ -58,7 +58,8 @@ export class StartRefused extends Error {}
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-export async function startGateway(config: Config, world: World) {
+/** `opened` is called when the database is this process's to use, before anything else happens. */
+export async function startGateway(config: Config, world: World, opened: () => void = () => {}) {
   const database = await openDatabase({
     url: config.databaseUrl,
     dataDir: config.dataDir,
@@ -67,6 +68,7 @@ export async function startGateway(config: Config, world: World) {
     logger: world.logger,
   });
   try {
+    opened();
     const gateway = assemble(config, world, database);
     await gateway.start();
     return gateway;
@@ -161,11 +163,14 @@ export function assemble(config: Config, world: World, database: Database) {
   }
 
   async function start(): Promise<void> {
-    if (config.mode === 'serve') await refuseDangers();
+    // A file has one gateway at a time: whoever is in the table was killed, and its commands are ours to settle now.
+    if (database.engine === 'sqlite') await endOtherInstances(database.queries);
+    // Shown to the others first: of two that start together and do not fit, neither overlooks the other.
     instance = await startInstance(shared, { id: instanceId, host: config.hostname, pid: config.pid, embedded: embedded.join(' and ') });
-    await invoices.start();
-    await link.start();
-    const listening = await server.listen();
+    const listening = await open().catch(async (error: unknown) => {
+      await instance?.stop();
+      throw error;
+    });
     addresses = addressesOf(config, listening.url, broker?.port ?? config.mqttPort);
     ledger.start();
     callbacks.start();
@@ -173,20 +178,41 @@ export function assemble(config: Config, world: World, database: Database) {
     logger.info({ ...addresses, instanceId, engine: database.engine, embedded }, 'the gateway is ready');
   }
 
+  async function open(): Promise<{ url: string }> {
+    if (config.mode === 'serve') await refuseDangers();
+    await invoices.start();
+    await link.start();
+    return server.listen();
+  }
+
   /** What the environment alone cannot tell: the database's promises, and who else is using it. */
   async function refuseDangers(): Promise<void> {
     const problems = await checkDurability(database);
     if (problems.length > 0) throw new StartRefused(problems.join('\n'));
-    const [other] = await livingInstances(database.queries);
-    if (other && embedded.length > 0) {
-      throw new StartRefused(
-        `Another instance (process ${other.pid} on ${other.host}) uses this database, and the ${embedded.join(' and ')} of this one would be embedded, so devices of one could not be reached by the other: set TILLGATE_MQTT_URL and TILLGATE_QUEUE_URL on every instance.`,
-      );
-    }
-    if (other && other.embedded !== '') {
-      throw new StartRefused(
-        `Another instance (process ${other.pid} on ${other.host}) uses this database with its own ${other.embedded}: give it TILLGATE_MQTT_URL and TILLGATE_QUEUE_URL first.`,
-      );
+    const other = await livingNeighbour();
+    if (!other) return;
+    const who = `Another instance (process ${other.pid} on ${other.host})`;
+    throw new StartRefused(
+      embedded.length > 0
+        ? `${who} uses this database, and the ${embedded.join(' and ')} of this one would be embedded, so devices of one could not be reached by the other: set TILLGATE_MQTT_URL and TILLGATE_QUEUE_URL on every instance.`
+        : `${who} uses this database with its own ${other.embedded}: give it TILLGATE_MQTT_URL and TILLGATE_QUEUE_URL first.`,
+    );
+  }
+
+  /** One that does not fit together with this one. Whether it lives is told by its next heartbeat: one that was killed leaves a fresh row. */
+  async function livingNeighbour(): Promise<LivingInstance | undefined> {
+    const firstBeats = new Map<string, number>();
+    for (;;) {
+      const living = await livingInstances(database.queries);
+      const others = living.filter((one) => one.id !== instanceId && (embedded.length > 0 || one.embedded !== ''));
+      const beating = others.find(({ id, heartbeatAt }) => (firstBeats.get(id) ?? heartbeatAt) !== heartbeatAt);
+      if (beating || others.length === 0) return beating;
+      for (const { id, host, pid, heartbeatAt } of others) {
+        if (firstBeats.has(id)) continue;
+        firstBeats.set(id, heartbeatAt);
+        logger.warn({ host, pid }, 'another instance used this database a moment ago; waiting to see whether it still lives');
+      }
+      await sleep(clock, 250);
     }
   }
 

@@ -1,5 +1,6 @@
 // The sandbox: a gateway on embedded defaults with a demo merchant and virtual devices on the real wire, for trying things out.
 // Started again on the same data directory it goes on with the same data, key, token and devices: they are kept in sandbox.json.
+// Whoever finds that file knows that the sandbox is ready; while it starts, what an earlier run wrote stands in sandbox.earlier.json.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -16,7 +17,8 @@ export interface SandboxFile {
   adminToken: string;
   mqttUrl: string;
   queueUrl: string;
-  devices: DemoDevice[];
+  /** A register has no bank. */
+  devices: { id: string; kind: DemoDevice['kind']; name: string; bank: string | null; secret: string }[];
 }
 
 export interface Sandbox {
@@ -28,16 +30,20 @@ export interface Sandbox {
 export async function startSandbox(config: Config, world: World): Promise<Sandbox> {
   mkdirSync(config.dataDir, { recursive: true });
   const path = join(config.dataDir, 'sandbox.json');
-  const remembered = readSandboxFile(path);
-  // Whoever finds the file knows that the sandbox is ready.
-  rmSync(path, { force: true });
+  const earlierPath = join(config.dataDir, 'sandbox.earlier.json');
+  const remembered = readSandboxFile(path) ?? readSandboxFile(earlierPath);
+  // Not before the data directory is ours: the file may be another sandbox's that runs in it.
+  const setAside = () => {
+    if (existsSync(path)) renameSync(path, earlierPath);
+  };
   const adminToken = config.adminToken ?? remembered?.adminToken ?? Buffer.from(world.random.bytes(24)).toString('hex');
   const mqttPort = (await isPortFree(config.host, config.mqttPort)) ? config.mqttPort : 0;
-  const gateway = await startGateway({ ...config, adminToken, mqttPort }, world);
+  const gateway = await startGateway({ ...config, adminToken, mqttPort }, world, setAside);
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
-    await Promise.all(stops.map((stopOne) => stopOne()));
+    // The devices last: calls in flight wait for them.
     await gateway.stop();
+    await Promise.all(stops.map((stopOne) => stopOne()));
   };
   try {
     const { merchantId, apiKey } = await ensureDemo(gateway, remembered);
@@ -57,8 +63,10 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
       });
       stops.push(() => virtual.stop());
     }
-    const file: SandboxFile = { baseUrl, apiKey, merchantId, adminToken, mqttUrl, queueUrl, devices };
+    const shown = devices.map(({ id, kind, name, bank, secret }) => ({ id, kind, name, bank: bank ?? null, secret }));
+    const file: SandboxFile = { baseUrl, apiKey, merchantId, adminToken, mqttUrl, queueUrl, devices: shown };
     writeSandboxFile(path, file);
+    rmSync(earlierPath, { force: true });
     return { file, path, stop };
   } catch (error) {
     await stop();

@@ -33,7 +33,8 @@ interface Identity {
   queueUrl: string;
 }
 
-const usage = 'Usage: tillgate simulate --kind terminal|register [--pair CODE] [--url URL] [--state-dir DIR] [--faults FILE] [scan QR]';
+const usage =
+  'Usage: tillgate simulate --kind terminal|register [--pair CODE] [--url URL] [--state-dir DIR] [--faults FILE] [--slow-ms N] [scan QR]';
 
 function help(): string {
   return [
@@ -49,6 +50,7 @@ function help(): string {
     '  --state-dir  where the device keeps its journal, bank and fiscal memory (TILLGATE_DATA_DIR/simulate/KIND)',
     '  --faults     JSON file: faults to set, or a script [{"afterMs":5000,"set":{"mqtt":false}}, ...]; there are',
     `               ${Object.keys(noFaults).join(', ')}`,
+    '  --slow-ms    how long the slow magic amount takes (20000)',
     '  --json       print the outcome of a scan as JSON',
     '',
     'Magic amounts of a terminal, by the last two digits:',
@@ -69,6 +71,8 @@ export async function simulate(args: string[], io: Io): Promise<number> {
   const [action, qr, ...more] = positionals;
   if (more.length > 0 || (action !== undefined && (action !== 'scan' || qr === undefined)))
     return wrong(io, 'The only action is: scan QR.');
+  const slowMs = values['slow-ms'];
+  if (slowMs !== undefined && !/^\d{1,6}$/.test(slowMs)) return wrong(io, '--slow-ms takes a number of milliseconds.');
   const config = readConfig('sandbox');
   const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));
   const identity = await identify(kind, stateDir, config.dataDir, values);
@@ -76,6 +80,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
     ...io.world,
     ...identity,
     stateDir,
+    ...(slowMs === undefined ? {} : { timing: { slowMs: Number(slowMs) } }),
     log: values.json ? () => {} : (line: string) => io.out(line),
   });
   if (values.faults !== undefined) {
@@ -109,6 +114,7 @@ function readArguments(args: string[]) {
       url: { type: 'string' },
       'state-dir': { type: 'string' },
       faults: { type: 'string' },
+      'slow-ms': { type: 'string' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },

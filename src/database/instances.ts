@@ -69,6 +69,11 @@ async function forgetOld(queries: Queries): Promise<void> {
     .execute();
 }
 
+/** For a database that only one gateway can hold: all others are known to be dead. */
+export async function endOtherInstances(queries: Queries): Promise<void> {
+  await queries.updateTable('instances').set({ stopped_at: nowMs }).where('stopped_at', 'is', null).execute();
+}
+
 export async function livingInstances(queries: Queries, withinMs: number = deadAfterMs): Promise<LivingInstance[]> {
   return await queries
     .selectFrom('instances')

@@ -1,0 +1,197 @@
+// Tillgate as a user runs it: the command line in a process of its own, with its output kept and its end awaited.
+// Processes are killed at the latest when the test process ends; settings of the caller's environment do not leak in.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SandboxFile } from '../../src/sandbox.ts';
+import { freePort } from './free-port.ts';
+
+export type Settings = Record<string, string>;
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface Program {
+  readonly pid: number;
+  readonly exited: Promise<Ended>;
+  out(): string;
+  err(): string;
+  /** Resolves when the pattern has been printed to stdout; rejects when the program ends first or time runs out. */
+  prints(pattern: RegExp, withinMs?: number): Promise<RegExpMatchArray>;
+  kill9(): Promise<void>;
+  /** SIGTERM; resolves with how it ended. */
+  terminate(): Promise<Ended>;
+}
+
+/** Generous: the machine may be busy with other tests. */
+export const patienceMs = 30_000;
+
+export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const running = new Set<ChildProcess>();
+const directories = new Set<string>();
+
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+/** A directory that is gone when the test process ends. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tillgate-e2e-'));
+  directories.add(directory);
+  return directory;
+}
+
+function cleanEnvironment(settings: Settings): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(TILLGATE_|VITEST|NODE_OPTIONS)/.test(name));
+  return { ...Object.fromEntries(kept), ...settings };
+}
+
+/** The kernel ends the program when the test process is killed, so that none is left behind. */
+function wrapped(args: string[]): [string, string[]] {
+  const own = [process.execPath, mainFile, ...args];
+  return existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', ['--pdeathsig=SIGKILL', ...own]] : [process.execPath, own.slice(1)];
+}
+
+export function startProgram(args: string[], settings: Settings = {}): Program {
+  const [command, all] = wrapped(args);
+  const child = spawn(command, all, { env: cleanEnvironment(settings), stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  let out = '';
+  let err = '';
+  let isOver = false;
+  const listeners = new Set<() => void>();
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString('utf8');
+    changed();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString('utf8');
+    changed();
+  });
+  const exited = new Promise<Ended>((resolve) => {
+    // `close` comes after the last output was read.
+    child.once('close', (code, signal) => {
+      running.delete(child);
+      isOver = true;
+      resolve({ code, signal });
+      changed();
+    });
+  });
+
+  function prints(pattern: RegExp, withinMs = patienceMs): Promise<RegExpMatchArray> {
+    return new Promise((resolve, reject) => {
+      const end = (problem?: string) => {
+        listeners.delete(look);
+        clearTimeout(timer);
+        if (problem !== undefined) reject(new Error(`${problem} ${String(pattern)}\n--- stdout\n${out}\n--- stderr\n${err}`));
+      };
+      const timer = setTimeout(() => end(`tillgate ${args.join(' ')} did not print within ${withinMs} ms:`), withinMs);
+      const look = () => {
+        const match = out.match(pattern);
+        if (match) {
+          end();
+          resolve(match);
+        } else if (isOver) end(`tillgate ${args.join(' ')} ended before it printed`);
+      };
+      listeners.add(look);
+      look();
+    });
+  }
+
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    out: () => out,
+    err: () => err,
+    prints,
+    async kill9() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+    terminate() {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
+
+/** Runs a command to its end. */
+export async function runProgram(args: string[], settings: Settings = {}): Promise<{ code: number | null; out: string; err: string }> {
+  const program = startProgram(args, settings);
+  const timer = setTimeout(() => void program.kill9(), 2 * patienceMs);
+  const { code } = await program.exited;
+  clearTimeout(timer);
+  return { code, out: program.out(), err: program.err() };
+}
+
+export interface GatewayProcess extends Program {
+  baseUrl: string;
+  adminToken: string;
+}
+
+export interface SandboxProcess extends GatewayProcess {
+  dataDir: string;
+  file: SandboxFile;
+}
+
+/** Ports of its own choice, unless the settings name some. */
+export async function startSandboxProcess(dataDir: string, settings: Settings = {}): Promise<SandboxProcess> {
+  const program = startProgram(['sandbox', '--json'], {
+    TILLGATE_DATA_DIR: dataDir,
+    TILLGATE_PORT: '0',
+    TILLGATE_MQTT_PORT: '0',
+    ...settings,
+  });
+  await program.prints(/^\{.*\}\n/m);
+  const file = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxFile;
+  return { ...program, dataDir, file, baseUrl: file.baseUrl, adminToken: file.adminToken };
+}
+
+export const serveToken = 'a-token-that-is-long-enough-for-serve';
+
+/** `serve` on fixed ports, so that devices find it again after a restart. */
+export async function serveSettings(settings: Settings = {}): Promise<Settings> {
+  return {
+    TILLGATE_PORT: String(await freePort()),
+    TILLGATE_MQTT_PORT: String(await freePort()),
+    TILLGATE_ADMIN_TOKEN: serveToken,
+    TILLGATE_LOG_LEVEL: 'warn',
+    ...settings,
+  };
+}
+
+export async function startServeProcess(settings: Settings): Promise<GatewayProcess> {
+  const program = startProgram(['serve'], settings);
+  const [, baseUrl = ''] = await program.prints(/listens at (\S+)/);
+  return { ...program, baseUrl, adminToken: settings['TILLGATE_ADMIN_TOKEN'] ?? serveToken };
+}
+
+/** A virtual device as its own process; its state directory survives it. */
+export async function startDeviceProcess(options: {
+  kind: 'terminal' | 'register';
+  stateDir: string;
+  /** Needed the first time only. */
+  pairing?: { baseUrl: string; code: string } | undefined;
+  slowMs?: number;
+}): Promise<Program> {
+  const { kind, stateDir, pairing, slowMs } = options;
+  const program = startProgram([
+    'simulate',
+    '--kind',
+    kind,
+    '--state-dir',
+    stateDir,
+    ...(pairing ? ['--url', pairing.baseUrl, '--pair', pairing.code] : []),
+    ...(slowMs === undefined ? [] : ['--slow-ms', String(slowMs)]),
+  ]);
+  await program.prints(/Ctrl-C ends/);
+  return program;
+}
