@@ -6,9 +6,13 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { markAbortRequested } from '../ledger/store.ts';
+import type { Outcome } from '../link/protocol.ts';
 import { administrativeTimeoutMs, cannotApply, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
-import { findOperation, findPaymentOfDocument, lockPayment, refundedOf } from './store.ts';
+import { findOperation, findPaymentOfDocument, isOperationKnown, lockPayment, refundedOf } from './store.ts';
 import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+
+/** A terminal that says that it is too late may have ended the payment just now: its answer is on the way. */
+const lastWordMs = 2_000;
 
 export interface CancelRequest extends TerminalCall {
   documentNr: string;
@@ -20,12 +24,15 @@ export interface CancelRequest extends TerminalCall {
 export async function cancelTransaction(deps: CardsDeps, request: CancelRequest): Promise<TerminalAnswer> {
   const device = await requireTerminal(deps, request);
   const { merchantId, operationId, token, amountBani } = request;
+  const { queries } = deps.database;
   const documentNr = sameDocument(request.documentNr);
-  const payment = await findOperation(deps.database.queries, { merchantId, deviceId: device.id, operationId, documentNr });
+  const payment = await findOperation(queries, { merchantId, deviceId: device.id, operationId, documentNr });
   if (!payment) {
-    const running = await findPaymentOfDocument(deps.database.queries, merchantId, documentNr);
-    if (running?.deviceId !== device.id || !isOpen(running)) throw noSuchOperation();
-    return abort(deps, running);
+    if (await isOperationKnown(queries, { merchantId, deviceId: device.id, operationId })) throw noSuchOperation();
+    const aborted = await deps.ledger.findByKey(request);
+    const running = aborted?.name === 'Pay' ? aborted : await findPaymentOfDocument(queries, merchantId, documentNr);
+    if (running?.deviceId !== device.id || (!isOpen(running) && running !== aborted)) throw noSuchOperation();
+    return abort(deps, request, running);
   }
   return runOnTerminal(deps, request, device, {
     name: 'CancelTransaction',
@@ -43,26 +50,41 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   });
 }
 
-async function abort(deps: CardsDeps, payment: Command): Promise<TerminalAnswer> {
-  const deadlineMs = deps.clock.now() + administrativeTimeoutMs;
-  await markAbortRequested(deps.database.queries, payment.id);
-  const first = deps.link.presence.of(payment.deviceId)?.liveOn[0] ?? 'mqtt';
-  const answer = await deps.link.ask(payment.deviceId, {
+async function abort(deps: CardsDeps, request: CancelRequest, payment: Command): Promise<TerminalAnswer> {
+  const { ledger, clock, database } = deps;
+  if (!isOpen(payment)) return answerOfAborted(payment);
+  if (!(await markAbortRequested(database.queries, payment.id))) throw tooLate();
+  await ledger.keepKey(request, payment.id);
+  const settling = ledger.follow(payment, clock.now() + administrativeTimeoutMs);
+  // The payment's own answer may come before the Abort's, or instead of it.
+  const word = await Promise.race([askToAbort(deps, payment), settling.then(() => undefined)]);
+  const patienceMs = word === 'refused' ? lastWordMs : administrativeTimeoutMs;
+  const settled = await Promise.race([settling, ledger.follow(payment, clock.now() + patienceMs)]);
+  if (isOpen(settled) && word === 'refused') throw tooLate();
+  return answerOfAborted(settled);
+}
+
+async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcome | undefined> {
+  const first = link.presence.of(payment.deviceId)?.liveOn[0] ?? 'mqtt';
+  const answer = await link.ask(payment.deviceId, {
     name: 'Abort',
     args: { target: payment.id },
     timeoutMs: administrativeTimeoutMs,
     first,
   });
-  if (answer?.outcome === 'refused') throw tooLate();
-  const settled = await deps.ledger.follow(payment, deadlineMs);
-  if (settled.state === 'done') throw tooLate();
-  if (isOpen(settled)) {
+  return answer?.outcome;
+}
+
+/** 0 when the payment's own answer says that it was not made, 22 when it was too late [D18]. */
+function answerOfAborted(payment: Command): TerminalAnswer {
+  if (payment.state === 'done') throw tooLate();
+  if (isOpen(payment)) {
     throw new GatewayError(
       'Timeout_or_no_response',
       'The terminal has not said yet whether the payment was stopped; its outcome is being settled.',
     );
   }
-  return settled.report === null ? {} : { report: settled.report };
+  return payment.report === null ? {} : { report: payment.report };
 }
 
 function tooLate(): GatewayError {

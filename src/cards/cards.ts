@@ -27,6 +27,11 @@ export function createCards(deps: CardsDeps): Cards {
   const { ledger, invoices, callbacks } = deps;
   const wakeCallbacks = () => callbacks.wake();
 
+  /** The terminal was asked to abort it, and it was not made: the abort is confirmed. */
+  async function cancelIfAborted(queries: Queries, payment: Command): Promise<void> {
+    if (payment.abortRequestedAtMs !== null) await cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
+  }
+
   // [D19] A payment belongs to an invoice when its documentNr is the invoice's id.
   async function cancelInvoiceOf(queries: Queries, payment: Command, reason: string): Promise<void> {
     if (payment.documentNr !== null) await invoices.cancelUnpaidInvoice(queries, payment.documentNr, payment.merchantId, reason);
@@ -36,11 +41,7 @@ export function createCards(deps: CardsDeps): Cards {
     Pay: {
       doubt: doubtApproval,
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
-      onState: {
-        async refused(queries, payment) {
-          if (payment.abortRequestedAtMs !== null) await cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
-        },
-      },
+      onState: { refused: cancelIfAborted, never: cancelIfAborted },
       afterState: wakeCallbacks,
     },
     CloseDoc: {

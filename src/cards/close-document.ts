@@ -15,8 +15,8 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   const documentNr = sameDocument(request.documentNr);
   const payment = await findOperation(deps.database.queries, { merchantId, deviceId: device.id, operationId, documentNr });
   if (!payment) throw noSuchOperation();
-  if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
   const earlier = await findCloseOf(deps.database.queries, payment.id);
+  if (payment.documentState === 'voided' && !earlier) throw cannotApply('The payment was voided, which ended its document.');
   // Closed by hand: there is no answer of the terminal to replay, and nothing left to do.
   if (payment.documentState === 'closed' && !earlier) return {};
   return runOnTerminal(deps, request, device, {

@@ -42,6 +42,21 @@ export async function findOperation(queries: Queries, name: OperationName): Prom
   return row && toCommand(row);
 }
 
+/** Whether any approved payment on this terminal has the number, under whatever documentNr. */
+export async function isOperationKnown(queries: Queries, name: Omit<OperationName, 'documentNr'>): Promise<boolean> {
+  const row = await queries
+    .selectFrom('commands')
+    .select('id')
+    .where('merchant_id', '=', name.merchantId)
+    .where('device_id', '=', name.deviceId)
+    .where('operation_id', '=', name.operationId)
+    .where('name', '=', 'Pay')
+    .where('state', '=', 'done')
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Locks the payment's row and reads it again: until the transaction ends nobody else adds a refund to it. */
 export async function lockPayment(database: Database, queries: Queries, id: string): Promise<Command> {
   const row = await lockRows(

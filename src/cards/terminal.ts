@@ -31,7 +31,9 @@ export interface TerminalAnswer {
   report?: string;
 }
 
+/** The Idempotency-Key is looked at before anything else that the body names [D13]. */
 export async function requireTerminal(deps: CardsDeps, call: TerminalCall): Promise<MerchantDevice> {
+  await deps.ledger.findByKey(call);
   const device = await requireMerchantDevice(deps.database.queries, call.merchantId, call.deviceId);
   if (device.kind !== 'terminal') throw invalidRequest('DeviceID names a fiscal register; this call is for card terminals.');
   return device;

@@ -7,6 +7,8 @@
 //   after the publish ................ Recall hears the outcome, or asks until it does
 //   after the answer was committed ... a repeat gets the stored answer
 import type { Database, Queries } from '../database/database.ts';
+import { isDatabaseDown } from '../database/errors.ts';
+import { maskCardNumbers } from '../kernel/card-mask.ts';
 import { type Clock, every } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -14,9 +16,11 @@ import type { Random } from '../kernel/random.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { CarryResult, Link } from '../link/link.ts';
 import { type Command, isOpen } from './command.ts';
-import { claimKey, findKey, moveKey, releaseKey, sweepKeys } from './idempotency.ts';
+import { createFollowing } from './following.ts';
+import { claimKey, moveKey, releaseKey, sweepKeys } from './idempotency.ts';
+import { createKeyedCalls, type KeyedCalls, otherRequestUnderKey } from './keyed-calls.ts';
 import { createRecovery } from './recovery.ts';
-import type { Finding } from './rules.ts';
+import { type Finding, judge } from './rules.ts';
 import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
 import * as store from './store.ts';
 import { createTimeline } from './timeline.ts';
@@ -35,7 +39,7 @@ export interface CommandRequest extends Omit<store.NewCommand, 'id' | 'instanceI
   guard?(queries: Queries): Promise<void>;
 }
 
-export interface Ledger {
+export interface Ledger extends KeyedCalls {
   start(): void;
   /** After the link has stopped: leaves open commands to the next start or to another instance. */
   stop(): Promise<void>;
@@ -70,7 +74,6 @@ interface Deps {
   instanceId: string;
 }
 
-const pollEveryMs = 500;
 const sweepKeysEveryMs = 10 * 60_000;
 /** A repeat of a request whose outcome is unknown waits this long for the device to tell. */
 const askAgainForMs = 5_000;
@@ -84,17 +87,20 @@ export function createLedger(deps: Deps): Ledger {
   const running = new Set<Promise<unknown>>();
   const timeline = createTimeline(deps);
   const settlements = createSettlements({ ...deps, timeline, kinds });
-  const recovery = createRecovery({ ...deps, timeline, settlements, isInFlight: (id) => inFlight.has(id) });
-  const listeners = new Map<string, Set<() => void>>();
-  const cancels = [
-    database.onWake(commandsTopic, (id) => {
-      for (const listener of listeners.get(id) ?? []) listener();
-    }),
-  ];
+  const recovery = createRecovery({
+    ...deps,
+    timeline,
+    settlements,
+    isInFlight: (id) => inFlight.has(id),
+    inFlightCount: () => inFlight.size,
+  });
+  const { findByKey, keepKey } = createKeyedCalls(deps);
+  const { follow, stop: stopFollowing } = createFollowing(deps);
+  const cancels = [stopFollowing];
 
   async function run(request: CommandRequest): Promise<Command> {
     const earlier = await findEarlier(request);
-    if (earlier) return followEarlier(earlier);
+    if (earlier) return join(earlier, request);
     const holder = await store.findHolder(database.queries, request.deviceId);
     if (holder && holder.id !== request.mayPass) throw busy(holder);
     if ((await link.locate(request.deviceId, request.first)) === undefined) {
@@ -107,14 +113,22 @@ export function createLedger(deps: Deps): Ledger {
       if (command === undefined) {
         inFlight.delete(id);
         const winner = await findEarlier(request);
-        if (winner) return await followEarlier(winner);
+        if (winner) return await join(winner, request);
         throw busy(await store.findHolder(database.queries, request.deviceId));
       }
       return await noted(carryOut(command, request));
-    } catch (error) {
+    } finally {
       inFlight.delete(id);
-      throw error;
     }
+  }
+
+  /** The commit's outcome is unknown, and nothing was published: the row is read back by its id, and ended if it is there. */
+  function readBack(id: string, error: unknown): void {
+    logger.warn({ err: error, commandId: id }, 'it is not known whether a command was committed; nothing was sent, and it is read back');
+    commitLater(async () => {
+      const command = await store.findCommand(database.queries, id);
+      if (command && isOpen(command)) await settlements.neverSent(command, 'The database failed before it could be sent.');
+    }, 500);
   }
 
   /** Kept until it ends, so that stop() can wait for the last commits. */
@@ -129,33 +143,47 @@ export function createLedger(deps: Deps): Ledger {
 
   /** The Idempotency-Key is looked at first, then what the slice knows: documentNr, Receipt.Uid [D13]. */
   async function findEarlier(request: CommandRequest): Promise<Command | undefined> {
-    if (request.idempotency) {
-      const entry = await findKey(database.queries, request.merchantId, request.idempotency.key);
-      if (entry && entry.requestHash !== request.idempotency.requestHash) throw otherRequestUnderKey();
-      const command = entry && (await store.findCommand(database.queries, entry.subjectId));
-      if (command && command.state !== 'never') return command;
-    }
+    const command = await findByKey(request);
+    if (command && command.state !== 'never') return command;
     return request.findEarlier?.(database.queries);
+  }
+
+  /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
+  async function join(earlier: Command, request: CommandRequest): Promise<Command> {
+    await keepKey(request, earlier.id);
+    const followed = await followEarlier(earlier);
+    // `expired`: it went out once more under a new id, in the transaction that ended this one.
+    const again = isIssuedAgain(followed) ? await findEarlier(request) : undefined;
+    if (again && again.id !== followed.id) return join(again, request);
+    await dropKeyOfNever(followed, request);
+    return followed;
   }
 
   /** Commits `sent` and takes the device's lock; undefined when another command was faster. */
   async function begin(request: CommandRequest, id: string): Promise<Command | undefined> {
     const { idempotency, guard } = request;
     const fresh = freshCommand(request, id);
-    if (!idempotency && !guard) return store.insertSent(database.queries, fresh);
+    const begun = !idempotency && !guard ? store.insertSent(database.queries, fresh) : insertUnderLocks(fresh, request);
+    return begun.catch((error: unknown) => {
+      if (isDatabaseDown(error)) readBack(id, error);
+      throw error;
+    });
+  }
+
+  function insertUnderLocks(fresh: store.NewCommand, { merchantId, idempotency, guard }: CommandRequest): Promise<Command | undefined> {
     return database
       .transaction(async (queries) => {
         await guard?.(queries);
         const command = await store.insertSent(queries, fresh);
         if (!command || !idempotency) return command;
-        const claim = { merchantId: request.merchantId, ...idempotency, subjectKind: 'command', subjectId: id } as const;
+        const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
         const claimed = await claimKey(queries, claim);
         if (claimed.kind === 'other') throw otherRequestUnderKey();
         if (claimed.kind === 'same') {
           // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
           const earlier = await store.findCommand(queries, claimed.subjectId);
           if (earlier?.state !== 'never') throw new LostRace();
-          await moveKey(queries, request.merchantId, idempotency.key, id);
+          await moveKey(queries, merchantId, idempotency.key, fresh.id);
         }
         return command;
       })
@@ -174,7 +202,7 @@ export function createLedger(deps: Deps): Ledger {
     let command = first;
     try {
       let result = await carry(command, request);
-      if (result.kind === 'ended' && result.outcome === 'expired') {
+      if (result.kind === 'ended' && result.outcome === 'expired' && judge(command, findingOf(result), undefined).kind === 'settle') {
         const again = await issueAgain(command, request, findingOf(result));
         if (again) {
           command = again;
@@ -182,14 +210,17 @@ export function createLedger(deps: Deps): Ledger {
         }
       }
       const settled = await conclude(command, result);
-      if (settled.state === 'never' && request.idempotency) {
-        await releaseKey(database.queries, request.merchantId, request.idempotency.key, settled.id);
-      }
+      await dropKeyOfNever(settled, request);
       return settled;
     } finally {
       inFlight.delete(first.id);
       inFlight.delete(command.id);
     }
+  }
+
+  /** Only outcomes of what was sent are kept under a key [D13]. */
+  async function dropKeyOfNever(command: Command, { merchantId, idempotency }: CommandRequest): Promise<void> {
+    if (command.state === 'never' && idempotency) await releaseKey(database.queries, merchantId, idempotency.key, command.id);
   }
 
   function carry(command: Command, request: CommandRequest): Promise<CarryResult> {
@@ -208,17 +239,30 @@ export function createLedger(deps: Deps): Ledger {
   /** `expired` told that the clock offset was wrong; the link has corrected it, so the command goes out once more under a new id. */
   async function issueAgain(command: Command, request: CommandRequest, finding: Finding): Promise<Command | undefined> {
     const id = random.uuid();
+    const reason = finding.reason === undefined ? undefined : maskCardNumbers(finding.reason);
     inFlight.add(id);
-    const again = await database.transaction(async (queries) => {
-      const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason: finding.reason } as const;
-      if (!(await store.settle(queries, command, settlement))) return undefined;
-      const fresh = await store.insertSent(queries, freshCommand(request, id));
-      if (fresh && request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
-      return fresh;
-    });
-    if (again)
+    const again = await database
+      .transaction(async (queries) => {
+        const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason } as const;
+        const settled = await store.settle(queries, command, settlement);
+        // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
+        if (settled?.abortRequestedAtMs !== null) throw new LostRace();
+        const fresh = await store.insertSent(queries, freshCommand(request, id));
+        if (!fresh) throw new LostRace();
+        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
+        return fresh;
+      })
+      .catch((error: unknown) => {
+        inFlight.delete(id);
+        if (error instanceof LostRace) return undefined;
+        // Whichever of the two is in the database, nothing of it was published: Recall settles it.
+        throw error;
+      });
+    if (again) {
+      timeline.add({ commandId: command.id, atMs: clock.now(), step: 'settled', detail: `never by answer; issued again as ${id}` });
       timeline.add({ commandId: id, atMs: clock.now(), step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
-    else inFlight.delete(id);
+      database.wake(commandsTopic, command.id);
+    }
     return again;
   }
 
@@ -238,7 +282,7 @@ export function createLedger(deps: Deps): Ledger {
     }
   }
 
-  function commitLater(commit: () => Promise<Command>, pauseMs: number): void {
+  function commitLater(commit: () => Promise<unknown>, pauseMs: number): void {
     cancels.push(
       clock.after(pauseMs, () => {
         commit().catch(() => commitLater(commit, Math.min(pauseMs * 2, 30_000)));
@@ -255,34 +299,6 @@ export function createLedger(deps: Deps): Ledger {
     return follow(command, clock.now() + leftMs);
   }
 
-  async function follow(command: Command, untilMs: number): Promise<Command> {
-    let latest = command;
-    const wasUnknown = command.state === 'unknown';
-    while (isOpen(latest) && clock.now() < untilMs) {
-      // Its own call has answered 3: so does everyone who joined it.
-      if (latest.state === 'unknown' && !wasUnknown) break;
-      await changeOf(latest.id, Math.min(pollEveryMs, untilMs - clock.now()));
-      latest = (await store.findCommand(database.queries, latest.id)) ?? latest;
-    }
-    return latest;
-  }
-
-  /** Resolves when the command is said to have changed, or after `timeoutMs`: another instance's word may get lost. */
-  function changeOf(commandId: string, timeoutMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = listeners.get(commandId) ?? new Set();
-      listeners.set(commandId, waiting);
-      const done = () => {
-        cancelTimer();
-        waiting.delete(done);
-        if (waiting.size === 0) listeners.delete(commandId);
-        resolve();
-      };
-      const cancelTimer = clock.after(timeoutMs, done);
-      waiting.add(done);
-    });
-  }
-
   async function decide(commandId: string, decision: Decision): Promise<Command> {
     const command = await store.findCommand(database.queries, commandId);
     if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
@@ -292,7 +308,8 @@ export function createLedger(deps: Deps): Ledger {
       timeline.add({ commandId, atMs: clock.now(), step: 'review closed', detail: `${decision.actor}: ${decision.reason}` });
       return (await store.findCommand(database.queries, commandId)) ?? command;
     }
-    if (inFlight.has(commandId))
+    // `sent` and its time not over: some instance is carrying it, and its answer is the better judge.
+    if (inFlight.has(commandId) || (command.state === 'sent' && clock.now() < command.answerByMs))
       throw new GatewayError('The_status_cannot_be_applied', 'The command is still running; wait for its answer.');
     timeline.add({ commandId, atMs: clock.now(), step: 'decided', detail: `${decision.actor}: ${decision.state}, ${decision.reason}` });
     const settled = await settlements.decide(command, {
@@ -326,6 +343,8 @@ export function createLedger(deps: Deps): Ledger {
     },
     run,
     follow,
+    findByKey,
+    keepKey,
     find: (commandId) => store.findCommand(database.queries, commandId),
     async timelineOf(commandId) {
       await timeline.flush();
@@ -339,6 +358,10 @@ export function createLedger(deps: Deps): Ledger {
 
 class LostRace extends Error {}
 
+function isIssuedAgain(command: Command): boolean {
+  return command.state === 'never' && command.outcome === 'expired';
+}
+
 function findingOf(result: Extract<CarryResult, { kind: 'ended' }>): Finding {
   return {
     outcome: result.outcome,
@@ -347,10 +370,6 @@ function findingOf(result: Extract<CarryResult, { kind: 'ended' }>): Finding {
     journalId: result.journalId,
     wasAccepted: result.wasAccepted,
   };
-}
-
-function otherRequestUnderKey(): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', 'The Idempotency-Key was used for a different request; take a new key.');
 }
 
 function alreadySettled(command: Command): GatewayError {

@@ -38,9 +38,11 @@ interface Deps {
   timeline: Timeline;
   /** Commands that a call on this instance is carrying right now: those are not asked about from here. */
   isInFlight(commandId: string): boolean;
+  inFlightCount(): number;
 }
 
-export function createRecovery({ database, link, clock, logger, instanceId, settlements, timeline, isInFlight }: Deps): Recovery {
+export function createRecovery(deps: Deps): Recovery {
+  const { database, link, clock, logger, instanceId, settlements, timeline, isInFlight, inFlightCount } = deps;
   const asking = new Map<string, Promise<Command>>();
   const cancels: Cancel[] = [];
   let stopped = false;
@@ -68,9 +70,14 @@ export function createRecovery({ database, link, clock, logger, instanceId, sett
       const finding = answer && findingOfLastTransaction(command, answer);
       if (finding) return settlements.apply(command, finding, 'last-transaction');
       if (answer && command.reviewSinceMs === null && !isRunning(command, answer)) {
-        await store.putOnReview(database.queries, command.id, 'The device keeps no journal and its last transaction is another one.');
+        const why = 'The device keeps no journal, and its last transaction is another one.';
+        if (await store.putOnReview(database.queries, command.id, why, 'settled'))
+          timeline.add({ commandId: command.id, atMs: clock.now(), step: 'review', detail: why });
       }
     }
+    // Nobody carries it any more, and its time is over: whoever follows it, and its completion notice, must hear so.
+    if (command.state === 'sent' && clock.now() >= command.answerByMs)
+      return settlements.becomeUnknown(command, pauseAfter(command.recalls));
     return (await store.findCommand(database.queries, command.id)) ?? command;
   }
 
@@ -85,7 +92,9 @@ export function createRecovery({ database, link, clock, logger, instanceId, sett
 
   async function sweep(): Promise<void> {
     try {
-      await askAll(await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce));
+      // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
+      const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce + inFlightCount());
+      await askAll(await store.findCommands(database.queries, due.filter((id) => !isInFlight(id)).slice(0, atOnce)));
       for (const commandId of await store.putOverdueOnReview(database.queries, reviewAfterMs)) {
         logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
         timeline.add({ commandId, atMs: clock.now(), step: 'review' });

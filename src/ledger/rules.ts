@@ -29,27 +29,45 @@ export function judge(command: Command, finding: Finding, doubt: string | undefi
       return { kind: 'settle', state: 'refused' };
     case 'busy':
     case 'expired':
-      return { kind: 'settle', state: 'never' };
     case 'never':
-      if (finding.wasAccepted) return { kind: 'review', why: 'The device had accepted the command and now says that it never saw it.' };
-      // Another journal never saw the command and so knows nothing about what happened before it began.
-      return finding.journalId !== undefined && finding.journalId === command.journalId
+      if (finding.wasAccepted) return { kind: 'review', why: 'The device had accepted the command and now says that it never began.' };
+      return isFromSameJournal(command, finding)
         ? { kind: 'settle', state: 'never' }
         : {
             kind: 'review',
-            why: 'The device says that it never saw the command, but its journal is not the one the command was sent under.',
+            why: 'The device says that the command never began, but its journal is not the one the command was sent under.',
           };
     case 'unknown':
       return { kind: 'review', why: `The device cannot tell how the command ended${finding.reason ? `: ${finding.reason}` : '.'}` };
   }
 }
 
-/** Whether a word that comes after the settlement says something else than what was settled. */
-export function contradicts(command: Command, finding: Finding): boolean {
-  const happened = finding.outcome === 'done';
-  // "unknown" says nothing, and an answer that it did not happen agrees with every settlement of that kind.
-  if (finding.outcome === 'unknown') return false;
-  return happened !== (command.state === 'done');
+/**
+ * Another journal never saw the command and so knows nothing about what happened before it began.
+ * Without a journal there was one copy, and what the device turned down is that copy; but nothing it has not seen is ever certain.
+ */
+function isFromSameJournal(command: Command, finding: Finding): boolean {
+  if (command.journalId === null) return finding.outcome !== 'never';
+  return finding.journalId === command.journalId;
+}
+
+/** Whether a word that comes after the settlement says something else than what was settled; `operationId`: of its report. */
+export function contradicts(command: Command, finding: Finding, operationId?: string | undefined): boolean {
+  switch (finding.outcome) {
+    case 'unknown':
+      return false;
+    case 'done':
+      if (command.state !== 'done') return true;
+      // Done twice: the bank has two operations for one command.
+      return operationId !== undefined && command.operationId !== null && operationId !== command.operationId;
+    case 'refused':
+    case 'unsupported':
+      return command.state === 'done';
+    case 'busy':
+    case 'expired':
+    case 'never':
+      return command.state === 'done' && isFromSameJournal(command, finding);
+  }
 }
 
 /** Throws what the caller is told about a command that was not done; returns for one that was [D13, D15]. */

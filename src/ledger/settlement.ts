@@ -6,7 +6,7 @@ import type { Database, Queries } from '../database/database.ts';
 import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
+import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import { type Command, type CommandState, isOpen, type SettledBy } from './command.ts';
 import { contradicts, type Finding, judge } from './rules.ts';
 import * as store from './store.ts';
@@ -25,6 +25,8 @@ export interface CommandKind {
 }
 
 export type CommandKinds = Partial<Record<LedgerCommandName, CommandKind>>;
+
+const saysNotBegun: ReadonlySet<EndingOutcome> = new Set<EndingOutcome>(['busy', 'expired', 'never']);
 
 /** Topic on which every instance hears that a command has changed. */
 export const commandsTopic = 'commands';
@@ -89,12 +91,14 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
     const reason = finding.reason === undefined ? undefined : maskCardNumbers(finding.reason);
     const kind = kinds[command.name];
     const doubt = finding.outcome === 'done' ? kind?.doubt?.(command, report ?? {}) : undefined;
-    const verdict = judge(command, { ...finding, reason }, doubt);
+    const wasAccepted = finding.wasAccepted || (saysNotBegun.has(finding.outcome) && (await wasAcceptedBefore(command)));
+    const verdict = judge(command, { ...finding, reason, wasAccepted }, doubt);
+    const extracted = doubt === undefined && finding.outcome === 'done' ? kind?.extract?.(report ?? {}) : undefined;
     if (verdict.kind === 'review') {
-      if (!isOpen(command)) return command;
-      const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : command;
-      if (!isOpen(moved)) return moved;
-      await store.putOnReview(database.queries, command.id, verdict.why);
+      const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : await current(command);
+      if (!isOpen(moved) || !(await store.putOnReview(database.queries, command.id, verdict.why, 'settled'))) {
+        return compare(await current(command), finding, report, undefined);
+      }
       timeline.add({
         commandId: command.id,
         atMs: clock.now(),
@@ -110,23 +114,38 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
         outcome: finding.outcome,
         report: report === undefined ? undefined : JSON.stringify(report),
         reason,
-        ...(verdict.state === 'done' ? kind?.extract?.(report ?? {}) : {}),
+        ...extracted,
       }),
     );
-    if (moved) return moved;
-    const settled = await current(command);
-    if (!isOpen(settled) && contradicts(settled, finding)) {
-      contradictionCount += 1;
-      const why = `The device now says "${finding.outcome}", but the command was settled as "${settled.state}".`;
-      logger.error(
-        { commandId: command.id, deviceId: command.deviceId, outcome: finding.outcome, settled: settled.state },
-        'an answer contradicts a settled outcome',
-      );
-      await store.putOnReview(database.queries, command.id, why);
-      timeline.add({ commandId: command.id, atMs: clock.now(), step: 'contradiction', detail: JSON.stringify({ why, report }) });
-      return current(command);
-    }
-    return settled;
+    return moved ?? compare(await current(command), finding, report, extracted?.operationId);
+  }
+
+  /** A word about a command that was settled before: it agrees, or a person must see it. */
+  async function compare(
+    settled: Command,
+    finding: Finding,
+    report: JsonObject | undefined,
+    operationId: string | undefined,
+  ): Promise<Command> {
+    if (isOpen(settled) || !contradicts(settled, finding, operationId)) return settled;
+    contradictionCount += 1;
+    const isSecond = finding.outcome === 'done' && settled.state === 'done';
+    const why = isSecond
+      ? `The device reports a second operation, ${operationId}, for a command that was settled with ${settled.operationId}.`
+      : `The device now says "${finding.outcome}", but the command was settled as "${settled.state}".`;
+    logger.error(
+      { commandId: settled.id, deviceId: settled.deviceId, outcome: finding.outcome, settled: settled.state },
+      'an answer contradicts a settled outcome',
+    );
+    await store.putOnReview(database.queries, settled.id, why);
+    timeline.add({ commandId: settled.id, atMs: clock.now(), step: 'contradiction', detail: JSON.stringify({ why, report }) });
+    return current(settled);
+  }
+
+  /** `accepted` may have been heard by a call that is over, or by another instance. */
+  async function wasAcceptedBefore(command: Command): Promise<boolean> {
+    await timeline.flush();
+    return store.wasAccepted(database.queries, command.id);
   }
 
   async function becomeUnknown(command: Command, recallAfterMs: number): Promise<Command> {

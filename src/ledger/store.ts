@@ -61,6 +61,12 @@ export async function findCommand(queries: Queries, id: string): Promise<Command
   return row && toCommand(row);
 }
 
+export async function findCommands(queries: Queries, ids: string[]): Promise<Command[]> {
+  if (ids.length === 0) return [];
+  const rows = await queries.selectFrom('commands').select(commandColumns).where('id', 'in', ids).orderBy('issued_at').execute();
+  return rows.map(toCommand);
+}
+
 /** What keeps the device from serving a new command: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
 export async function findHolder(queries: Queries, deviceId: string): Promise<Command | undefined> {
   const row = await queries
@@ -68,8 +74,10 @@ export async function findHolder(queries: Queries, deviceId: string): Promise<Co
     .select(commandColumns)
     .where('device_id', '=', deviceId)
     .where((where) => where.or([where('state', 'in', ['sent', 'unknown']), where('document_state', '=', 'open')]))
-    .orderBy('settled_at')
+    // What is in flight before what merely awaits CloseDoc; the engines sort nulls differently.
+    .orderBy(sql`case when settled_at is null then 0 else 1 end`)
     .orderBy('issued_at', 'desc')
+    .limit(1)
     .executeTakeFirst();
   return row && toCommand(row);
 }
@@ -120,9 +128,12 @@ export async function markUnknown(queries: Queries, id: string, recallAfterMs: n
   return row && toCommand(row);
 }
 
-/** Puts a command on the review list; one that is there already keeps its place but gets the newer reason. */
-export async function putOnReview(queries: Queries, id: string, why: string): Promise<void> {
-  await queries
+/**
+ * Puts a command on the review list; one that is there already keeps its place but gets the newer reason.
+ * `unless` settled meanwhile: false then, and nothing is changed.
+ */
+export async function putOnReview(queries: Queries, id: string, why: string, unless?: 'settled'): Promise<boolean> {
+  const row = await queries
     .updateTable('commands')
     .set({
       review_since: sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`,
@@ -130,7 +141,24 @@ export async function putOnReview(queries: Queries, id: string, why: string): Pr
       reviewed_at: null,
     })
     .where('id', '=', id)
-    .execute();
+    .$if(unless === 'settled', (query) => query.where('state', 'in', ['sent', 'unknown']))
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Whether the timeline knows that the device had taken the command on. */
+export async function wasAccepted(queries: Queries, id: string): Promise<boolean> {
+  const row = await queries
+    .selectFrom('command_events')
+    .select('id')
+    .where('command_id', '=', id)
+    .where((where) =>
+      where.or([where('step', '=', 'accepted'), where.and([where('step', '=', 'recalled'), where('detail', '=', 'running')])]),
+    )
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Open commands past answerBy by `graceMs` that are not on the list yet. */
@@ -163,11 +191,11 @@ export async function closeReview(queries: Queries, id: string): Promise<void> {
   await queries.updateTable('commands').set({ reviewed_at: nowMs }).where('id', '=', id).where('review_since', 'is not', null).execute();
 }
 
-/** Open commands that this instance owns or that a dead one left behind, and whose next Recall is due. */
-export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<Command[]> {
+/** Ids of open commands that this instance owns or that a dead one left behind, and whose next Recall is due. */
+export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<string[]> {
   const rows = await queries
     .selectFrom('commands')
-    .select(commandColumns)
+    .select('commands.id')
     .where('state', 'in', ['sent', 'unknown'])
     .where((where) => where.or([where('next_recall_at', 'is', null), where('next_recall_at', '<=', nowMs)]))
     .where((where) =>
@@ -188,7 +216,7 @@ export async function dueForRecall(queries: Queries, instanceId: string, deadAft
     .orderBy('issued_at')
     .limit(limit)
     .execute();
-  return rows.map(toCommand);
+  return rows.map((row) => row.id);
 }
 
 export async function openCommandsOf(queries: Queries, deviceId: string): Promise<Command[]> {
@@ -219,8 +247,16 @@ export async function takeOver(queries: Queries, command: Command, instanceId: s
   return row !== undefined;
 }
 
-export async function markAbortRequested(queries: Queries, id: string): Promise<void> {
-  await queries.updateTable('commands').set({ abort_requested_at: nowMs }).where('id', '=', id).execute();
+/** False when the command was settled already: then there is nothing left to abort. */
+export async function markAbortRequested(queries: Queries, id: string): Promise<boolean> {
+  const row = await queries
+    .updateTable('commands')
+    .set({ abort_requested_at: nowMs })
+    .where('id', '=', id)
+    .where('state', 'in', ['sent', 'unknown'])
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 export interface CommandEvent {
