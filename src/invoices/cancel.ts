@@ -2,26 +2,13 @@
 // A paid invoice stays paid, and one that has ended stays as it ended.
 import type { Queries } from '../database/database.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import { type InvoiceDeps, move, withCurrent, writeMove } from './move.ts';
-import { judge, refusal } from './rules.ts';
+import { type InvoiceDeps, writeMove } from './move.ts';
+import { judge } from './rules.ts';
 import { findInvoice } from './store.ts';
 
-/** For the cabinet: errorCode 20 if the merchant has no such invoice, 22 if it can no longer be cancelled. */
-export async function cancelInvoice(deps: InvoiceDeps, merchantId: string, oid: string, reason: string): Promise<void> {
-  await withCurrent(
-    deps,
-    () => findInvoice(deps.database.queries, { oid: oid.toLowerCase(), merchantId }, deps.graceMs),
-    async (invoice) => {
-      const verdict = judge(invoice, 'cancel');
-      if (verdict.kind !== 'move') throw refusal(invoice.state, 'cancel');
-      return (await move(deps, invoice.oid, verdict.transition, { reason })) || undefined;
-    },
-  );
-}
-
 /**
- * For card payments, in the transaction that settles the abort or void: true if there was an unpaid invoice of the merchant by that id
- * (a documentNr may be anything) and it is Cancelled now. Wake the callbacks after the commit.
+ * In the caller's transaction, which settles the abort or writes the audit entry: true if there was an unpaid invoice of the merchant
+ * by that id (a documentNr may be anything) and it is Cancelled now. Wake the callbacks after the commit.
  */
 export async function cancelUnpaidInvoice(
   deps: InvoiceDeps,

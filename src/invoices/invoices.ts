@@ -1,9 +1,10 @@
 // QR Mode put together: what the routes, the card payments and the cabinet may ask of invoices.
+import { writeAudit } from '../access/audit.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { cancelInvoice, cancelUnpaidInvoice } from './cancel.ts';
+import { cancelUnpaidInvoice } from './cancel.ts';
 import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
 import { createExpirySweep, expireOverdue } from './expire.ts';
 import type { Asker, InvoiceDeps } from './move.ts';
@@ -30,18 +31,14 @@ export interface Invoices {
   status(qr: string, asker: Asker): Promise<InvoiceStatus>;
   scan(qr: string, asker: Asker): Promise<InvoiceContent>;
   pay(qr: string, payment: Payment, asker: Asker): Promise<void>;
-  /** For the cabinet. */
-  cancel(merchantId: string, oid: string, reason: string): Promise<void>;
-  /** For card payments, within their transaction [D19]; true if it became Cancelled: then wake the callbacks after the commit. */
+  /** For card payments and the cabinet, within their transaction [D19]; true if it became Cancelled: then wake the callbacks after the commit. */
   cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<boolean>;
   /** Makes every overdue invoice Expired now, and says how many there were. */
   expireOverdue(): Promise<number>;
-  /** The QR of an invoice as it was given out at Create. */
-  qrOf(oid: string, qrSecretId: number): Promise<string>;
   /** errorCode 21 unless this service made the QR. */
   checkQr(qr: string): Promise<void>;
   /** Adds a secret; QRs given out before stay good. Says its number. */
-  rotateQrSecret(): Promise<number>;
+  rotateQrSecret(actor: string): Promise<number>;
   /** Makes the first QR secret if there is none, and begins to sweep. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -58,14 +55,17 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     status: (qr, asker) => readStatus(deps, qr, asker),
     scan: (qr, asker) => scanInvoice(deps, qr, asker),
     pay: (qr, payment, asker) => payInvoice(deps, qr, payment, asker),
-    cancel: (merchantId, oid, reason) => cancelInvoice(deps, merchantId, oid, reason),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
     expireOverdue: () => expireOverdue(deps),
-    qrOf: (oid, qrSecretId) => qrSecrets.write(oid, qrSecretId),
     checkQr: async (qr) => {
       await qrSecrets.read(qr);
     },
-    rotateQrSecret: () => qrSecrets.rotate(),
+    rotateQrSecret: (actor) =>
+      database.transaction(async (queries) => {
+        const id = await qrSecrets.rotate(queries);
+        await writeAudit(queries, { actor, action: 'qr-secret.rotate', subject: String(id) });
+        return id;
+      }),
     async start() {
       await qrSecrets.load();
       sweep.start();

@@ -20,7 +20,8 @@ export function qrPng(text: string): Buffer {
   modules.forEach((row, y) => {
     const line = Buffer.alloc(lineBytes);
     for (let pixel = 0; pixel < sizePixels; pixel += 1) {
-      if (!row[Math.floor(pixel / pixelsPerModule)]) line[1 + (pixel >> 3)]! |= 0x80 >> (pixel & 7);
+      const at = 1 + (pixel >> 3);
+      if (!row[Math.floor(pixel / pixelsPerModule)]) line[at] = (line[at] ?? 0) | (0x80 >> (pixel & 7));
     }
     for (let copy = 0; copy < pixelsPerModule; copy += 1) line.copy(lines, (y * pixelsPerModule + copy) * lineBytes);
   });

@@ -1,7 +1,7 @@
 // The secrets behind the QRs' MAC: made at the first start, kept in the database, shared by all gateways, rotated by adding one.
 // Every secret stays good for reading. A new one signs only when it is a minute old, so that no gateway meets a text
 // whose secret it could not have loaded: a text that fits no known secret is judged by a list that is seconds old.
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Random } from '../kernel/random.ts';
@@ -22,8 +22,8 @@ export interface QrSecrets {
   write(oid: string, secretId: number): Promise<string>;
   /** The OID in a QR; errorCode 21 if no secret made it. */
   read(qr: string): Promise<string>;
-  /** Adds a secret, which signs from a minute on; says its number. */
-  rotate(): Promise<number>;
+  /** Adds a secret, in the caller's transaction; it signs from a minute on. Says its number. */
+  rotate(queries: Queries): Promise<number>;
 }
 
 interface KnownSecrets {
@@ -37,8 +37,8 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
   let known: KnownSecrets | undefined;
   let loading: Promise<KnownSecrets> | undefined;
 
-  async function readList(): Promise<KnownSecrets['list']> {
-    const rows = await database.queries
+  async function readList(queries: Queries): Promise<KnownSecrets['list']> {
+    const rows = await queries
       .selectFrom('qr_secrets')
       .select(['id', 'secret'])
       .select((row) => row(row(nowMs, '-', row.ref('created_at')), '>=', signsAfterMs).as('is_ripe'))
@@ -48,8 +48,8 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
     return rows.map((row) => ({ id: row.id, secret: Buffer.from(row.secret, 'hex'), isRipe: Boolean(row.is_ripe) }));
   }
 
-  async function insert(id: number): Promise<boolean> {
-    const made = await database.queries
+  async function insert(queries: Queries, id: number): Promise<boolean> {
+    const made = await queries
       .insertInto('qr_secrets')
       .values({ id, secret: Buffer.from(random.bytes(secretBytes)).toString('hex'), created_at: nowMs })
       .onConflict((conflict) => conflict.column('id').doNothing())
@@ -60,10 +60,10 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
 
   async function loadNow(): Promise<KnownSecrets> {
     const loadedAtMs = clock.elapsed();
-    let list = await readList();
+    let list = await readList(database.queries);
     if (list.length === 0) {
-      await insert(1);
-      list = await readList();
+      await insert(database.queries, 1);
+      list = await readList(database.queries);
     }
     known = { list, loadedAtMs };
     return known;
@@ -108,14 +108,11 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
       return oid;
     },
 
-    async rotate() {
+    async rotate(queries) {
       for (;;) {
-        const newest = (await readList()).at(-1)?.id ?? 0;
+        const newest = (await readList(queries)).at(-1)?.id ?? 0;
         // Another gateway may have taken the number in between.
-        if (await insert(newest + 1)) {
-          await reload();
-          return newest + 1;
-        }
+        if (await insert(queries, newest + 1)) return newest + 1;
       }
     },
   };

@@ -1,16 +1,16 @@
-// The four endpoints of QR Mode, and the pictures: the specification's spellings, schemas and examples; no logic.
+// The four endpoints of QR Mode: the specification's spellings, schemas and examples; no logic.
 // Get and Payd change things by GET, as the specification has it, so HEAD is not answered and nothing may be cached.
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { callerOf, deviceCallerOf, keyFor, open, optionalCallerOf, optionalKey } from '../http/access.ts';
-import { protocolFailure } from '../http/envelope.ts';
+import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/access.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
-import { answers, dateTimeField, errorResponses, idempotencyHeaders, keyField, textField, uuidField } from '../http/schemas.ts';
+import { answers, dateTimeField, idempotencyHeaders, keyField, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { receiptLimits } from '../kernel/receipt.ts';
 import type { Invoices } from './invoices.ts';
 import type { Asker } from './move.ts';
-import { qrPng, qrSvg } from './qr-picture.ts';
+import { registerPictureRoutes } from './picture-routes.ts';
+import { qrPng } from './qr-picture.ts';
 import { noSuchInvoice } from './rules.ts';
 
 export interface InvoiceRoutesDeps {
@@ -248,36 +248,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
     },
   );
 
-  registerPictures(app, invoices);
-}
-
-function registerPictures(app: RouteApp, invoices: Invoices): void {
-  const picture = { schema: { type: 'string', format: 'binary' } };
-  const refused = errorResponses('Invalid_QR', 'Error_Connection_Database');
-  app.get(
-    '/qr/:file',
-    {
-      config: { access: open },
-      schema: {
-        tags: ['Pictures'],
-        summary: 'The picture of a QR',
-        description: 'For receipts, screens and e-mails.',
-        params: Type.Object({ file: Type.String({ description: 'The text of a QR, then .png or .svg.', examples: [`${exampleQr}.png`] }) }),
-        response: {
-          200: { description: 'The picture.', content: { 'image/png': picture, 'image/svg+xml': picture, ...refused[200]?.content } },
-        },
-      },
-    },
-    async (request, reply) => {
-      const [, qr = '', kind] = /^(.*)\.(png|svg)$/i.exec(request.params.file) ?? [];
-      if (kind === undefined) throw protocolFailure(404, 'A picture is the text of a QR, followed by .png or .svg.');
-      await invoices.checkQr(qr);
-      // The same text gives the same picture for ever; it is private because whoever has the text may ask for the receipt.
-      reply.header('cache-control', 'private, max-age=31536000, immutable');
-      if (kind.toLowerCase() === 'png') return await reply.type('image/png').send(qrPng(qr));
-      return await reply.type('image/svg+xml; charset=utf-8').send(qrSvg(qr));
-    },
-  );
+  registerPictureRoutes(app, invoices);
 }
 
 /** Within which merchant the invoice is looked for, and who is named in its history. */

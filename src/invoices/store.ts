@@ -262,7 +262,7 @@ export async function insertOrphan(queries: Queries, invoice: InvoiceFacts, paym
     .select((row) => row.fn.countAll<number>().as('count'))
     .where('oid', '=', invoice.oid)
     .executeTakeFirstOrThrow();
-  if (Number(count) >= mostOrphansPerInvoice) return false;
+  if (count >= mostOrphansPerInvoice) return false;
   const made = await queries
     .insertInto('orphan_payments')
     .values({

@@ -161,18 +161,7 @@ class Payd extends About {
 
 class Cancel extends About {
   protected async call(_model: Model, invoice: ModelInvoice, { shop }: Real): Promise<void> {
-    const code = await codeOf(shop.invoices.cancel(shop.merchantId, invoice.oid, 'model'));
-    const isUnpaid = invoice.life === 'NewItem' || invoice.life === 'Scanned';
-    expect(code).toBe(isUnpaid ? 0 : 22);
-    if (isUnpaid) go(invoice, 'Cancelled');
-  }
-}
-
-class AbortOfPayment extends About {
-  protected async call(_model: Model, invoice: ModelInvoice, { shop, database }: Real): Promise<void> {
-    const done = await database.transaction((queries) =>
-      shop.invoices.cancelUnpaidInvoice(queries, invoice.oid, shop.merchantId, 'payment voided'),
-    );
+    const done = await shop.cancel(invoice.oid);
     const isUnpaid = invoice.life === 'NewItem' || invoice.life === 'Scanned';
     expect(done).toBe(isUnpaid);
     if (isUnpaid) go(invoice, 'Cancelled');
@@ -233,7 +222,6 @@ const commands = [
   fc.tuple(which, fc.nat({ max: 1 }), fc.nat({ max: 2 })).map(([index, number, device]) => new Payd(index, number, device)),
   fc.tuple(which, fc.nat({ max: 1 }), fc.nat({ max: 2 })).map(([index, number, device]) => new Payd(index, number, device)),
   which.map((index) => new Cancel(index)),
-  which.map((index) => new AbortOfPayment(index)),
   which.map((index) => new Everybody(index)),
   which.map((index) => new Stranger(index)),
   fc.constant(new Sweep()),

@@ -18,6 +18,7 @@ describe.each(engines)('QR secrets on %s', (engine) => {
   afterEach(() => database.close());
 
   const open = (on: Database = database) => createQrSecrets({ database: on, clock, random: seededRandom((seed += 1)) });
+  const rotate = () => database.transaction((queries) => open().rotate(queries));
   const ids = async () => (await database.queries.selectFrom('qr_secrets').select('id').orderBy('id').execute()).map(({ id }) => id);
 
   it('are one, however many gateways start together, and all of them read each other’s QRs', async () => {
@@ -38,7 +39,7 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     const [here, there] = [open(), open()];
     await there.load();
     const old = await here.draw();
-    expect(await here.rotate()).toBe(2);
+    expect(await rotate()).toBe(2);
     expect((await here.draw()).secretId).toBe(1);
     await clock.advance(61_000);
     const fresh = await here.draw();
@@ -49,12 +50,13 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     expect((await there.draw()).secretId).toBe(2);
     expect(await here.write(old.oid, 1)).toBe(old.qr);
     expect(await open().write(fresh.oid, 2)).toBe(fresh.qr);
+    await expect(here.write(old.oid, 99)).rejects.toThrow('99');
   });
 
   it('are numbered without a gap when two gateways rotate at once', async () => {
     await open().load();
-    const numbers = await Promise.all([open().rotate(), open().rotate(), open().rotate()]);
-    expect(numbers.sort()).toEqual([2, 3, 4]);
+    const numbers = await Promise.all([rotate(), rotate(), rotate()]);
+    expect(numbers.sort((one, other) => one - other)).toEqual([2, 3, 4]);
     expect(await ids()).toEqual([1, 2, 3, 4]);
   });
 

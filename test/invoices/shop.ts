@@ -24,6 +24,8 @@ export interface Shop {
   foreignDeviceId: string;
   logger: RecordingLogger;
   wakes(): number;
+  /** As the cabinet does it. */
+  cancel(oid: string, merchantId?: string): Promise<boolean>;
 }
 
 export async function openShop(
@@ -56,6 +58,8 @@ export async function openShop(
     foreignDeviceId: (await seedDevice(database.queries, otherMerchantId)).id,
     logger,
     wakes: () => wakes,
+    cancel: (oid, within = merchantId) =>
+      database.transaction((queries) => invoices.cancelUnpaidInvoice(queries, oid, within, 'customer left')),
   };
 }
 
