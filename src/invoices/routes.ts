@@ -77,6 +77,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
       config: { access: keyFor('QR') },
       schema: {
         ...tag,
+        operationId: 'createInvoice',
         summary: 'Store a receipt, get its OID and QR',
         description: 'The QR stays valid until ValidTo or until it is paid. The ERP is called back at each later change of state.',
         headers: idempotencyHeaders,
@@ -136,6 +137,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
       config: { access: optionalKey('QR', invoiceAuth === 'all') },
       schema: {
         ...tag,
+        operationId: 'invoiceStatus',
         summary: 'The state of an invoice, without scanning it',
         description: 'An invoice whose ValidTo has passed becomes Expired here, if it was not noticed before.',
         querystring: Type.Object(qrQuery),
@@ -162,6 +164,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
       config: { access: optionalKey('QR', invoiceAuth === 'all') },
       schema: {
         ...tag,
+        operationId: 'getInvoice',
         summary: 'The receipt, at scan time',
         description: 'Called by the register or terminal. A new invoice becomes Scanned; asked again, the answer is the same.',
         querystring: Type.Object(qrQuery),
@@ -215,6 +218,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
       config: { access: optionalKey('QR', invoiceAuth !== 'open') },
       schema: {
         ...tag,
+        operationId: 'payInvoice',
         summary: 'Mark an invoice paid',
         description:
           'Called by the register or terminal after the bank has confirmed. Repeated with the same ReceiptID and DeviceID it is answered 0 again. A payment that cannot be applied is refused and shown to the merchant: money was taken.',
