@@ -30,6 +30,12 @@ it('writes id, route pattern, merchant, errorCode, status and duration', async (
   expect(parsed()[0]?.['durationMs']).toBeGreaterThan(0);
 });
 
+it('counts a picture as a success', async () => {
+  const { parsed, url } = await start();
+  await fetch(`${url}/pictures/abc.png`);
+  await expect.poll(() => parsed().map(({ errorCode }) => errorCode)).toEqual([0]);
+});
+
 it('writes exactly one line for every kind of failure', async () => {
   const { lines, parsed, port, url } = await start();
   const json = { method: 'POST', headers: { 'content-type': 'application/json' } };

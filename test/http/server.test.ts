@@ -156,6 +156,18 @@ describe('upgrades', () => {
   });
 });
 
+describe('an offer of another protocol', () => {
+  const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`;
+
+  it('is passed over: the request is served as if it had none', async () => {
+    sample = createSample();
+    sample.server.onUpgrade('/queue', () => expect.unreachable());
+    const { port } = await sample.server.listen();
+    expect(parseAnswers(await sendRaw(port, ask(`${base}/health/live`)))[0]?.status).toBe(200);
+    expect(parseAnswers(await sendRaw(port, ask(`${base}/queue`)))[0]?.status).toBe(404);
+  });
+});
+
 describe('HTTPS', () => {
   it('is spoken when a certificate is given, and plain HTTP is not', async () => {
     const { url, port } = await start({ tls: selfSigned });
