@@ -1,0 +1,112 @@
+// Reading the wire: what is taken, what is dropped and why. Nothing that comes may throw.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isDeviceId, isGatewayId, readAnswer, readDeviceFrame, readPresence, readRecallReport } from '../../src/link/messages.ts';
+import { deviceId, journalId, otherDeviceId } from './link-bench.ts';
+
+const clock = '2026-01-15T09:00:00.000Z';
+const answer = { v: 1, id: journalId, device: deviceId, clock, journalId, outcome: 'done', report: { a: 1 } };
+const presence = { v: 1, device: deviceId, online: true, clock, bootId: journalId, battery: 80 };
+const read = (value: unknown) => readAnswer(JSON.stringify(value), deviceId);
+
+describe('answers', () => {
+  it('are taken with unknown fields left out and ids in lower case', () => {
+    expect(read({ ...answer, id: journalId.toUpperCase(), device: deviceId.toUpperCase(), extra: 1 }).message).toEqual(answer);
+  });
+
+  it.each([
+    ['not JSON', '{', 'not-json'],
+    ['no object', '[]', 'not-json'],
+    ['broken UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'not-json'],
+    ['another version', JSON.stringify({ ...answer, v: 2 }), 'version'],
+    ['no version', JSON.stringify({ ...answer, v: undefined }), 'version'],
+    ['a wrong id', JSON.stringify({ ...answer, id: 'x' }), 'field'],
+    ['no clock', JSON.stringify({ ...answer, clock: undefined }), 'field'],
+    ['a clock that is no time', JSON.stringify({ ...answer, clock: 'soon' }), 'field'],
+    ['an unknown outcome', JSON.stringify({ ...answer, outcome: 'maybe' }), 'field'],
+    ['a report that is no object', JSON.stringify({ ...answer, report: [1] }), 'field'],
+    ['a journal that is no UUID', JSON.stringify({ ...answer, journalId: 'j' }), 'field'],
+    ['another device', JSON.stringify({ ...answer, device: otherDeviceId }), 'foreign-device'],
+    ['no device', JSON.stringify({ ...answer, device: undefined }), 'foreign-device'],
+  ])('are dropped with %s', (_what, bytes, problem) => {
+    expect(readAnswer(bytes, deviceId)).toEqual({ problem });
+  });
+
+  it('may be 1 MiB in bytes and not one more', () => {
+    const frame = JSON.stringify({ ...answer, report: { text: '' } });
+    const fill = (bytes: number) => JSON.stringify({ ...answer, report: { text: `ă${'x'.repeat(bytes - Buffer.byteLength(frame) - 2)}` } });
+    expect(readAnswer(Buffer.from(fill(1024 * 1024)), deviceId).message).toBeDefined();
+    expect(readAnswer(Buffer.from(fill(1024 * 1024 + 1)), deviceId)).toEqual({ problem: 'too-large' });
+    expect(readAnswer(fill(1024 * 1024 + 1), deviceId)).toEqual({ problem: 'too-large' });
+  });
+
+  it('never throw, whatever comes', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array(),
+          fc.json(),
+          fc.json().map((text) => `{"v":1,"answer":${text},"presence":${text}}`),
+        ),
+        (bytes) => {
+          readAnswer(bytes, deviceId);
+          readPresence(bytes, deviceId);
+          readDeviceFrame(bytes, deviceId);
+        },
+      ),
+    );
+  });
+});
+
+describe('presence', () => {
+  const readOne = (value: unknown) => readPresence(JSON.stringify(value), deviceId);
+
+  it('is taken; what has the wrong type is left out', () => {
+    expect(readOne({ ...presence, paper: 5, signal: '70', firmware: 'x'.repeat(5_000) }).message).toEqual({
+      ...presence,
+      firmware: 'x'.repeat(1_000),
+    });
+  });
+
+  it('a will may be as short as online false, but not for another device', () => {
+    expect(readOne({ online: false }).message).toEqual({ v: 1, device: deviceId, online: false });
+    expect(readOne({ online: true })).toEqual({ problem: 'version' });
+    expect(readOne({ v: 1, online: false, device: otherDeviceId })).toEqual({ problem: 'foreign-device' });
+    expect(readOne({ v: 2, online: false })).toEqual({ problem: 'version' });
+  });
+
+  it('needs a clock and its own device', () => {
+    expect(readOne({ ...presence, clock: undefined })).toEqual({ problem: 'field' });
+    expect(readOne({ ...presence, device: otherDeviceId })).toEqual({ problem: 'foreign-device' });
+  });
+});
+
+describe('frames and reports', () => {
+  it('a frame holds an answer or a presence', () => {
+    expect(readDeviceFrame(JSON.stringify({ answer }), deviceId).message).toEqual({ answer });
+    expect(readDeviceFrame(JSON.stringify({ presence }), deviceId).message).toEqual({ presence });
+    expect(readDeviceFrame(JSON.stringify({ command: {} }), deviceId)).toEqual({ problem: 'field' });
+    expect(readDeviceFrame(JSON.stringify({ answer: { ...answer, device: otherDeviceId } }), deviceId)).toEqual({
+      problem: 'foreign-device',
+    });
+  });
+
+  it('a Recall’s report says a state, and final says an outcome that ends', () => {
+    expect(readRecallReport({ state: 'final', outcome: 'done', report: { rrn: '1' } })).toEqual({
+      state: 'final',
+      outcome: 'done',
+      report: { rrn: '1' },
+    });
+    expect(readRecallReport({ state: 'running', outcome: 'done' })).toEqual({ state: 'running' });
+    for (const wrong of [undefined, null, [], {}, { state: 'ended' }, { state: 'final' }, { state: 'final', outcome: 'accepted' }]) {
+      expect(readRecallReport(wrong)).toBeUndefined();
+    }
+  });
+
+  it('ids that stand in topics and keys have no room for wildcards or separators', () => {
+    for (const wrong of ['', '+', '#', 'a/b', 'a.b', '*', 'presence', 'x'.repeat(65), undefined]) expect(isGatewayId(wrong)).toBe(false);
+    expect(isGatewayId(journalId)).toBe(true);
+    for (const wrong of ['', '+', deviceId.toUpperCase().replace('1', 'A'), 'admin', undefined]) expect(isDeviceId(wrong)).toBe(false);
+    expect(isDeviceId(deviceId)).toBe(true);
+  });
+});
