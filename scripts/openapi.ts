@@ -1,45 +1,23 @@
-// Writes openapi/v1.json from the routes, or with --check compares it: `node scripts/openapi.ts [--check]`.
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { createMetrics } from '../src/http/metrics.ts';
+// Writes openapi/v1.json from the gateway's own routes, or with --check compares it: `node scripts/openapi.ts [--check]`.
+import { readConfig } from '../src/config.ts';
+import { openDatabase } from '../src/database/open.ts';
+import { assemble } from '../src/gateway.ts';
 import { describeApi } from '../src/http/openapi.ts';
-import { createHttpServer } from '../src/http/server.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
+import { runGenerator } from './generated-file.ts';
 
-const file = fileURLToPath(new URL('../openapi/v1.json', import.meta.url));
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** The gateway's routes on a server that never listens and never asks anybody anything. */
-export async function createApiDocument(): Promise<object> {
-  const server = createHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    basePath: '/tillgate',
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
-    clock: systemClock,
-    random: systemRandom,
-    metrics: createMetrics(),
-    rateLimitPerS: 1,
-    findCaller: async () => undefined,
-    findDevice: async () => undefined,
-    isAdminToken: () => false,
-    whyNotReady: async () => undefined,
-  });
-  // The slices' routes are added here by gateway.ts.
-  return describeApi(server);
-}
-
-async function run(isCheck: boolean): Promise<void> {
-  const text = `${JSON.stringify(await createApiDocument(), null, 2)}\n`;
-  if (!isCheck) {
-    await mkdir(new URL('../openapi/', import.meta.url), { recursive: true });
-    await writeFile(file, text);
-    return;
-  }
-  const committed = await readFile(file, 'utf8').catch(() => '');
-  if (committed !== text) {
-    console.error('openapi/v1.json does not match the routes: run node scripts/openapi.ts');
-    process.exitCode = 1;
+/** All rooms wired as in production and never started: no port is opened, and the database is in memory. */
+export async function apiDocument(): Promise<object> {
+  const config = readConfig('serve', { TILLGATE_ADMIN_TOKEN: 'never used, because nothing is started' });
+  const world = { clock: systemClock, random: systemRandom, logger: silent };
+  const database = await openDatabase({ inMemory: true, role: 'gateway', clock: systemClock, logger: silent });
+  try {
+    return await describeApi(assemble(config, world, database).server);
+  } finally {
+    await database.close();
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await run(process.argv.includes('--check'));
+await runGenerator(import.meta.url, 'openapi/v1.json', apiDocument);

@@ -1,0 +1,32 @@
+// A generated and committed JSON file: written, or with --check compared. Scripts stay importable, so that tests can ask for the document.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export function textOf(document: object): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** Acts only when the script that calls it is the one that was started. `script` is its import.meta.url. */
+export async function runGenerator(script: string, path: string, create: () => object | Promise<object>): Promise<void> {
+  const scriptFile = fileURLToPath(script);
+  if (process.argv[1] !== scriptFile) return;
+  const file = fileURLToPath(new URL(`../${path}`, import.meta.url));
+  const text = textOf(await create());
+  if (!process.argv.includes('--check')) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return;
+  }
+  if (readOrNothing(file) === text) return;
+  console.error(`${path} is stale: run node scripts/${scriptFile.split('/').at(-1)}`);
+  process.exitCode = 1;
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
