@@ -28,6 +28,7 @@ import { type Clock, sleep } from './kernel/clock.ts';
 import { GatewayError } from './kernel/error-codes.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Random } from './kernel/random.ts';
+import { StartRefused } from './kernel/start-refused.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { createBuiltInQueue } from './link/built-in-queue.ts';
 import type { Channel } from './link/channel.ts';
@@ -52,9 +53,6 @@ export interface Addresses {
 
 /** Calls that wait for a device get this long to be answered with 3 after the grace. */
 const lastWordsMs = 2_000;
-
-/** Thrown at start for what only the running environment shows; the message says what to do. */
-export class StartRefused extends Error {}
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env node
 // The command line. Each command has --help; exit codes: 0 done, 1 failed, 2 wrong usage.
+// What only some commands need is loaded by those, so that the small ones answer at once.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { administrationCommands } from './administration.ts';
 import { ConfigError, type Mode, readAdminToken, readConfig } from './config.ts';
-import { migrateDatabase } from './database/open.ts';
-import { StartRefused, startGateway, type World } from './gateway.ts';
+import type { World } from './gateway.ts';
 import { createLogger } from './http/request-log.ts';
 import { GatewayError } from './kernel/error-codes.ts';
+import { StartRefused } from './kernel/start-refused.ts';
 import { systemClock, systemRandom } from './kernel/system.ts';
-import { describeSandbox, readSandboxFile, startSandbox } from './sandbox.ts';
-import { simulate } from './simulate.ts';
+import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { startSink } from './sink.ts';
 
 interface Command {
@@ -31,7 +31,7 @@ const commands: Record<string, Command> = {
   migrate: { help: 'bring the database up to date and say what that took', run: runMigrate },
   simulate: {
     help: 'run a virtual device against any gateway, or let it scan an invoice',
-    run: (args) => simulate(args, { out, err, world: world('warn'), untilStopped }),
+    run: async (args) => (await import('./simulate.ts')).simulate(args, { out, err, world: world('warn'), untilStopped }),
   },
   sink: { help: 'print the callbacks that arrive at a local port', run: runSink },
 };
@@ -86,6 +86,7 @@ async function runSandbox(args: string[]): Promise<number> {
     );
     return 0;
   }
+  const { startSandbox } = await import('./sandbox.ts');
   const config = configFor('sandbox');
   const sandbox = await startSandbox(config, world(config.logLevel));
   out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
@@ -100,6 +101,7 @@ async function runServe(args: string[]): Promise<number> {
     );
     return 0;
   }
+  const { startGateway } = await import('./gateway.ts');
   const config = configFor('serve');
   const gateway = await startGateway(config, world(config.logLevel));
   out(`Tillgate listens at ${gateway.addresses().baseUrl}`);
@@ -114,6 +116,7 @@ async function runMigrate(args: string[]): Promise<number> {
     );
     return 0;
   }
+  const { migrateDatabase } = await import('./database/open.ts');
   // Only the database's settings count here, so the dangers of serving are not judged.
   const { databaseUrl: url, dataDir } = configFor('sandbox');
   const applied = await migrateDatabase({ url, dataDir, clock: systemClock, logger: createLogger('warn') });
@@ -205,9 +208,11 @@ function version(): string {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.problems.join('\n');
   if (error instanceof UsageError || error instanceof StartRefused || error instanceof GatewayError) return error.message;
-  const { code, port } = error as { code?: string; port?: number };
+  const { code, port, syscall } = error as { code?: string; port?: number; syscall?: string };
   if (code === 'EADDRINUSE')
     return `Port ${port} is taken by another program: stop it, or set TILLGATE_PORT (or TILLGATE_MQTT_PORT) to another one.`;
+  // A disk or network that says no: the system's own sentence names the file or address.
+  if (error instanceof Error && code !== undefined && syscall !== undefined) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

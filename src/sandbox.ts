@@ -1,25 +1,15 @@
 // The sandbox: a gateway on embedded defaults with a demo merchant and virtual devices on the real wire, for trying things out.
 // Started again on the same data directory it goes on with the same data, key, token and devices: they are kept in sandbox.json.
 // Whoever finds that file knows that the sandbox is ready; while it starts, what an earlier run wrote stands in sandbox.earlier.json.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { ensureDemo } from './access/demo.ts';
 import type { Config } from './config.ts';
-import { type DemoDevice, ensureDemoDevices, type WantedDevice } from './devices/demo.ts';
+import { ensureDemoDevices, type WantedDevice } from './devices/demo.ts';
 import { startGateway, type World } from './gateway.ts';
+import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-file.ts';
 import { startVirtualDevice } from './virtual/run.ts';
-
-export interface SandboxFile {
-  baseUrl: string;
-  apiKey: string;
-  merchantId: string;
-  adminToken: string;
-  mqttUrl: string;
-  queueUrl: string;
-  /** A register has no bank. */
-  devices: { id: string; kind: DemoDevice['kind']; name: string; bank: string | null; secret: string }[];
-}
 
 export interface Sandbox {
   file: SandboxFile;
@@ -79,23 +69,6 @@ function wantedDevices(config: Config): WantedDevice[] {
   return [...terminals, { kind: 'register', name: 'Register 1' }, { kind: 'register', name: 'Register 2' }];
 }
 
-/** What an earlier start left; a file that cannot be read is as good as none. */
-export function readSandboxFile(path: string): SandboxFile | undefined {
-  if (!existsSync(path)) return undefined;
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
-  } catch {
-    return undefined;
-  }
-}
-
-function writeSandboxFile(path: string, file: SandboxFile): void {
-  const draft = `${path}.new`;
-  rmSync(draft, { force: true });
-  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
-  renameSync(draft, path);
-}
-
 /** A broker that runs on this machine already must not keep anybody from trying the sandbox. */
 function isPortFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -103,37 +76,4 @@ function isPortFree(host: string, port: number): Promise<boolean> {
     probe.once('error', () => resolve(false));
     probe.listen(port, host, () => probe.close(() => resolve(true)));
   });
-}
-
-/** What a newcomer sees: where it listens, the key, and commands that can be pasted as they are. */
-export function describeSandbox({ file, path }: Sandbox): string {
-  const { baseUrl, apiKey, adminToken, devices, mqttUrl, queueUrl } = file;
-  const create = {
-    APIKey: apiKey,
-    CallbackURI: 'http://127.0.0.1:9000/paid?oid=#OID#&state=#State#&receipt=#ReceiptID#',
-    Receipt: { Number: 'A-1', Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }] },
-  };
-  const terminal = devices.find((device) => device.kind === 'terminal');
-  const pay = { APIKey: apiKey, DeviceID: terminal?.id, amount: 150.5 };
-  const json = "-H 'Content-Type: application/json'";
-  return [
-    'Tillgate sandbox: a test environment. It moves no real money; do not use it in a shop.',
-    '',
-    `  Base URL       ${baseUrl}`,
-    `  API key        ${apiKey}   (opens POS, QR and Fiscal)`,
-    `  API reference  ${baseUrl}/docs`,
-    `  Admin token    ${adminToken}`,
-    `  Devices        ${mqttUrl} and ${queueUrl}`,
-    ...devices.map((device) => `                 ${device.id}  ${device.kind.padEnd(8)}  ${device.name}`),
-    `  All of this    ${path}`,
-    '',
-    'Create an invoice:',
-    `  curl -s ${baseUrl}/Invoice/Create ${json} -d '${JSON.stringify(create)}'`,
-    'Pay by card (an amount ending in .61 is declined, in .66 loses the answer; `tillgate simulate --help` lists them all):',
-    `  curl -s ${baseUrl}/Device/payment/Pay ${json} -d '${JSON.stringify(pay)}'`,
-    'Watch callbacks arrive (in another terminal):',
-    '  npm run -s tillgate -- sink --port 9000',
-    '',
-    'Stop with Ctrl-C.',
-  ].join('\n');
 }

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readConfig } from './config.ts';
 import type { World } from './gateway.ts';
-import { readSandboxFile } from './sandbox.ts';
+import { StartRefused } from './kernel/start-refused.ts';
+import { readSandboxFile } from './sandbox-file.ts';
 import { noFaults, parseFaultScript, playFaultScript } from './virtual/faults.ts';
 import { describeMagic } from './virtual/magic.ts';
 import { startVirtualDevice } from './virtual/run.ts';
@@ -131,7 +132,7 @@ async function identify(kind: Kind, stateDir: string, dataDir: string, values: {
   const path = join(stateDir, 'device.json');
   if (values.pair === undefined && existsSync(path)) {
     const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
-    if (known.kind !== kind) throw new Error(`The device in ${stateDir} is a ${known.kind}; name another --state-dir.`);
+    if (known.kind !== kind) throw new StartRefused(`The device in ${stateDir} is a ${known.kind}; name another --state-dir.`);
     return known;
   }
   const sandbox = readSandboxFile(join(dataDir, 'sandbox.json'));
@@ -148,14 +149,14 @@ async function identify(kind: Kind, stateDir: string, dataDir: string, values: {
     mqttUrl: (paired['mqtt'] as { url: string }).url,
     queueUrl: (paired['queue'] as { url: string }).url,
   };
-  if (identity.kind !== kind) throw new Error(`That code is for a ${identity.kind}; say --kind ${identity.kind}.`);
+  if (identity.kind !== kind) throw new StartRefused(`That code is for a ${identity.kind}; say --kind ${identity.kind}.`);
   mkdirSync(stateDir, { recursive: true });
   writeFileSync(path, `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600 });
   return identity;
 }
 
 async function registerWithSandbox(kind: Kind, baseUrl: string, sandbox: ReturnType<typeof readSandboxFile>): Promise<string> {
-  if (!sandbox) throw new Error('Name a pairing code with --pair, or start the sandbox in TILLGATE_DATA_DIR first (npm start).');
+  if (!sandbox) throw new StartRefused('Name a pairing code with --pair, or start the sandbox in TILLGATE_DATA_DIR first (npm start).');
   const request = { merchantId: sandbox.merchantId, kind, name: `Simulated ${kind}` };
   const { pairingCode } = await post(`${baseUrl}/cabinet/api/devices`, request, { authorization: `Bearer ${sandbox.adminToken}` });
   return pairingCode as string;
@@ -170,9 +171,9 @@ async function post(address: string, body: object, headers: Record<string, strin
       body: JSON.stringify(body),
     });
   } catch {
-    throw new Error(`No gateway answers at ${address}; start one, or name another with --url.`);
+    throw new StartRefused(`No gateway answers at ${address}; start one, or name another with --url.`);
   }
   const answer = (await response.json()) as Record<string, unknown>;
-  if (answer['errorCode'] !== 0) throw new Error(String(answer['errorMessage']));
+  if (answer['errorCode'] !== 0) throw new StartRefused(String(answer['errorMessage']));
   return answer;
 }

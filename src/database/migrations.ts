@@ -2,6 +2,7 @@
 // so instances that start together take turns, and one that dies in the middle leaves nothing half done.
 // A database that is newer, or was made by other texts, is refused: guessing would be worse than stopping.
 import { type Kysely, sql } from 'kysely';
+import { StartRefused } from '../kernel/start-refused.ts';
 import type { Queries } from './database.ts';
 import type { Engine } from './dialect.ts';
 import { type Migration, readMigrations, statementsFor } from './migration-files.ts';
@@ -58,7 +59,8 @@ export async function migrate(engine: Engine, db: Queries, dir: string): Promise
 export async function checkMigrated(engine: Engine, db: Queries, dir: string): Promise<void> {
   const queries = db as unknown as Kysely<Marks>;
   const missing = (await hasMarks(engine, queries)) ? await findMissing(queries, readMigrations(dir)) : { version: 1 };
-  if (missing) throw new Error(`The database lacks migration ${missing.version}: start the gateway or run "tillgate migrate" first.`);
+  if (missing)
+    throw new StartRefused(`The database lacks migration ${missing.version}: start the gateway or run "tillgate migrate" first.`);
 }
 
 /** Whatever the server's default: what the instance before us committed must be seen once the lock is ours. */
@@ -79,12 +81,12 @@ async function findMissing(db: Kysely<Marks>, migrations: Migration[]): Promise<
   for (const mark of marks) {
     const migration = migrations[mark.version - 1];
     if (!migration) {
-      throw new Error(
+      throw new StartRefused(
         `The database is newer than this program (it has migration ${mark.version} "${mark.name}", the program knows ${migrations.length}): run the newer program.`,
       );
     }
     if (migration.checksum !== mark.checksum) {
-      throw new Error(
+      throw new StartRefused(
         `Migration ${mark.version} "${mark.name}" was applied to this database with another text than this program has: use the program that made it.`,
       );
     }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { StartRefused } from '../kernel/start-refused.ts';
 import type { Database } from './database.ts';
 import { databaseDown } from './errors.ts';
 import { migrationsDir } from './migration-files.ts';
@@ -89,7 +90,7 @@ function openMemory({ clock, logger, storage: given }: OpenOptions): Database {
 async function openFile({ clock, logger, role }: OpenOptions, dataDir: string): Promise<Database> {
   const path = join(dataDir, 'tillgate.db');
   const readOnly = role === 'reader';
-  if (readOnly && !existsSync(path)) throw new Error(`There is no database in ${dataDir}.`);
+  if (readOnly && !existsSync(path)) throw new StartRefused(`There is no database in ${dataDir}.`);
   if (!readOnly) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const lock = readOnly ? undefined : takeGatewayLock(dataDir, clock.now());
   try {

@@ -4,6 +4,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { StartRefused } from '../kernel/start-refused.ts';
 import type { Database } from './database.ts';
 import { databaseDown } from './errors.ts';
 import { createLocalWake } from './local-wake.ts';
@@ -112,7 +113,7 @@ export async function withUnboundedQueries<Result>(
 async function checkServer(queries: Kysely<Schema>): Promise<void> {
   const { rows } = await sql<{ version: string }>`select current_setting('server_version_num') as version`.execute(queries);
   const major = Math.floor(Number(rows[0]?.version) / 10_000);
-  if (!(major >= oldestServer)) throw new Error(`The server is PostgreSQL ${major}; Tillgate needs ${oldestServer} or newer.`);
+  if (!(major >= oldestServer)) throw new StartRefused(`The server is PostgreSQL ${major}; Tillgate needs ${oldestServer} or newer.`);
 }
 
 function clientConfig({ url, role }: PostgresOptions, bounds: PostgresBounds): pg.ClientConfig {

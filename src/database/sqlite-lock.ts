@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { StartRefused } from '../kernel/start-refused.ts';
 
 interface Holder {
   pid: number;
@@ -22,7 +23,7 @@ export function takeGatewayLock(dataDir: string, nowMs: number): GatewayLock {
     lock.exec('begin exclusive');
   } catch (error) {
     lock.close();
-    throw new Error(
+    throw new StartRefused(
       `The database in ${dataDir} is in use by ${describeHolder(holderPath)}: stop that gateway, or let it do the work through its admin API.`,
       {
         cause: error,

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { SandboxFile } from '../../src/sandbox.ts';
+import type { SandboxFile } from '../../src/sandbox-file.ts';
 import { freePort } from './free-port.ts';
 
 export type Settings = Record<string, string>;

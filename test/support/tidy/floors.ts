@@ -25,6 +25,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/administration.ts': 'wiring',
   'src/sandbox.ts': 'wiring',
+  'src/sandbox-file.ts': 'wiring',
   'src/simulate.ts': 'wiring',
   'src/sink.ts': 'wiring',
   'src/config.ts': 'settings',

@@ -1,0 +1,64 @@
+// sandbox.json: what a running sandbox tells programs, and the tour that it prints for people.
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+export interface SandboxFile {
+  baseUrl: string;
+  apiKey: string;
+  merchantId: string;
+  adminToken: string;
+  mqttUrl: string;
+  queueUrl: string;
+  /** A register has no bank. */
+  devices: { id: string; kind: 'terminal' | 'register'; name: string; bank: string | null; secret: string }[];
+}
+
+/** What an earlier start left; a file that cannot be read is as good as none. */
+export function readSandboxFile(path: string): SandboxFile | undefined {
+  if (!existsSync(path)) return undefined;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All at once: nobody finds half a file. */
+export function writeSandboxFile(path: string, file: SandboxFile): void {
+  const draft = `${path}.new`;
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+}
+
+/** What a newcomer sees: where it listens, the key, and commands that can be pasted as they are. */
+export function describeSandbox({ file, path }: { file: SandboxFile; path: string }): string {
+  const { baseUrl, apiKey, adminToken, devices, mqttUrl, queueUrl } = file;
+  const create = {
+    APIKey: apiKey,
+    CallbackURI: 'http://127.0.0.1:9000/paid?oid=#OID#&state=#State#&receipt=#ReceiptID#',
+    Receipt: { Number: 'A-1', Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }] },
+  };
+  const terminal = devices.find((device) => device.kind === 'terminal');
+  const pay = { APIKey: apiKey, DeviceID: terminal?.id, amount: 150.5 };
+  const json = "-H 'Content-Type: application/json'";
+  return [
+    'Tillgate sandbox: a test environment. It moves no real money; do not use it in a shop.',
+    '',
+    `  Base URL       ${baseUrl}`,
+    `  API key        ${apiKey}   (opens POS, QR and Fiscal)`,
+    `  API reference  ${baseUrl}/docs`,
+    `  Admin token    ${adminToken}`,
+    `  Devices        ${mqttUrl} and ${queueUrl}`,
+    ...devices.map((device) => `                 ${device.id}  ${device.kind.padEnd(8)}  ${device.name}`),
+    `  All of this    ${path}`,
+    '',
+    'Create an invoice:',
+    `  curl -s ${baseUrl}/Invoice/Create ${json} -d '${JSON.stringify(create)}'`,
+    'Pay by card (an amount ending in .61 is declined, in .66 loses the answer; `tillgate simulate --help` lists them all):',
+    `  curl -s ${baseUrl}/Device/payment/Pay ${json} -d '${JSON.stringify(pay)}'`,
+    'Watch callbacks arrive (in another terminal):',
+    '  npm run -s tillgate -- sink --port 9000',
+    '',
+    'Stop with Ctrl-C.',
+  ].join('\n');
+}
