@@ -1,6 +1,6 @@
 // The port between a device and one channel: a thin thing that connects, hands commands in and answers out.
 // It holds nothing back: what cannot be sent now is not sent, the device decides what to do about it.
-import { type Cancel, type Clock } from '../kernel/clock.ts';
+import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { AnswerMessage, PresenceMessage } from '../link/protocol.ts';
@@ -54,6 +54,7 @@ export interface ReconnectDeps {
 
 const firstWaitMs = 250;
 const longestWaitMs = 15_000;
+const goodbyeMs = 2_000;
 
 /** Turns "connect once" into a connector that never gives up: waits grow to 15 s, each shortened by chance. */
 export function createReconnecting(deps: ReconnectDeps): Connector {
@@ -129,7 +130,20 @@ export function createReconnecting(deps: ReconnectDeps): Connector {
     sendAnswer: (answer, replyTo) => trySend((live) => live.sendAnswer(answer, replyTo)),
     sendPresence: (presence) => trySend((live) => live.sendPresence(presence)),
     stop: async () => {
-      await end()?.close();
+      const old = end();
+      if (!old) return;
+      // A peer that does not answer the goodbye holds nobody up.
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(goodbyeMs, () => {
+          old.destroy();
+          resolve();
+        });
+        const over = () => {
+          cancel();
+          resolve();
+        };
+        old.close().then(over, over);
+      });
     },
     drop: () => {
       end()?.destroy();

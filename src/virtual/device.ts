@@ -333,7 +333,9 @@ export function createDevice(deps: DeviceDeps): Device {
     channelUp() {
       const waiting = unsent;
       unsent = [];
-      for (const item of waiting) if (!deps.send(item.answer, item.replyTo, undefined)) unsent.push(item);
+      // Said now: the gateway measures the device's clock by what it hears.
+      const clockNow = new Date(clock.now()).toISOString();
+      for (const item of waiting) if (!deps.send({ ...item.answer, clock: clockNow }, item.replyTo, undefined)) unsent.push(item);
     },
     runLocal({ id, name, args, withinMs }) {
       return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 // The virtual fiscal register. Strict order for a receipt with a card payment: the bank says yes, then the fiscal memory is
 // written and the paper printed. After that yes it ends `done`, or `refused` once the bank has confirmed the reversal.
-import { baniToLei, parseAmount } from '../kernel/money.ts';
+import { baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Bank, BankEntry } from './bank.ts';
 import type { Ending, Handler } from './device.ts';
@@ -136,7 +136,7 @@ export function createRegister(deps: RegisterDeps): Handler {
     if (missingVat(receipt, task.now())) return refused('An item has a VAT letter that is not in force.');
     const hasCard = cardsOf(receipt).length > 0;
     if (hasCard) {
-      screen.show(`${baniToLei(receipt.totalBani)} MDL: present the card`, task.id);
+      screen.show(`${formatLei(receipt.totalBani)} MDL: present the card`, task.id);
       const met = await task.waitForCustomer(magic === 'slow' ? timing.slowMs : timing.customerMs);
       if (met === 'aborted') return refused('It was aborted before the bank was asked.');
       if (met === 'late') return refused('No card came in time.');
