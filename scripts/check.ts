@@ -9,7 +9,7 @@ const steps = [
   { name: 'lint', script: 'lint' },
   { name: 'dead code', script: 'knip' },
   { name: 'tidy', script: 'tidy' },
-  { name: 'generated files up to date', script: 'openapi:check' },
+  { name: 'generated files up to date', script: 'generated:check' },
   { name: 'tests', script: 'test' },
 ];
 
