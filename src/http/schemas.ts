@@ -6,9 +6,6 @@ import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
 import { failureBody, successBody } from './envelope.ts';
 
-/** The tags of the API's 15 endpoints; whatever else a room adds has a tag of its own [D3]. */
-export type Tag = 'Terminal status' | 'POS Mode' | 'QR Mode' | 'Fiscal Mode' | 'Pictures' | 'Devices' | 'Administration' | 'Operation';
-
 // Fields. `x-rule` is the sentence that a caller gets instead of the validator's own.
 
 /** Not required in the schema, because the header X-API-Key may carry it; access.ts judges it before the schema is looked at. */
