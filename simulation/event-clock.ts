@@ -1,0 +1,97 @@
+// The simulation's time: one heap of events ordered by (time, sequence). Pop, run, drain microtasks; nothing else ever happens,
+// so the same seed gives the same run.
+import type { Cancel, Clock } from '../src/kernel/clock.ts';
+
+interface Event {
+  atMs: number;
+  sequence: number;
+  action: (() => void) | undefined;
+}
+
+export interface EventClock extends Clock {
+  /** Fires what falls due in the next `ms`; stops early, where it is, once `isEnough` holds. */
+  advance(ms: number, isEnough?: () => boolean): Promise<void>;
+  /** Events fired so far. */
+  readonly fired: number;
+}
+
+// One turn of the event loop begins only when no microtask is left, which is what draining them means.
+function drain(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+export function createEventClock(startMs = Date.UTC(2026, 2, 2, 6, 0, 0)): EventClock {
+  const heap: Event[] = [];
+  let elapsedMs = 0;
+  let sequence = 0;
+  let fired = 0;
+
+  const isBefore = (a: Event, b: Event) => a.atMs < b.atMs || (a.atMs === b.atMs && a.sequence < b.sequence);
+
+  function push(event: Event): void {
+    heap.push(event);
+    let at = heap.length - 1;
+    while (at > 0) {
+      const up = (at - 1) >> 1;
+      const parent = heap[up] as Event;
+      if (!isBefore(event, parent)) break;
+      heap[at] = parent;
+      at = up;
+    }
+    heap[at] = event;
+  }
+
+  function pop(): Event | undefined {
+    const first = heap[0];
+    const last = heap.pop();
+    if (first === undefined || last === undefined || heap.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let child = at * 2 + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as Event, heap[child] as Event)) child += 1;
+      if (!isBefore(heap[child] as Event, last)) break;
+      heap[at] = heap[child] as Event;
+      at = child;
+    }
+    heap[at] = last;
+    return first;
+  }
+
+  function after(delayMs: number, action: () => void): Cancel {
+    sequence += 1;
+    const event: Event = { atMs: elapsedMs + Math.max(0, delayMs), sequence, action };
+    push(event);
+    return () => {
+      event.action = undefined;
+    };
+  }
+
+  return {
+    now: () => startMs + elapsedMs,
+    elapsed: () => elapsedMs,
+    after,
+    get fired() {
+      return fired;
+    },
+    async advance(ms, isEnough = () => false) {
+      const untilMs = elapsedMs + ms;
+      await drain();
+      while (!isEnough()) {
+        const next = heap[0];
+        if (next === undefined || next.atMs > untilMs) {
+          elapsedMs = untilMs;
+          return;
+        }
+        pop();
+        if (next.action === undefined) continue;
+        elapsedMs = Math.max(elapsedMs, next.atMs);
+        fired += 1;
+        next.action();
+        await drain();
+      }
+    },
+  };
+}

@@ -1,0 +1,94 @@
+// One life of a gateway: the rooms of src wired as gateway.ts wires them, without HTTP, from start to stop or crash.
+// After a crash nothing of this life acts any more: its timers do not fire, its channels are gone, its statements never come back.
+import { createCallbacks } from '../src/callbacks/callbacks.ts';
+import type { Send } from '../src/callbacks/sender.ts';
+import { createCards } from '../src/cards/cards.ts';
+import type { Database } from '../src/database/database.ts';
+import { type Instance, startInstance } from '../src/database/instances.ts';
+import { createPresenceKeeper } from '../src/devices/presence-keeper.ts';
+import { createFiscal } from '../src/fiscal/fiscal.ts';
+import { createInvoices } from '../src/invoices/invoices.ts';
+import type { Clock } from '../src/kernel/clock.ts';
+import type { Logger } from '../src/kernel/logger.ts';
+import type { Random } from '../src/kernel/random.ts';
+import { createLedger } from '../src/ledger/ledger.ts';
+import { createLink, type Link } from '../src/link/link.ts';
+import type { MemoryWire } from './wire.ts';
+
+export interface LifeOptions {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  wires: readonly MemoryWire[];
+  /** Opens the database for this life, under its clock. */
+  open(clock: Clock): Promise<Database>;
+  send: Send;
+  /** A planted bug between the ledger and the link. */
+  alterLink?: ((link: Link) => Link) | undefined;
+}
+
+export type GatewayLife = Awaited<ReturnType<typeof startGatewayLife>>;
+
+/** A clock whose timers die with the process. */
+function mortal(clock: Clock, isAlive: () => boolean): Clock {
+  return {
+    now: () => clock.now(),
+    elapsed: () => clock.elapsed(),
+    after: (delayMs, action) =>
+      clock.after(delayMs, () => {
+        if (isAlive()) action();
+      }),
+  };
+}
+
+export async function startGatewayLife(options: LifeOptions) {
+  const { random, logger, wires } = options;
+  let isAlive = true;
+  const clock = mortal(options.clock, () => isAlive);
+  const instanceId = random.uuid();
+  const database = await options.open(clock);
+  const shared = { database, clock, random, logger, instanceId };
+  const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels: wires.map((wire) => wire.channel(instanceId)) });
+  const link = options.alterLink?.(realLink) ?? realLink;
+  const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });
+  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0 });
+  const ledger = createLedger({ ...shared, link });
+  const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
+  const fiscal = createFiscal({ ...shared, ledger, callbacks });
+  const presenceKeeper = createPresenceKeeper({ ...shared, link });
+
+  const instance: Instance = await startInstance(shared, { id: instanceId, host: 'simulation', pid: 1, embedded: '' });
+  await invoices.start();
+  await link.start();
+  ledger.start();
+  callbacks.start();
+  presenceKeeper.start();
+
+  function cut(): void {
+    isAlive = false;
+    for (const wire of wires) wire.forgetGateway(instanceId);
+  }
+
+  return {
+    instanceId,
+    database,
+    link,
+    ledger,
+    cards,
+    fiscal,
+    invoices,
+    callbacks,
+    isAlive: () => isAlive,
+    /** The process is killed. Whoever owns the storage lets the next life take it over. */
+    crash: cut,
+    async stop() {
+      await presenceKeeper.stop();
+      await link.stop();
+      await ledger.stop();
+      await callbacks.stop();
+      await invoices.stop();
+      await instance.stop();
+      cut();
+    },
+  };
+}

@@ -1,0 +1,207 @@
+// Pay: one charge per documentNr [D13], a terminal that serves one at a time [D14], 3 that means unknown [D15].
+import { describe, expect, it } from 'vitest';
+import { createSaleWorld } from '../support/sale-world.ts';
+
+const key = (name: string, body = 'body') => ({ idempotency: { key: name, requestHash: body } });
+
+describe('Pay', () => {
+  it('charges the exact amount and returns the terminal’s own report', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const answer = await world.run(world.pay(terminal.id, 12.05));
+    expect(answer).toMatchObject({ code: 0, report: { amount: 12.05 } });
+    const [charge] = terminal.bank.charges();
+    expect(charge?.entry).toMatchObject({ amountBani: 1205, rrn: answer.report?.rrn, operationId: answer.report?.operationId });
+    expect(await world.lastCommand()).toMatchObject({ state: 'done', settledBy: 'answer', documentState: 'open', amountBani: 1205 });
+  });
+
+  it('lets a repeat join the payment in flight: one charge, one answer', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const first = world.pay(terminal.id, 10.64, documentNr); // slow: 20 s
+    await world.clock.advance(5_000);
+    const second = world.pay(terminal.id, 10.64, documentNr.toUpperCase());
+    const [a, b] = await Promise.all([world.run(first), world.run(second)]);
+    expect(a.code).toBe(0);
+    expect(b).toEqual(a);
+    expect(terminal.bank.charges()).toHaveLength(1);
+    expect(world.ledgerSends()).toHaveLength(1);
+  });
+
+  it('of many at once under one documentNr charges once', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const calls = Array.from({ length: 20 }, () => world.run(world.pay(terminal.id, 10, documentNr)));
+    const answers = await Promise.all(calls);
+    expect(new Set(answers.map(({ code }) => code))).toEqual(new Set([0]));
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('gives the stored answer until CloseDoc, and 22 after it', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const first = await world.run(world.pay(terminal.id, 10, documentNr));
+    expect(await world.run(world.pay(terminal.id, 10, documentNr))).toEqual(first);
+    const operationId = String(first.report?.operationId);
+    const closed = await world.run(world.cards.closeDoc({ merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId }));
+    expect(closed.code).toBe(0);
+    expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(22);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('refuses another amount or terminal under a documentNr in flight or approved with 22', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const other = await world.terminal();
+    const documentNr = world.random.uuid();
+    const first = world.pay(terminal.id, 10.64, documentNr);
+    await world.clock.advance(1_000);
+    expect((await world.run(world.pay(terminal.id, 11, documentNr), 500)).code).toBe(22);
+    expect((await world.run(world.pay(other.id, 10.64, documentNr), 500)).code).toBe(22);
+    expect((await world.run(first)).code).toBe(0);
+    expect((await world.run(world.pay(terminal.id, 11, documentNr))).code).toBe(22);
+    expect((await world.run(world.pay(other.id, 10.64, documentNr))).code).toBe(22);
+    expect(other.bank.charges()).toHaveLength(0);
+  });
+
+  it('makes a new attempt after a refusal', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    expect(await world.run(world.pay(terminal.id, 10.61, documentNr))).toMatchObject({ code: 50, report: { amount: 10.61 } });
+    expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(0);
+    expect(terminal.bank.charges()).toHaveLength(1);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['refused', 'done']);
+  });
+
+  it('answers 31 for a terminal in use, and for each part of a split payment takes its own documentNr', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const first = world.pay(terminal.id, 10.64);
+    await world.clock.advance(1_000);
+    expect((await world.run(world.pay(terminal.id, 5, undefined), 100)).code).toBe(31);
+    expect((await world.run(world.pay(terminal.id, 5), 100)).code).toBe(31);
+    const paid = await world.run(first);
+    // Approved and not closed: still not free.
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(31);
+    const { documentNr } = await world.lastCommand();
+    const close = {
+      merchantId: world.merchantId,
+      deviceId: terminal.id,
+      documentNr: documentNr ?? '',
+      operationId: String(paid.report?.operationId),
+    };
+    expect((await world.run(world.cards.closeDoc(close))).code).toBe(0);
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+    expect(terminal.bank.netBani()).toBe(1564);
+  });
+
+  it('answers 30 for a device that is away, unknown, of another merchant, or disabled, and 40 for a register', async () => {
+    const world = await createSaleWorld();
+    const away = await world.terminal({ isAway: true });
+    const foreign = await world.terminal({ merchantId: world.otherMerchantId });
+    const register = await world.register();
+    const disabled = await world.terminal();
+    await world.database.queries.updateTable('devices').set({ disabled_at: 1 }).where('id', '=', disabled.id).execute();
+    const answers = [];
+    for (const id of [away.id, foreign.id, world.random.uuid(), disabled.id]) answers.push(await world.run(world.pay(id, 10)));
+    expect(answers.map(({ code }) => code)).toEqual([30, 30, 30, 30]);
+    expect(new Set(answers.map(({ message }) => message)).size).toBe(1);
+    expect((await world.run(world.pay(register.id, 10))).code).toBe(40);
+    expect(await world.commands()).toEqual([]);
+  });
+
+  it('answers 3 after five minutes, and a repeat returns what the late answer settled', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const startedAt = world.clock.elapsed();
+    const first = await world.run(world.pay(terminal.id, 10.65, documentNr));
+    expect(first.code).toBe(3);
+    expect(world.clock.elapsed() - startedAt).toBe(300_000);
+    expect((await world.run(world.pay(terminal.id, 5), 100)).code).toBe(31);
+    await world.clock.advance(10_000);
+    expect(await world.lastCommand()).toMatchObject({ state: 'done', settledBy: 'late-answer' });
+    expect(await world.run(world.pay(terminal.id, 10.65, documentNr))).toMatchObject({ code: 0, report: { amount: 10.65 } });
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('a caller that hangs up does not cancel the payment', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    void world.pay(terminal.id, 10.64, documentNr);
+    await world.clock.advance(60_000);
+    expect((await world.run(world.pay(terminal.id, 10.64, documentNr))).code).toBe(0);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  it('same key and body: the same answer, also after CloseDoc; other body: 22', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const first = await world.run(world.pay(terminal.id, 10, documentNr, key('k1')));
+    const close = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(first.report?.operationId) };
+    await world.run(world.cards.closeDoc(close));
+    expect(await world.run(world.pay(terminal.id, 10, documentNr, key('k1')))).toEqual(first);
+    expect((await world.run(world.pay(terminal.id, 10, documentNr, key('k1', 'other')))).code).toBe(22);
+    expect((await world.run(world.cards.closeDoc({ ...close, operationId: 'nothing', ...key('k1', 'other') }))).code).toBe(22);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('of many at once without a documentNr charges once', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const pay = () => world.cards.pay({ merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1000, ...key('k1') });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => world.run(pay())));
+    expect(answers.map(({ code }) => code)).toEqual(Array.from({ length: 10 }, () => 0));
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('a joined request’s key stands for the payment that it joined', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const first = world.pay(terminal.id, 10.64, documentNr);
+    await world.clock.advance(1_000);
+    const joined = world.pay(terminal.id, 10.64, documentNr, key('late key'));
+    const [a, b] = await Promise.all([world.run(first), world.run(joined)]);
+    expect(b).toEqual(a);
+    const close = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(a.report?.operationId) };
+    await world.run(world.cards.closeDoc(close));
+    expect(await world.run(world.pay(terminal.id, 10.64, documentNr, key('late key')))).toEqual(a);
+    expect((await world.run(world.pay(terminal.id, 7, undefined, key('late key', 'other')))).code).toBe(22);
+  });
+
+  it('keeps a refusal, and keeps nothing of what was not sent', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    expect((await world.run(world.pay(terminal.id, 10.61, documentNr, key('refused')))).code).toBe(50);
+    expect((await world.run(world.pay(terminal.id, 10.61, documentNr, key('refused')))).code).toBe(50);
+    expect(world.ledgerSends()).toHaveLength(1);
+    // 31 by the device itself: the same key may try again, even with another body.
+    expect((await world.run(world.pay(terminal.id, 10.72, undefined, key('busy')))).code).toBe(31);
+    expect((await world.run(world.pay(terminal.id, 20, undefined, key('busy', 'other')))).code).toBe(0);
+    // 30.
+    const away = await world.terminal({ isAway: true });
+    expect((await world.run(world.pay(away.id, 10, undefined, key('away')))).code).toBe(30);
+    world.setAway(away.id, false);
+    await world.clock.advance(60_000);
+    expect((await world.run(world.pay(away.id, 10, undefined, key('away')))).code).toBe(0);
+  });
+
+  it('3 is looked up anew each time', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    expect((await world.run(world.pay(terminal.id, 10.65, undefined, key('k')))).code).toBe(3);
+    await world.clock.advance(10_000);
+    expect((await world.run(world.pay(terminal.id, 10.65, undefined, key('k')))).code).toBe(0);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+});
