@@ -86,8 +86,8 @@ async function runSandbox(args: string[]): Promise<number> {
     );
     return 0;
   }
-  const { startSandbox } = await import('./sandbox.ts');
   const config = configFor('sandbox');
+  const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
   out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
   return untilStopped(sandbox.stop);
@@ -101,8 +101,8 @@ async function runServe(args: string[]): Promise<number> {
     );
     return 0;
   }
-  const { startGateway } = await import('./gateway.ts');
   const config = configFor('serve');
+  const { startGateway } = await import('./gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
   out(`Tillgate listens at ${gateway.addresses().baseUrl}`);
   return untilStopped(gateway.stop);

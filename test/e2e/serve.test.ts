@@ -1,0 +1,107 @@
+// `tillgate serve`: what it refuses to start with, and how it ends.
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { patienceMs, runProgram, type Settings, serveSettings, startServeProcess, temporaryDirectory } from '../support/gateway-process.ts';
+import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';
+import { createTill, eventually, reportOf } from '../support/till.ts';
+
+const slowTest = { timeout: 3 * patienceMs };
+
+describe('serve', () => {
+  it.each<[string, Settings, RegExp]>([
+    ['no admin token', { TILLGATE_ADMIN_TOKEN: '' }, /TILLGATE_ADMIN_TOKEN.*openssl rand/],
+    ['a token that could be guessed', { TILLGATE_ADMIN_TOKEN: 'secret' }, /24 characters/],
+    ['a public address without HTTPS', { TILLGATE_HOST: '0.0.0.0' }, /TILLGATE_TLS_CERT.*TILLGATE_BEHIND_PROXY/],
+    ['callbacks to anywhere', { TILLGATE_CALLBACK_ALLOW: '0.0.0.0/0' }, /TILLGATE_CALLBACK_ALLOW/],
+    ['half of a certificate', { TILLGATE_TLS_CERT: '/nowhere.pem' }, /TILLGATE_TLS_KEY/],
+    ['a certificate that is not there', { TILLGATE_TLS_CERT: '/nowhere.pem', TILLGATE_TLS_KEY: '/nowhere.key' }, /cannot be read/],
+    ['a database that does not answer', { TILLGATE_DATABASE_URL: 'postgres://127.0.0.1:1/x' }, /ECONNREFUSED/],
+    ['two mistakes at once', { TILLGATE_PORT: 'http', TILLGATE_RATE_LIMIT: '0' }, /TILLGATE_PORT[\s\S]*TILLGATE_RATE_LIMIT/],
+  ])('refuses %s', slowTest, async (_what, settings, sentence) => {
+    const dataDir = temporaryDirectory();
+    const refused = await runProgram(['serve'], await serveSettings({ TILLGATE_DATA_DIR: dataDir, ...settings }));
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toMatch(sentence);
+    expect(refused.err).not.toMatch(/^\s+at /m);
+  });
+
+  it('has no demo data, no open Payd, and writes no sandbox.json', slowTest, async () => {
+    const dataDir = temporaryDirectory();
+    const gateway = await startServeProcess(await serveSettings({ TILLGATE_DATA_DIR: dataDir }));
+    const till = createTill({ ...gateway, apiKey: '' });
+    expect(await till.admin('/merchants')).toMatchObject({ errorCode: 0, merchants: [] });
+    expect(await till.admin('/devices')).toMatchObject({ errorCode: 0, devices: [] });
+    const paid = await fetch(`${gateway.baseUrl}/Invoice/Payd?QR=x&ReceiptID=1&DeviceID=${randomUUID()}`);
+    expect(await paid.json()).toMatchObject({ errorCode: 10 });
+    expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false);
+    expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
+  });
+
+  it('brings the database up to date by itself or beforehand', slowTest, async () => {
+    const settings = { TILLGATE_DATA_DIR: temporaryDirectory() };
+    const first = await runProgram(['migrate', '--json'], settings);
+    expect(first).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(first.out).applied.length).toBeGreaterThan(0);
+    expect(await runProgram(['migrate', '--json'], settings)).toMatchObject({ code: 0, out: '{"applied":[]}\n' });
+  });
+
+  it('starts again at once after kill -9', slowTest, async () => {
+    const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() });
+    await (await startServeProcess(settings)).kill9();
+    const gateway = await startServeProcess(settings);
+    expect(gateway.out()).not.toContain('waiting to see whether it still lives');
+    await gateway.kill9();
+  });
+});
+
+describe('SIGTERM', () => {
+  let shop: Shop;
+  let terminal: ShopDevice;
+  beforeAll(async () => {
+    shop = await openShop(await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_STOP_GRACE_S: '20' }));
+    terminal = await shop.addDevice('terminal', { slowMs: 4_000 });
+  }, 2 * patienceMs);
+  afterAll(() => shop?.close());
+
+  it('lets a Pay in flight finish, takes no new call, and ends with 0', slowTest, async () => {
+    const body = { DeviceID: terminal.id, amount: 12.64, documentNr: randomUUID() };
+    const paying = shop.till.post('/Device/payment/Pay', body);
+    await terminal.program.prints(/12\.64 MDL: present the card/);
+    const ended = shop.gateway.terminate();
+    await eventually(
+      'nothing new is accepted',
+      () =>
+        fetch(`${shop.till.baseUrl}/health/live`).then(
+          () => 'answered',
+          () => 'refused',
+        ),
+      (outcome) => outcome === 'refused',
+    );
+    expect(reportOf(await paying)).toMatchObject({ amount: 12.64, rrn: expect.any(String) });
+    expect(await ended).toEqual({ code: 0, signal: null });
+
+    await shop.restartGateway();
+    await shop.online(terminal.id);
+    expect(reportOf(await shop.till.post('/Device/payment/Pay', body))).toMatchObject({ amount: 12.64 });
+  });
+
+  it('ends at once when it comes twice', slowTest, async () => {
+    const other = await shop.addDevice('terminal', { slowMs: 60_000 });
+    const paying = shop.till.tryPost('/Device/payment/Pay', { DeviceID: other.id, amount: 5.64 });
+    await other.program.prints(/5\.64 MDL: present the card/);
+    process.kill(shop.gateway.pid, 'SIGTERM');
+    await eventually(
+      'the first one is heard',
+      () =>
+        fetch(`${shop.till.baseUrl}/health/live`).then(
+          () => 'answered',
+          () => 'refused',
+        ),
+      (outcome) => outcome === 'refused',
+    );
+    expect(await shop.gateway.terminate()).toEqual({ code: 1, signal: null });
+    expect(await paying).toBeUndefined();
+  });
+});
