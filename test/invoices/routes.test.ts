@@ -206,6 +206,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
         expect(await get(name, query, basic(shop.foreignDeviceId))).toMatchObject({ errorCode: 20 });
         expect(await get(name, query, { 'x-api-key': foreignKey })).toMatchObject({ errorCode: 20 });
         expect(await get(name, { ...query, APIKey: qrKey }, basic(shop.foreignDeviceId))).toMatchObject({ errorCode: 20 });
+        expect(await get(name, { ...query, APIKey: foreignKey }, basic(shop.deviceId))).toMatchObject({ errorCode: 20 });
         expect(await get(name, { ...query, APIKey: posKey })).toMatchObject({ errorCode: 11 });
         expect(await get(name, { ...query, APIKey: 'nonsense' })).toMatchObject({ errorCode: 10 });
         expect(await get(name, query, basic(shop.deviceId, 'wrong'))).toMatchObject({ errorCode: 10 });
