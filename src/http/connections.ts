@@ -102,9 +102,10 @@ export function createConnections(onFailure: (error: GatewayError) => void): Con
     attach(server, stalledAnswerMs) {
       server.prependListener('request', begin);
       server.setTimeout(stalledAnswerMs, (socket) => {
-        // Nothing has moved for a while. Either the client does not read its answer, or the connection is idle.
-        // A client that waits for the answer to a payment is neither, however long that takes.
-        if (socket.writableLength > 0 || (openExchanges.get(socket) ?? 0) === 0) socket.destroy();
+        // Nothing has moved for a while. Either the client does not read its answer, or it has had one and is idle.
+        // A client that waits for the answer to a payment is neither, however long that takes; and one that has not
+        // yet brought a whole request gets its 408 from the time-outs for that.
+        if (socket.writableLength > 0 || openExchanges.get(socket) === 0) socket.destroy();
       });
       server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
         begin(request, response);
