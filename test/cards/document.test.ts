@@ -1,0 +1,258 @@
+// What follows a payment: CloseDoc, closeDay [D16], Refund [D17], LastTransaction [D6].
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+type Terminal = Awaited<ReturnType<SaleWorld['terminal']>>;
+
+let world: SaleWorld;
+let terminal: Terminal;
+const key = (name: string, body = 'body') => ({ idempotency: { key: name, requestHash: body } });
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+  terminal = await world.terminal();
+});
+
+async function paid(lei: number, documentNr: string | undefined = world.random.uuid()) {
+  const { code, report } = await world.run(world.cards.pay({ ...call(), amountBani: Math.round(lei * 100), documentNr }));
+  expect(code).toBe(0);
+  return {
+    documentNr: documentNr ?? 'any',
+    operationId: String(report?.operationId),
+    rrn: String(report?.rrn),
+    token: String(report?.token),
+  };
+}
+
+function call(deviceId = terminal.id) {
+  return { merchantId: world.merchantId, deviceId };
+}
+
+async function sold(lei: number, documentNr?: string) {
+  const payment = await paid(lei, documentNr);
+  expect((await world.run(world.cards.closeDoc({ ...call(), ...payment }))).code).toBe(0);
+  return payment;
+}
+
+function refund(payment: { documentNr: string; operationId: string; rrn: string }, lei: number, extras: object = {}) {
+  return world.cards.refund({ ...call(), ...payment, amountBani: Math.round(lei * 100), currency: undefined, ...extras });
+}
+
+describe('CloseDoc', () => {
+  it('of an unknown operation, or with another documentNr, is 20', async () => {
+    const payment = await paid(10);
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment, operationId: '999999' }))).code).toBe(20);
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment, documentNr: 'other' }))).code).toBe(20);
+    const other = await world.terminal();
+    expect((await world.run(world.cards.closeDoc({ ...call(other.id), ...payment }))).code).toBe(20);
+    expect((await world.lastCommand('Pay')).documentState).toBe('open');
+  });
+
+  it('compares documentNr only if Pay had one, whatever the letter case', async () => {
+    const payment = await paid(10, undefined);
+    await world.database.queries.updateTable('commands').set({ document_nr: null }).execute();
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment, documentNr: 'whatever' }))).code).toBe(0);
+    const second = await paid(20);
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...second, documentNr: second.documentNr.toUpperCase() }))).code).toBe(0);
+  });
+
+  it('replays a success without asking the terminal again, also when the payment was voided since', async () => {
+    const payment = await paid(10);
+    const first = await world.run(world.cards.closeDoc({ ...call(), ...payment }));
+    expect(await world.run(world.cards.closeDoc({ ...call(), ...payment }))).toEqual(first);
+    expect(world.sendsOf('CloseDoc')).toHaveLength(1);
+    expect((await world.run(world.cards.cancelTransaction({ ...call(), ...payment, amountBani: 1000 }))).code).toBe(0);
+    expect(await world.run(world.cards.closeDoc({ ...call(), ...payment }))).toEqual(first);
+    expect(world.sendsOf('CloseDoc')).toHaveLength(1);
+  });
+
+  it('does not replay a refusal', async () => {
+    const payment = await paid(10);
+    let isRefusing = true;
+    world.onAnswer = (answer) => (answer.outcome === 'done' && isRefusing ? { ...answer, outcome: 'refused', reason: 'Not now.' } : answer);
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment }))).code).toBe(50);
+    isRefusing = false;
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment }))).code).toBe(0);
+    expect(world.sendsOf('CloseDoc')).toHaveLength(2);
+  });
+
+  it('at once from many callers reaches the terminal once', async () => {
+    const payment = await paid(10);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => world.run(world.cards.closeDoc({ ...call(), ...payment }))));
+    expect(answers.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+    expect(world.sendsOf('CloseDoc')).toHaveLength(1);
+  });
+
+  it('finds the newest of two payments with one operationId: bank numbers restart', async () => {
+    const first = await sold(10);
+    const second = await paid(20);
+    await world.database.queries
+      .updateTable('commands')
+      .set({ document_nr: null, operation_id: first.operationId })
+      .where('name', '=', 'Pay')
+      .execute();
+    world.onAnswer = (answer) => ({ ...answer, outcome: answer.outcome === 'refused' ? 'done' : answer.outcome });
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...second, operationId: first.operationId }))).code).toBe(0);
+    expect((await world.commands()).filter(({ name }) => name === 'Pay').map(({ documentState }) => documentState)).toEqual([
+      'closed',
+      'closed',
+    ]);
+  });
+
+  it('can be done by hand, with the reason in the audit log, and is then answered 0', async () => {
+    const payment = await paid(10);
+    const { id } = await world.lastCommand('Pay');
+    await world.cards.closeDocumentByHand({ commandId: id, actor: 'ana', reason: 'The terminal is broken.' });
+    expect((await world.lastCommand('Pay')).documentState).toBe('closed');
+    const audit = await world.database.queries.selectFrom('audit_log').select(['actor', 'action', 'subject', 'detail']).execute();
+    expect(audit).toEqual([
+      { actor: 'ana', action: 'document.close', subject: id, detail: JSON.stringify({ reason: 'The terminal is broken.' }) },
+    ]);
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment }))).code).toBe(0);
+    expect(world.sendsOf('CloseDoc')).toHaveLength(0);
+    await expect(world.cards.closeDocumentByHand({ commandId: id, actor: 'ana', reason: 'Again.' })).rejects.toMatchObject({
+      errorName: 'The_status_cannot_be_applied',
+    });
+    await expect(world.cards.closeDocumentByHand({ commandId: world.random.uuid(), actor: 'ana', reason: 'x' })).rejects.toMatchObject({
+      errorName: 'Record_not_exist',
+    });
+  });
+
+  it('unresolved, holds the terminal and is settled by itself', async () => {
+    const payment = await paid(10);
+    world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
+    const closing = world.run(world.cards.closeDoc({ ...call(), ...payment }));
+    expect((await closing).code).toBe(3);
+    expect((await world.run(world.pay(terminal.id, 5), 100)).code).toBe(31);
+    world.onAnswer = (answer) => answer;
+    await world.clock.advance(20_000);
+    expect(await world.lastCommand('CloseDoc')).toMatchObject({ state: 'done', settledBy: 'recall' });
+    expect((await world.lastCommand('Pay')).documentState).toBe('closed');
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+  });
+});
+
+describe('closeDay', () => {
+  it('settles closed payments: refunds of them are over, cancellations are passed on', async () => {
+    const payment = await sold(10);
+    expect(await world.run(world.cards.closeDay(call()))).toMatchObject({ code: 0, report: { count: 1, amount: 10 } });
+    expect((await world.lastCommand('Pay')).bankDayClosedAtMs).not.toBeNull();
+    expect((await world.run(refund(payment, 1))).code).toBe(22);
+    const later = await sold(20);
+    expect((await world.run(refund(later, 1))).code).toBe(0);
+    expect((await world.run(world.cards.cancelTransaction({ ...call(), ...payment, amountBani: 1000 }))).code).toBe(0);
+  });
+
+  it('waits for the open document', async () => {
+    await paid(10);
+    expect((await world.run(world.cards.closeDay(call()))).code).toBe(31);
+  });
+
+  it('repeated under one Idempotency-Key is done once', async () => {
+    await sold(10);
+    const first = await world.run(world.cards.closeDay({ ...call(), ...key('day') }));
+    expect(await world.run(world.cards.closeDay({ ...call(), ...key('day') }))).toEqual(first);
+    expect(terminal.bank.entries().filter(({ kind }) => kind === 'settlement')).toHaveLength(1);
+  });
+});
+
+describe('Refund', () => {
+  it('adds up to the original and not a ban more', async () => {
+    const payment = await sold(10);
+    expect(await world.run(refund(payment, 4))).toMatchObject({ code: 0, report: { amount: 4 } });
+    const over = await world.run(refund(payment, 6.01));
+    expect(over).toMatchObject({ code: 40 });
+    expect(over.message).toContain('6.00');
+    expect((await world.run(refund(payment, 6))).code).toBe(0);
+    expect((await world.run(refund(payment, 0.01))).code).toBe(40);
+    expect(terminal.bank.netBani()).toBe(0);
+  });
+
+  it('of an unknown operation or with a wrong rrn is 20, in another currency 40, of a voided payment 22', async () => {
+    const payment = await sold(10);
+    expect((await world.run(refund({ ...payment, operationId: 'x' }, 1))).code).toBe(20);
+    expect((await world.run(refund({ ...payment, rrn: 'x' }, 1))).code).toBe(20);
+    expect((await world.run(refund({ ...payment, documentNr: 'x' }, 1))).code).toBe(20);
+    expect((await world.run(refund(payment, 1, { currency: 'EUR' }))).code).toBe(40);
+    expect((await world.run(refund(payment, 1, { currency: 'MDL' }))).code).toBe(0);
+    const voided = await sold(20);
+    expect((await world.run(world.cards.cancelTransaction({ ...call(), ...voided, amountBani: 2000 }))).code).toBe(0);
+    expect((await world.run(refund(voided, 1))).code).toBe(22);
+  });
+
+  it('counts a refund whose outcome is unresolved, and gives the amount back when it was refused', async () => {
+    const payment = await sold(20);
+    world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
+    expect((await world.run(refund(payment, 11))).code).toBe(3);
+    const { id } = await world.lastCommand('Refund');
+    // A second one finds the terminal taken; were it free, the sum would still hold.
+    expect((await world.run(refund(payment, 11), 100)).code).toBe(31);
+    await world.database.queries
+      .updateTable('commands')
+      .set({ device_id: (await world.terminal()).id })
+      .where('id', '=', id)
+      .execute();
+    expect((await world.run(refund(payment, 10), 100)).code).toBe(40);
+    world.onAnswer = (answer) => answer;
+    expect((await world.run(refund(payment, 9))).code).toBe(0);
+    await world.ledger.decide(id, { state: 'refused', reason: 'The bank has none.', actor: 'ana' });
+    // The ledger lets it pass again; the bank, which did make the first one, does not.
+    expect((await world.run(refund(payment, 11))).code).toBe(50);
+  });
+
+  it('is refused by the bank with 50 and its report', async () => {
+    const payment = await sold(10);
+    expect(await world.run(refund(payment, 1.61))).toMatchObject({ code: 50, report: { amount: 1.61 } });
+    expect((await world.run(refund(payment, 10))).code).toBe(0);
+  });
+
+  it('the same Idempotency-Key refunds once', async () => {
+    const payment = await sold(10);
+    const answers = [];
+    for (let time = 0; time < 3; time += 1) answers.push(await world.run(refund(payment, 2, key('r'))));
+    expect(answers.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(terminal.bank.netBani()).toBe(800);
+  });
+});
+
+describe('LastTransaction', () => {
+  const last = (deviceId = terminal.id) => world.run(world.cards.lastTransaction(call(deviceId)));
+
+  it('is the terminal’s own word, allowed while a payment runs', async () => {
+    const paying = world.pay(terminal.id, 10.64);
+    await world.clock.advance(1_000);
+    const { id } = await world.lastCommand();
+    expect(await last()).toMatchObject({ code: 0, report: { commandId: id, kind: 'Pay', state: 'running' } });
+    await world.run(paying);
+    expect(await last()).toMatchObject({ code: 0, report: { commandId: id, state: 'approved', amount: 10.64 } });
+  });
+
+  it('of a terminal that is away is 30 with what the ledger knows', async () => {
+    await paid(10);
+    const { id } = await world.lastCommand();
+    world.setAway(terminal.id, true);
+    await world.clock.advance(100);
+    expect(await last()).toMatchObject({
+      code: 30,
+      report: { commandId: id, kind: 'Pay', state: 'approved', amount: 10, source: 'ledger' },
+    });
+  });
+
+  it('of a terminal that is away and never paid is 30 without a report', async () => {
+    const away = await world.terminal({ isAway: true });
+    expect(await last(away.id)).toMatchObject({ code: 30, report: undefined });
+  });
+
+  it('unanswered is 3 after 30 s', async () => {
+    world.onAnswer = () => undefined;
+    const startedAt = world.clock.elapsed();
+    expect((await last()).code).toBe(3);
+    expect(world.clock.elapsed() - startedAt).toBe(30_000);
+  });
+
+  it('of another merchant’s terminal is 30 and tells nothing', async () => {
+    await paid(10);
+    const answer = await world.run(world.cards.lastTransaction({ merchantId: world.otherMerchantId, deviceId: terminal.id }));
+    expect(answer).toMatchObject({ code: 30, report: undefined });
+  });
+});
