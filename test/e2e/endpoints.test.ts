@@ -1,0 +1,181 @@
+// Each of the 15 endpoints over real HTTP, on the sandbox's virtual devices, as an ERP uses them.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Program, patienceMs, startProgram } from '../support/gateway-process.ts';
+import { eventually, reportOf } from '../support/till.ts';
+import { openSandboxShop, type SandboxShop } from './sandbox-shop.ts';
+
+const slowTest = { timeout: 2 * patienceMs };
+const receipt = { Number: 'A-7', Items: [{ Name: 'Bread', Quantity: 2, Price: 12.5, VatLetter: 'B' }], Extra: { kept: true } };
+
+let shop: SandboxShop;
+beforeAll(async () => {
+  shop = await openSandboxShop();
+}, 2 * patienceMs);
+afterAll(() => shop?.close());
+
+describe('terminal status', () => {
+  it('tells the physical state of a terminal and of a register', async () => {
+    const terminal = reportOf(await shop.till.get('/Device/Device/Status', { DeviceID: shop.terminals[0] ?? '' }));
+    expect(terminal).toMatchObject({ online: true, battery: expect.any(Number), paper: 'OK', bank: 'maib', signal: expect.any(Number) });
+    expect(reportOf(await shop.till.get('/Device/Device/Status', { DeviceID: shop.registers[0] ?? '' }))).toMatchObject({ online: true });
+  });
+
+  it('answers 30 for a device that nobody knows', slowTest, async () => {
+    expect(await shop.till.get('/Device/Device/Status', { DeviceID: randomUUID() })).toMatchObject({ status: 200, errorCode: 30 });
+  });
+});
+
+describe('the key and the path', () => {
+  it('takes the key in the query, in the body, or in a header, and paths in any case', async () => {
+    const { baseUrl, apiKey } = shop.sandbox.file;
+    const [DeviceID = ''] = shop.terminals;
+    const ask = async (url: string, init: RequestInit = {}) => (await (await fetch(url, init)).json()) as { errorCode: number };
+    const header = { 'x-api-key': apiKey };
+    expect(await ask(`${baseUrl}/device/DEVICE/status?DeviceID=${DeviceID}&APIKey=${apiKey}`)).toMatchObject({ errorCode: 0 });
+    expect(await ask(`${baseUrl}/Device/Device/Status?DeviceID=${DeviceID}`, { headers: header })).toMatchObject({ errorCode: 0 });
+    const body = JSON.stringify({ Receipt: receipt });
+    const json = { 'content-type': 'application/json' };
+    expect(await ask(`${baseUrl}/invoice/create`, { method: 'POST', headers: { ...json, ...header }, body })).toMatchObject({
+      errorCode: 0,
+    });
+    expect(await ask(`${baseUrl}/Invoice/Create`, { method: 'POST', headers: json, body })).toMatchObject({ errorCode: 10 });
+    expect(await ask(`${baseUrl}/Device/Device/Status?DeviceID=${DeviceID}&APIKey=${randomUUID()}`)).toMatchObject({ errorCode: 10 });
+    expect(await ask(`${baseUrl}/device/payment/CLOSEDAY`, { method: 'POST', headers: json, body: '{}' })).toMatchObject({ errorCode: 10 });
+  });
+});
+
+describe('POS Mode', () => {
+  it('goes through a day: Pay, CloseDoc, Refund, void, closeDay', slowTest, async () => {
+    const [, DeviceID = ''] = shop.terminals;
+    const { till } = shop;
+    const documentNr = randomUUID();
+    const pay = { DeviceID, amount: 100, documentNr };
+    const [first, joined] = await Promise.all([till.post('/Device/payment/Pay', pay), till.post('/Device/payment/Pay', pay)]);
+    expect(first).toMatchObject({ status: 200, errorCode: 0, errorMessage: '' });
+    expect(joined).toEqual(first);
+    const { operationId, rrn, ...paid } = reportOf(first);
+    expect(paid).toMatchObject({ amount: 100, authCode: expect.any(String), token: expect.any(String) });
+    expect(await till.post('/Device/payment/Pay', pay)).toEqual(first);
+    expect(await till.post('/Device/payment/Pay', { ...pay, amount: 101 })).toMatchObject({ errorCode: 22 });
+    expect(await till.post('/Device/payment/Pay', { DeviceID, amount: 5 })).toMatchObject({ errorCode: 31 });
+    const last = reportOf(await till.get('/Device/payment/LastTransaction', { DeviceID }));
+    expect(last).toMatchObject({ kind: 'Pay', state: 'approved', rrn, operationId, amount: 100 });
+
+    const operation = { DeviceID, documentNr, operationId };
+    expect(await till.post('/Device/payment/CloseDoc', { ...operation, operationId: '999' })).toMatchObject({ errorCode: 20 });
+    expect(await till.post('/Device/payment/CloseDoc', operation)).toMatchObject({ errorCode: 0 });
+    expect(await till.post('/Device/payment/CloseDoc', operation)).toMatchObject({ errorCode: 0 });
+    expect(await till.post('/Device/payment/Pay', pay)).toMatchObject({ errorCode: 22 });
+
+    const refund = { ...operation, rrn, amount: '60.00' };
+    expect(reportOf(await till.post('/Device/payment/Refund', refund))).toMatchObject({ amount: 60 });
+    expect(await till.post('/Device/payment/Refund', { ...refund, amount: 40.01 })).toMatchObject({ errorCode: 40 });
+    expect(await till.post('/Device/payment/Refund', { ...refund, rrn: '1' })).toMatchObject({ errorCode: 20 });
+    expect(await till.post('/Device/payment/Refund', { ...refund, currency: 'EUR' })).toMatchObject({ errorCode: 40 });
+
+    const second = { DeviceID, amount: 30, documentNr: randomUUID() };
+    const voided = reportOf(await till.post('/Device/payment/Pay', second));
+    const cancel = { DeviceID, documentNr: second.documentNr, operationId: voided['operationId'], token: voided['token'], amount: 30 };
+    expect(await till.post('/Device/payment/CancelTransaction', { ...cancel, amount: 29 })).toMatchObject({ errorCode: 40 });
+    expect(await till.post('/Device/payment/CancelTransaction', cancel)).toMatchObject({ errorCode: 0 });
+    expect(await till.post('/Device/payment/CancelTransaction', cancel)).toMatchObject({ errorCode: 22 });
+
+    expect(reportOf(await till.post('/Device/payment/closeDay', { DeviceID }))).toMatchObject({ count: 1, amount: 40 });
+    expect(await till.post('/Device/payment/Refund', { ...refund, amount: 1 })).toMatchObject({ errorCode: 22 });
+  });
+
+  it('aborts a payment that waits for the card, and cancels its invoice', slowTest, async () => {
+    const [, , DeviceID = ''] = shop.terminals;
+    const { till } = shop;
+    const { OID, QR } = await till.post('/Invoice/Create', { Receipt: receipt });
+    const paying = till.post('/Device/payment/Pay', { DeviceID, amount: 25.64, documentNr: OID });
+    const running = () => till.get('/Device/payment/LastTransaction', { DeviceID });
+    await eventually('the payment is on the terminal', running, (answer) => answer.report?.includes('running') === true);
+    const abort = { DeviceID, documentNr: OID, operationId: 'none', token: '', amount: 25.64 };
+    expect(await till.post('/Device/payment/CancelTransaction', abort)).toMatchObject({ errorCode: 0 });
+    expect(await paying).toMatchObject({ errorCode: 50 });
+    expect(await till.get('/Invoice/Status', { QR: String(QR) })).toMatchObject({ errorCode: 0, Status: 4 });
+  });
+});
+
+describe('Fiscal Mode', () => {
+  it('goes through a shift: cash in, receipts, cash out, X, Z', slowTest, async () => {
+    const [DeviceID = ''] = shop.registers;
+    const { till } = shop;
+    expect(reportOf(await till.post('/Device/Money/In', { DeviceID, Amount: 200, Reason: 'opening' }))).toMatchObject({
+      cashInDrawer: 200,
+    });
+    const cash = { DeviceID, Receipt: { ...receipt, Uid: randomUUID(), Payments: [{ PaymentCode: 0 }] } };
+    const printed = await till.post('/Device/Invoice/Pay', cash);
+    expect(reportOf(printed)).toMatchObject({ total: 25, receiptId: expect.any(String), fiscalNumber: expect.any(String) });
+    expect(await till.post('/Device/Invoice/Pay', cash)).toEqual(printed);
+    const other = { ...cash, Receipt: { ...cash.Receipt, Number: 'B-1' } };
+    expect(await till.post('/Device/Invoice/Pay', other)).toMatchObject({ errorCode: 22 });
+    expect(await till.post('/Device/Invoice/Pay', { DeviceID, Receipt: receipt })).toMatchObject({ errorCode: 40 });
+    const card = { DeviceID, Receipt: { ...receipt, Uid: randomUUID(), Payments: [{ PaymentCode: 7 }] } };
+    expect(reportOf(await till.post('/Device/Invoice/Pay', card))).toMatchObject({ total: 25, cards: [{ amount: 25 }] });
+    expect(await till.post('/Device/Money/Out', { DeviceID, Amount: 225.01 })).toMatchObject({ errorCode: 50 });
+    const key = { 'idempotency-key': 'out-1' };
+    const out = await till.post('/Device/Money/Out', { DeviceID, Amount: 100 }, key);
+    expect(reportOf(out)).toMatchObject({ cashInDrawer: 125 });
+    expect(await till.post('/Device/Money/Out', { DeviceID, Amount: 100 }, key)).toEqual(out);
+    expect(await till.post('/Device/Money/Out', { DeviceID, Amount: 101 }, key)).toMatchObject({ errorCode: 22 });
+
+    const totals = { receipts: 2, total: 50, byPayment: { cash: 25, card: 25 }, moneyIn: 200, moneyOut: 100, cashInDrawer: 125 };
+    expect(reportOf(await till.post('/Device/Report/Create', { DeviceID, Fiscal: false }))).toMatchObject({ type: 'X', number: 1, totals });
+    expect(reportOf(await till.post('/Device/Report/Create', { DeviceID, Fiscal: true }))).toMatchObject({ type: 'Z', number: 1, totals });
+    const empty = { receipts: 0, total: 0, cashInDrawer: 125 };
+    expect(reportOf(await till.post('/Device/Report/Create', { DeviceID, Fiscal: false }))).toMatchObject({ number: 2, totals: empty });
+    expect(await till.post('/Device/Report/Create', { DeviceID, Fiscal: 'yes' })).toMatchObject({ errorCode: 40 });
+  });
+
+  it('is for registers, as POS Mode is for terminals', async () => {
+    expect(await shop.till.post('/Device/Money/In', { DeviceID: shop.terminals[0], Amount: 1 })).toMatchObject({ errorCode: 40 });
+    expect(await shop.till.post('/Device/payment/Pay', { DeviceID: shop.registers[0], amount: 1 })).toMatchObject({ errorCode: 40 });
+  });
+});
+
+describe('QR Mode', () => {
+  let sink: Program;
+  afterAll(() => sink?.kill9());
+
+  it('takes an invoice from Create to Payed while the sink prints the callbacks', slowTest, async () => {
+    sink = startProgram(['sink', '--port', '0']);
+    const [, address] = await sink.prints(/callbacks at (http:\S+)/);
+    const CallbackURI = `${address}erp?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`;
+    const { till } = shop;
+    const [DeviceID = ''] = shop.registers;
+    const created = await till.post('/Invoice/Create', { CallbackURI, PointOfSalesCode: 'P1', Receipt: receipt });
+    const { OID, QR: text, QRImage } = created;
+    const QR = String(text);
+    expect(created).toMatchObject({ errorCode: 0, QR: expect.stringMatching(/^[A-Za-z0-9]{44}$/) });
+    expect(Buffer.from(String(QRImage), 'base64').subarray(1, 4).toString()).toBe('PNG');
+    expect((await fetch(`${till.baseUrl}/qr/${QR}.svg`)).headers.get('content-type')).toMatch(/svg/);
+
+    expect(await till.get('/Invoice/Status', { QR })).toMatchObject({ errorCode: 0, Status: 0, ReceiptID: '' });
+    expect(await till.get('/Invoice/Payd', { QR, ReceiptID: 'R-1', DeviceID })).toMatchObject({ errorCode: 22 });
+    expect(await till.get('/Invoice/Get', { QR })).toMatchObject({
+      errorCode: 0,
+      OID,
+      Status: 1,
+      Receipt: receipt,
+      PointOfSalesCode: 'P1',
+    });
+    await sink.prints(new RegExp(`GET /erp\\?oid=${String(OID)}&state=Scanned&receipt=&device= .*sequence=1`));
+    expect(await till.get('/Invoice/Get', { QR })).toMatchObject({ errorCode: 0, Status: 1 });
+    const paid = { QR, ReceiptID: 'R 1&2', DeviceID };
+    expect(await till.get('/Invoice/Payd', paid)).toMatchObject({ errorCode: 0 });
+    expect(await till.get('/Invoice/Payd', paid)).toMatchObject({ errorCode: 0 });
+    await sink.prints(new RegExp(`state=Payed&receipt=R%201%262&device=${DeviceID} .*sequence=2`));
+    expect(await till.get('/Invoice/Payd', { ...paid, ReceiptID: 'R-2' })).toMatchObject({ errorCode: 22 });
+    expect(await till.get('/Invoice/Status', { QR })).toMatchObject({ errorCode: 0, Status: 2, ReceiptID: 'R 1&2' });
+    expect(await till.get('/Invoice/Get', { QR })).toMatchObject({ errorCode: 22 });
+    expect(await till.get('/Invoice/Status', { QR: `x${QR.slice(1)}` })).toMatchObject({ errorCode: 21 });
+    expect(sink.out().match(/^GET/gm)).toHaveLength(2);
+  });
+});
+
+describe('the books', () => {
+  it('agree when all this is done', slowTest, () => shop.expectBooksAgree());
+});

@@ -1,0 +1,141 @@
+// Every magic amount of the virtual devices, through the API: what the ERP hears, and that the books agree afterwards.
+//
+// Not here in real time: a late or lost answer of a terminal, because Pay may take five minutes. The ledger's tests in virtual
+// time have both, and test/faults/gateway-killed.test.ts has the lost one; a register's are here, because Money/In takes 20 s.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Magic, magicAmounts } from '../../src/virtual/magic.ts';
+import { startErp } from '../callbacks/erp.ts';
+import { readBank } from '../support/books.ts';
+import { patienceMs } from '../support/gateway-process.ts';
+import { eventually, reportOf } from '../support/till.ts';
+import { openSandboxShop, type SandboxShop } from './sandbox-shop.ts';
+
+const slowTest = { timeout: 4 * patienceMs };
+
+/** errorCode by magic; undefined: see the head of this file. */
+const onTerminal: Partial<Record<Magic, number | undefined>> = {
+  declined: 50,
+  'wrong-pin': 50,
+  'customer-cancels': 50,
+  slow: 0,
+  'late-answer': undefined,
+  'lost-answer': undefined,
+  'answers-twice': 0,
+  'crash-before-bank': 50,
+  'crash-after-bank': 0,
+  'paper-out': 50,
+  busy: 31,
+};
+
+const onRegister: Partial<Record<Magic, number | undefined>> = {
+  declined: 50,
+  slow: 0,
+  'late-answer': undefined,
+  'lost-answer': undefined,
+  'answers-twice': 0,
+  'crash-before-bank': 50,
+  'crash-after-bank': 0,
+  'paper-out': 50,
+  busy: 31,
+  'paper-out-mended': 0,
+  'paper-out-reversed': 50,
+  'crash-after-print': 0,
+};
+
+let shop: SandboxShop;
+beforeAll(async () => {
+  shop = await openSandboxShop();
+}, 2 * patienceMs);
+afterAll(() => shop?.close());
+
+async function payAndClose(DeviceID: string, magic: Magic): Promise<number> {
+  const ending = magicAmounts.find((row) => row.magic === magic)?.ending ?? 0;
+  const body = { DeviceID, amount: `20.${ending}`, documentNr: randomUUID() };
+  const answer = await shop.till.post('/Device/payment/Pay', body);
+  if (answer.errorCode === 0) {
+    expect(await shop.till.post('/Device/payment/Pay', body)).toEqual(answer);
+    const { operationId } = reportOf(answer);
+    expect(await shop.till.post('/Device/payment/CloseDoc', { ...body, operationId })).toMatchObject({ errorCode: 0 });
+  } else {
+    expect(answer.errorMessage).toMatch(/^[A-Z]\w+: .+\.$/);
+  }
+  return answer.errorCode;
+}
+
+async function print(DeviceID: string, magic: Magic): Promise<number> {
+  const ending = magicAmounts.find((row) => row.magic === magic)?.ending ?? 0;
+  const Items = [{ Name: 'Bread', Quantity: 1, Price: Number(`30.${ending}`) }];
+  const body = { DeviceID, Receipt: { Uid: randomUUID(), Items, Payments: [{ PaymentCode: 1 }] } };
+  const answer = await shop.till.post('/Device/Invoice/Pay', body);
+  if (answer.errorCode === 0) expect(await shop.till.post('/Device/Invoice/Pay', body)).toEqual(answer);
+  return answer.errorCode;
+}
+
+describe('magic amounts', () => {
+  it('are all expected here', () => {
+    const named = (kind: 'terminal' | 'register') => magicAmounts.filter(({ kinds }) => kinds.includes(kind)).map(({ magic }) => magic);
+    expect(Object.keys(onTerminal)).toEqual(named('terminal'));
+    expect(Object.keys(onRegister)).toEqual(named('register'));
+  });
+
+  it('do as the table says, on terminals and registers at the same time', slowTest, async () => {
+    const [first = '', second = ''] = shop.terminals;
+    const [register = '', otherRegister = ''] = shop.registers;
+    const heard: Record<string, number> = {};
+    // The slow ones have a device of their own, so that the others need not wait for them.
+    const quick = (table: object) =>
+      Object.entries(table).filter(([magic, code]) => code !== undefined && magic !== 'slow') as [Magic, number][];
+    await Promise.all([
+      (async () => {
+        for (const [magic] of quick(onTerminal)) heard[`terminal ${magic}`] = await payAndClose(first, magic);
+      })(),
+      (async () => {
+        for (const [magic] of quick(onRegister)) heard[`register ${magic}`] = await print(register, magic);
+      })(),
+      payAndClose(second, 'slow').then((code) => {
+        heard['terminal slow'] = code;
+      }),
+      print(otherRegister, 'slow').then((code) => {
+        heard['register slow'] = code;
+      }),
+    ]);
+    const wanted = (kind: string, table: object) =>
+      Object.entries(table).flatMap(([magic, code]) => (code === undefined ? [] : [[`${kind} ${magic}`, code]]));
+    expect(heard).toEqual(Object.fromEntries([...wanted('terminal', onTerminal), ...wanted('register', onRegister)]));
+    const reversed = readBank(shop.stateDir(register)).filter(({ amountBani }) => amountBani === 3_074);
+    expect(reversed.map(({ kind }) => kind)).toEqual(['charge', 'void']);
+    await shop.expectBooksAgree();
+  });
+
+  it('late and lost answers of a register are unknown first and settled by the gateway itself', slowTest, async () => {
+    const erp = await startErp();
+    const CallbackURI = `${erp.base}/done?id=#OID#&state=#State#`;
+    const states = (amount: string) =>
+      erp.heard.filter(({ url }) => url.includes(`amount=${amount}`)).map(({ url }) => url.match(/state=(\w+)/)?.[1]);
+    const [late = '', lost = ''] = shop.registers;
+    const cash = (DeviceID: string, Amount: string) => ({ DeviceID, Amount, CallbackURI: `${CallbackURI}&amount=${Amount}` });
+    const key = { 'idempotency-key': randomUUID() };
+    const [lateAnswer, lostAnswer] = await Promise.all([
+      shop.till.post('/Device/Money/In', cash(late, '7.65'), key),
+      shop.till.post('/Device/Money/In', cash(lost, '8.66')),
+    ]);
+    expect(lateAnswer).toMatchObject({ status: 200, errorCode: 3 });
+    expect(lostAnswer).toMatchObject({ status: 200, errorCode: 3 });
+    await eventually(
+      'the lost one is settled',
+      () => states('8.66'),
+      (heard) => heard.length === 2,
+    );
+    await eventually(
+      'the late one is settled',
+      () => states('7.65'),
+      (heard) => heard.length === 2,
+    );
+    expect(states('8.66')).toEqual(['Unknown', 'Completed']);
+    expect(states('7.65')).toEqual(['Unknown', 'Completed']);
+    expect(await shop.till.post('/Device/Money/In', cash(late, '7.65'), key)).toMatchObject({ errorCode: 0 });
+    await shop.expectBooksAgree();
+    await erp.close();
+  });
+});
