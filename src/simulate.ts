@@ -7,7 +7,7 @@ import { readConfig } from './config.ts';
 import type { World } from './gateway.ts';
 import { StartRefused } from './kernel/start-refused.ts';
 import { readSandboxFile } from './sandbox-file.ts';
-import { noFaults, parseFaultScript, playFaultScript } from './virtual/faults.ts';
+import { type FaultStep, noFaults, parseFaultScript, playFaultScript } from './virtual/faults.ts';
 import { describeMagic } from './virtual/magic.ts';
 import { startVirtualDevice } from './virtual/run.ts';
 import { scanInvoice } from './virtual/scan.ts';
@@ -62,7 +62,13 @@ function help(): string {
 }
 
 export async function simulate(args: string[], io: Io): Promise<number> {
-  const { values, positionals } = readArguments(args);
+  let parsed: ReturnType<typeof readArguments>;
+  try {
+    parsed = readArguments(args);
+  } catch (error) {
+    return wrong(io, (error as Error).message);
+  }
+  const { values, positionals } = parsed;
   if (values.help) {
     io.out(help());
     return 0;
@@ -74,6 +80,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
     return wrong(io, 'The only action is: scan QR.');
   const slowMs = values['slow-ms'];
   if (slowMs !== undefined && !/^\d{1,6}$/.test(slowMs)) return wrong(io, '--slow-ms takes a number of milliseconds.');
+  const script = values.faults === undefined ? [] : readFaultScript(values.faults);
   const config = readConfig('sandbox');
   const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));
   const identity = await identify(kind, stateDir, config.dataDir, values);
@@ -84,10 +91,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
     ...(slowMs === undefined ? {} : { timing: { slowMs: Number(slowMs) } }),
     log: values.json ? () => {} : (line: string) => io.out(line),
   });
-  if (values.faults !== undefined) {
-    const script = parseFaultScript(JSON.parse(readFileSync(values.faults, 'utf8')));
-    playFaultScript(script, io.world.clock, (faults) => device.setFaults(faults));
-  }
+  playFaultScript(script, io.world.clock, (faults) => device.setFaults(faults));
   if (qr === undefined) {
     io.out(`${identity.name} (${identity.deviceId}) serves ${identity.baseUrl}; Ctrl-C ends.`);
     return io.untilStopped(() => device.stop());
@@ -102,6 +106,14 @@ export async function simulate(args: string[], io: Io): Promise<number> {
     return outcome.isPaid ? 0 : 1;
   } finally {
     await device.stop();
+  }
+}
+
+function readFaultScript(path: string): FaultStep[] {
+  try {
+    return parseFaultScript(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    throw new StartRefused(`The fault script ${path} cannot be used: ${(error as Error).message}`);
   }
 }
 

@@ -1,0 +1,139 @@
+// `tillgate simulate`: a device as its own process, and the whole invoice journey as one action.
+import { randomUUID } from 'node:crypto';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Erp, startErp } from '../callbacks/erp.ts';
+import { expectTerminalAgrees, readBank, readFiscalMemory, readLedger } from '../support/books.ts';
+import { type Program, patienceMs, runProgram, startProgram, temporaryDirectory } from '../support/gateway-process.ts';
+import { eventually, reportOf } from '../support/till.ts';
+import { openSandboxShop, type SandboxShop } from './sandbox-shop.ts';
+
+const slowTest = { timeout: 3 * patienceMs };
+
+let shop: SandboxShop;
+let erp: Erp;
+const programs: Program[] = [];
+beforeAll(async () => {
+  [shop, erp] = await Promise.all([openSandboxShop(), startErp()]);
+}, 2 * patienceMs);
+afterAll(async () => {
+  await Promise.all([shop?.close(), erp?.close(), ...programs.map((program) => program.kill9())]);
+});
+
+const settings = () => ({ TILLGATE_DATA_DIR: shop.sandbox.dataDir });
+const stateDirOf = (kind: string) => join(shop.sandbox.dataDir, 'simulate', kind);
+
+async function createInvoice(price: number): Promise<{ QR: string; OID: string }> {
+  const created = await shop.till.post('/Invoice/Create', {
+    CallbackURI: `${erp.base}/#OID#/#State#/#ReceiptID#`,
+    Receipt: { Items: [{ Name: 'Lamp', Quantity: 1, Price: price }] },
+  });
+  return { QR: String(created['QR']), OID: String(created['OID']) };
+}
+
+describe('scan QR', () => {
+  it('as a register: fetches, charges, prints and reports, and the ERP is called back', slowTest, async () => {
+    const { QR, OID } = await createInvoice(99);
+    const scanned = await runProgram(['simulate', '--kind', 'register', 'scan', QR], settings());
+    expect(scanned).toMatchObject({ code: 0, err: '' });
+    expect(scanned.out).toMatch(/ok +get .*99\.00 MDL[\s\S]*ok +money [\s\S]*ok +payd /);
+    const [document] = readFiscalMemory(stateDirOf('register'));
+    expect(document).toMatchObject({ type: 'receipt', totalBani: 9_900 });
+    const receiptId = document?.type === 'receipt' ? document.receiptId : '';
+    expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ errorCode: 0, Status: 2, ReceiptID: receiptId });
+    await eventually(
+      'both callbacks',
+      () => erp.heard.map(({ url }) => url),
+      (urls) => urls.includes(`/${OID}/Scanned/`) && urls.includes(`/${OID}/Payed/${receiptId}`),
+    );
+  });
+
+  it('as a terminal, with JSON for programs', slowTest, async () => {
+    const { QR, OID } = await createInvoice(45);
+    const scanned = await runProgram(['simulate', '--kind', 'terminal', '--json', 'scan', QR], settings());
+    expect(scanned).toMatchObject({ code: 0, err: '' });
+    const outcome = JSON.parse(scanned.out);
+    expect(outcome).toMatchObject({ isPaid: true, isMoneyTaken: true, oid: OID });
+    expect(readBank(stateDirOf('terminal')).map(({ kind, amountBani }) => [kind, amountBani])).toEqual([
+      ['charge', 4_500],
+      ['document-closed', 4_500],
+    ]);
+    expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ Status: 2, ReceiptID: outcome.receiptId });
+
+    // A second scan of a paid invoice takes no money.
+    const again = await runProgram(['simulate', '--kind', 'terminal', '--json', 'scan', QR], settings());
+    expect(again.code).toBe(1);
+    expect(JSON.parse(again.out)).toMatchObject({ isPaid: false, isMoneyTaken: false });
+    expect(readBank(stateDirOf('terminal'))).toHaveLength(2);
+  });
+
+  it('pays nothing when the bank declines, and leaves the invoice payable', slowTest, async () => {
+    const { QR } = await createInvoice(10.61);
+    const scanned = await runProgram(['simulate', '--kind', 'register', '--json', 'scan', QR], settings());
+    expect(scanned.code).toBe(1);
+    expect(JSON.parse(scanned.out)).toMatchObject({ isPaid: false, isMoneyTaken: false });
+    expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ Status: 1 });
+    expect(readFiscalMemory(stateDirOf('register'))).toHaveLength(1);
+  });
+});
+
+describe('--pair', () => {
+  const stateDir = join(temporaryDirectory(), 'till');
+  let DeviceID: string;
+
+  it('turns a code into a device of its own, which serves the API', slowTest, async () => {
+    const { merchantId, baseUrl } = shop.sandbox.file;
+    const words = ['device', 'create', '--merchant', merchantId, '--kind', 'terminal', '--name', 'Paired', '--bank', 'otp', '--json'];
+    const created = JSON.parse((await runProgram(words, settings())).out);
+    DeviceID = created.id;
+    const pair = ['simulate', '--kind', 'terminal', '--url', baseUrl, '--pair', created.pairingCode, '--state-dir'];
+    const device = startProgram([...pair, stateDir]);
+    programs.push(device);
+    await device.prints(new RegExp(`Paired \\(${DeviceID}\\) serves ${baseUrl}`));
+    expect(statSync(join(stateDir, 'device.json')).mode & 0o777).toBe(0o600);
+    const status = () => shop.till.get('/Device/Device/Status', { DeviceID });
+    expect(reportOf(await eventually('it is online', status, ({ errorCode }) => errorCode === 0))).toMatchObject({ bank: 'otp' });
+    const paid = await shop.till.post('/Device/payment/Pay', { DeviceID, amount: 33, documentNr: randomUUID() });
+    expect(reportOf(paid)).toMatchObject({ amount: 33 });
+    await device.prints(/33\.00 MDL: present the card[\s\S]*Approved/);
+
+    // The code is used up.
+    const second = await runProgram([...pair, join(temporaryDirectory(), 'other')]);
+    expect(second).toMatchObject({ code: 1, out: '' });
+    expect(second.err).not.toMatch(/^\s+at /m);
+    expect(await device.terminate()).toEqual({ code: 0, signal: null });
+  });
+
+  it('needs no code the next time, and can have a bad day by script', slowTest, async () => {
+    const faults = join(temporaryDirectory(), 'faults.json');
+    writeFileSync(faults, JSON.stringify({ mqtt: false, duplicateRate: 1 }));
+    const device = startProgram(['simulate', '--kind', 'terminal', '--state-dir', stateDir, '--faults', faults]);
+    programs.push(device);
+    await device.prints(/Ctrl-C ends/);
+    const last = () => shop.till.get('/Device/payment/LastTransaction', { DeviceID });
+    const { operationId } = reportOf(await eventually('it is back', last, ({ errorCode }) => errorCode === 0));
+    const closed = { DeviceID, documentNr: 'any', operationId };
+    expect(await shop.till.post('/Device/payment/CloseDoc', { ...closed, operationId: '77' })).toMatchObject({ errorCode: 20 });
+    const [row] = (await readLedger(shop.sandbox)).filter((one) => one.device_id === DeviceID);
+    expect(await shop.till.post('/Device/payment/CloseDoc', { ...closed, documentNr: row?.document_nr })).toMatchObject({ errorCode: 0 });
+    expect(reportOf(await shop.till.post('/Device/payment/Pay', { DeviceID, amount: 12 }))).toMatchObject({ amount: 12 });
+    expectTerminalAgrees({ ledger: await readLedger(shop.sandbox), deviceId: DeviceID, stateDir });
+  });
+
+  it('says what is wrong in one sentence', slowTest, async () => {
+    const nowhere = await runProgram(['simulate', '--kind', 'terminal', '--url', 'http://127.0.0.1:1/tillgate', '--pair', 'AAAA-BBBB'], {
+      TILLGATE_DATA_DIR: temporaryDirectory(),
+    });
+    expect(nowhere).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^No gateway answers at [^\n]*\n$/) });
+    const alone = await runProgram(['simulate', '--kind', 'terminal'], { TILLGATE_DATA_DIR: temporaryDirectory() });
+    expect(alone).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^Name a pairing code[^\n]*\n$/) });
+    expect(await runProgram(['simulate', '--kind', 'toaster'])).toMatchObject({ code: 2, out: '' });
+    expect(await runProgram(['simulate', '--kind', 'terminal', '--slow-ms', 'soon'])).toMatchObject({ code: 2, out: '' });
+    expect(await runProgram(['simulate', '--oops'])).toMatchObject({ code: 2, out: '' });
+    const script = join(temporaryDirectory(), 'faults.json');
+    writeFileSync(script, '{"gravity":false}');
+    const unknown = await runProgram(['simulate', '--kind', 'terminal', '--faults', script]);
+    expect(unknown).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^The fault script [^\n]*"gravity"[^\n]*\n$/) });
+  });
+});
