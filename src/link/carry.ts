@@ -237,8 +237,6 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
       return;
     }
     step('answered', channel, answer.outcome);
-    // The device judged startBy by its own clock and found it past: what was measured of that clock is wrong.
-    if (answer.outcome === 'expired') book.restartClock(deviceId, answer);
     finish(ended('answer', answer.outcome, answer.report, answer.reason, answer.journalId, channel));
   }
 

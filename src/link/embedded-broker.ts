@@ -1,5 +1,6 @@
 // The MQTT broker inside the gateway, for one instance with nothing installed. Devices log in with their secret and reach their own topics alone;
 // the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
+import type { EventEmitter } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Aedes, type AuthenticateError, type Client } from 'aedes';
 import type { Logger } from '../kernel/logger.ts';
@@ -110,6 +111,8 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
     aedes.on('unsubscribe', (topics, client) => {
       if (client && topics.includes(mqttTopics.commands(client.id))) subscribed.delete(client);
     });
+    // aedes tells its own troubles as an event that its types do not know; unheard it would end the process.
+    (aedes as EventEmitter).on('error', (error: unknown) => logger.error({ err: error }, 'The embedded broker has trouble.'));
     aedes.on('clientError', (client, error) => logger.debug({ err: error, clientId: client.id }, 'A device connection failed.'));
     aedes.on('connectionError', (_client, error) => logger.debug({ err: error }, 'A connection that never logged in failed.'));
   }

@@ -218,7 +218,11 @@ export function createLink(deps: LinkDeps): Link {
   return {
     async start() {
       isStopped = false;
-      await Promise.all(channels.map((channel) => channel.start(listener)));
+      const started = await Promise.allSettled(channels.map((channel) => channel.start(listener)));
+      const failed = started.find((attempt) => attempt.status === 'rejected');
+      if (failed === undefined) return;
+      await Promise.all(channels.map((channel) => channel.stop()));
+      throw failed.reason;
     },
 
     async stop() {

@@ -30,6 +30,7 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
   let isConnected = false;
   let attempt = 0;
   let cancelReconnect: Cancel = () => {};
+  let cancelPatience: Cancel = () => {};
   let firstAttemptEnded: () => void = () => {};
 
   function open(): void {
@@ -44,6 +45,8 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
       queueQoSZero: false,
     });
     client = opening;
+    // A broker that takes the connection and then says nothing must not hold the channel for ever.
+    cancelPatience = clock.after(connectWithinMs, () => closed(opening));
     opening.on('connect', () => {
       (opening.stream as Partial<Socket>).setNoDelay?.(true);
       subscribe(opening);
@@ -51,7 +54,11 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
     opening.on('message', (topic, payload, packet) => {
       if (client === opening && listener) deliverMqttMessage(listener, gatewayId, { topic, payload, isRetained: packet.retain });
     });
-    opening.on('error', (error) => logger.warn({ err: error, channel: 'mqtt' }, 'The MQTT connection has trouble.'));
+    opening.on('error', (error) => {
+      logger.warn({ err: error, channel: 'mqtt' }, 'The MQTT connection has trouble.');
+      // A refused login does not always close the socket.
+      if (!isConnected) closed(opening);
+    });
     opening.on('close', () => closed(opening));
   }
 
@@ -62,9 +69,10 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
       // Without the answers nothing may be sent: better no channel than one that is deaf.
       if (error || (granted ?? []).some(({ qos }) => (qos as number) >= 128)) {
         logger.error({ err: error, topics }, 'The broker does not let the gateway subscribe.');
-        opening.end(true);
+        closed(opening);
         return;
       }
+      cancelPatience();
       isConnected = true;
       attempt = 0;
       firstAttemptEnded();
@@ -75,6 +83,7 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
   function closed(closing: MqttClient): void {
     if (client !== closing) return;
     client = undefined;
+    cancelPatience();
     closing.end(true);
     const wasConnected = isConnected;
     isConnected = false;
@@ -104,6 +113,7 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
     async stop() {
       listener = undefined;
       cancelReconnect();
+      cancelPatience();
       firstAttemptEnded();
       const closing = client;
       client = undefined;

@@ -25,15 +25,16 @@ export interface Sighting {
 }
 
 export interface PresenceBook {
-  /** `isPrompt`: somebody waits for it. Only then is its clock reading fresh; a device may send an old answer again. */
+  /**
+   * `isPrompt`: somebody waits for it. Only then is its clock reading fresh; a device may send an old answer again.
+   * That is also how `expired` corrects an offset that was too small.
+   */
   noteAnswer(channel: ChannelName, deviceId: string, answer: AnswerMessage, isPrompt: boolean): Sighting;
   notePresence(channel: ChannelName, deviceId: string, presence: PresenceMessage): Sighting;
   /** True if the device was live there until now. */
   noteGone(channel: ChannelName, deviceId: string): boolean;
   /** Our own connection broke: wills sent meanwhile are lost to us, so nobody counts as live there until heard again. */
   noteDown(channel: ChannelName): void;
-  /** `expired` proves the offset wrong: measure anew from that answer. */
-  restartClock(deviceId: string, answer: AnswerMessage): void;
   noteReport(deviceId: string, report: JsonObject): void;
   isLive(deviceId: string, channel: ChannelName): boolean;
   clockOffsetMs(deviceId: string): number;
@@ -116,12 +117,6 @@ export function createPresenceBook(deps: { clock: Clock; channels: readonly Chan
 
     noteDown(channel) {
       for (const state of devices.values()) state.heardAt.delete(channel);
-    },
-
-    restartClock(deviceId, answer) {
-      const { offset } = stateOf(deviceId);
-      offset.reset();
-      offset.add(Date.parse(answer.clock) - clock.now());
     },
 
     noteReport(deviceId, report) {
