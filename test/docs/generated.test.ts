@@ -1,0 +1,93 @@
+// The committed documents are what the code generates today, and linters of the trade accept them.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { deviceDocument } from '../../scripts/asyncapi.ts';
+import { textOf } from '../../scripts/generated-file.ts';
+import { apiDocument } from '../../scripts/openapi.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const committed = (path: string) => readFileSync(`${root}${path}`, 'utf8');
+const run = promisify(execFile);
+const slow = { timeout: 120_000 };
+
+interface Operation {
+  tags: string[];
+  operationId: string;
+  requestBody?: { content: Record<string, { example?: object; examples?: object; schema: { example?: object } }> };
+  responses: Record<string, { content: Record<string, { examples?: Record<string, { value: { errorCode: number } }> }> }>;
+}
+
+describe('openapi/v1.json', () => {
+  it('is what the routes generate', slow, async () => {
+    expect(committed('openapi/v1.json') === textOf(await apiDocument()), 'stale: run npm run openapi').toBe(true);
+  });
+
+  it('has the 15 endpoints of v1, each under its mode, and keeps all else apart', () => {
+    const { paths } = JSON.parse(committed('openapi/v1.json')) as { paths: Record<string, Record<string, Operation>> };
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+    );
+    const modes = ['Terminal status', 'POS Mode', 'QR Mode', 'Fiscal Mode'];
+    const v1 = operations.filter(({ tags }) => tags.some((tag) => modes.includes(tag)));
+    expect(v1.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort()).toEqual(
+      [
+        'GET /Device/Device/Status',
+        'POST /Device/payment/Pay',
+        'GET /Device/payment/LastTransaction',
+        'POST /Device/payment/CloseDoc',
+        'POST /Device/payment/closeDay',
+        'POST /Device/payment/Refund',
+        'POST /Device/payment/CancelTransaction',
+        'POST /Invoice/Create',
+        'GET /Invoice/Status',
+        'GET /Invoice/Get',
+        'GET /Invoice/Payd',
+        'POST /Device/Money/In',
+        'POST /Device/Money/Out',
+        'POST /Device/Report/Create',
+        'POST /Device/Invoice/Pay',
+      ].sort(),
+    );
+    expect(operations.filter(({ path }) => /^\/(device|invoice)\//i.test(path))).toHaveLength(15);
+    for (const { path, method, requestBody, responses } of v1) {
+      const what = `${method} ${path}`;
+      expect(responses['200']?.content['application/json']?.examples, what).toHaveProperty('Success');
+      if (method === 'post') expect(JSON.stringify(requestBody), what).toContain('"example');
+    }
+  });
+
+  it('passes the linter', slow, async () => {
+    expect(await lint('openapi/v1.json')).toMatchObject({ totals: { errors: 0, warnings: 0 } });
+  });
+});
+
+describe('asyncapi/v1.json', () => {
+  it('is what the schemas generate', () => {
+    expect(committed('asyncapi/v1.json') === textOf(deviceDocument()), 'stale: run npm run asyncapi').toBe(true);
+  });
+
+  it('passes the linter', slow, async () => {
+    expect(await lint('asyncapi/v1.json')).toMatchObject({ totals: { errors: 0, warnings: 0 } });
+  });
+});
+
+describe('the check', () => {
+  it('compares all three generated files', slow, async () => {
+    const check = run(process.execPath, ['scripts/asyncapi.ts', '--check'], { cwd: root });
+    await expect(check).resolves.toMatchObject({ stderr: '' });
+    const { scripts } = JSON.parse(committed('package.json')) as { scripts: Record<string, string> };
+    for (const script of ['openapi:check', 'asyncapi:check', 'config-docs:check']) expect(scripts['generated:check']).toContain(script);
+    expect(committed('scripts/check.ts')).toContain("'generated:check'");
+  });
+});
+
+async function lint(path: string): Promise<object> {
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const { stdout } = await run(`${root}node_modules/.bin/redocly`, ['lint', path, '--format', 'json'], { cwd: root, env }).catch(
+    (failure: { stdout: string }) => failure,
+  );
+  return JSON.parse(stdout) as object;
+}
