@@ -2,7 +2,7 @@
 // the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
 import type { EventEmitter } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { Aedes, type AuthenticateError, type Client } from 'aedes';
+import { Aedes, type Client } from 'aedes';
 import type { Logger } from '../kernel/logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from './channel.ts';
 import { isDeviceId } from './messages.ts';
@@ -69,7 +69,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
         void login(client, username, password).then((returnCode) => {
           if (returnCode === 0) return done(null, true);
           logger.warn({ clientId: client.id, returnCode }, 'A device was not let in.');
-          done(Object.assign(new Error('The login was refused.'), { returnCode }) as AuthenticateError, null);
+          done(Object.assign(new Error('The login was refused.'), { returnCode }), null);
         });
       },
       authorizePublish(client, packet, done) {

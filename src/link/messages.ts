@@ -89,7 +89,7 @@ function answerOf(object: JsonObject, fromDevice: string): Reading<AnswerMessage
   if (id === undefined || !isTime(clock) || typeof outcome !== 'string' || !outcomeNames.has(outcome)) return { problem: 'field' };
   if (report !== undefined && report !== null && !isJsonObject(report)) return { problem: 'field' };
   const journal = optionalUuid(object['journalId']);
-  if (journal === 'wrong') return { problem: 'field' };
+  if (journal === null) return { problem: 'field' };
   if (parseUuid(object['device']) !== fromDevice) return { problem: 'foreign-device' };
   return {
     message: {
@@ -114,8 +114,8 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
   if (online && !isTime(clock)) return { problem: 'field' };
   const journal = optionalUuid(object['journalId']);
   const bootId = optionalUuid(object['bootId']);
-  if (journal === 'wrong' || bootId === 'wrong') return { problem: 'field' };
-  if (!(online === false && device === undefined) && parseUuid(device) !== fromDevice) return { problem: 'foreign-device' };
+  if (journal === null || bootId === null) return { problem: 'field' };
+  if ((online || device !== undefined) && parseUuid(device) !== fromDevice) return { problem: 'foreign-device' };
   return {
     message: {
       v: 1,
@@ -156,9 +156,10 @@ function isTime(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 40 && Number.isFinite(Date.parse(value));
 }
 
-function optionalUuid(value: unknown): string | undefined | 'wrong' {
+/** null: it is there, and no UUID. */
+function optionalUuid(value: unknown): string | undefined | null {
   if (value === undefined || value === null) return undefined;
-  return parseUuid(value) ?? 'wrong';
+  return parseUuid(value) ?? null;
 }
 
 function journalField(journalId: string | undefined): { journalId?: string } {

@@ -108,7 +108,7 @@ export async function connectAmqpDevice(host: string, { deviceId, secret }: Logi
 export async function connectSocketDevice(url: string, { deviceId, secret }: Login): Promise<TestDevice> {
   const socket = new WebSocket(url, { auth: `${deviceId}:${secret}` });
   const { commands, arrived, nextCommand } = inbox();
-  socket.on('message', (data) => arrived(JSON.parse(String(data)).command));
+  socket.on('message', (data) => arrived(JSON.parse((data as Buffer).toString()).command));
   await new Promise((resolve, reject) => {
     socket.once('open', resolve);
     socket.once('error', reject);
