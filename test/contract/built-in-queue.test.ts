@@ -28,27 +28,31 @@ async function startHttp() {
   };
 }
 
-channelContract('built-in queue', async () => {
-  const http = await startHttp();
-  return {
-    createChannel: () => http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger, checkDevice })),
-    connectDevice: (login) => connectSocketDevice(http.url, login),
-    async intrude() {
-      const socket = await connectSocketDevice(http.url, deviceA);
-      socket.answer(gatewayId, answerTo(command(), deviceB.deviceId));
-      socket.presence({ v: 1, device: deviceB.deviceId, online: true, clock: new Date().toISOString() });
-      return {
-        overheard: () => socket.commands,
-        async end() {
-          socket.die();
-        },
-      };
-    },
-    secondConnection: 'replaces',
-    hearsOfDeath: true,
-    stop: http.stop,
-  };
-});
+channelContract(
+  'built-in queue',
+  async () => {
+    const http = await startHttp();
+    return {
+      createChannel: () => http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger, checkDevice })),
+      connectDevice: (login) => connectSocketDevice(http.url, login),
+      async intrude() {
+        const socket = await connectSocketDevice(http.url, deviceA);
+        socket.answer(gatewayId, answerTo(command(), deviceB.deviceId));
+        socket.presence({ v: 1, device: deviceB.deviceId, online: true, clock: new Date().toISOString() });
+        return {
+          overheard: () => socket.commands,
+          async end() {
+            socket.die();
+          },
+        };
+      },
+      secondConnection: 'replaces',
+      hearsOfDeath: true,
+      stop: http.stop,
+    };
+  },
+  'embedded',
+);
 
 describe('built-in queue, beyond the contract', () => {
   it('refuses with the envelope', async () => {

@@ -14,20 +14,24 @@ function create(): EmbeddedBroker {
 }
 const urlOf = ({ port }: EmbeddedBroker) => `mqtt://127.0.0.1:${port}`;
 
-channelContract('embedded broker', async () => {
-  let broker: EmbeddedBroker;
-  return {
-    createChannel() {
-      broker = create();
-      return broker;
-    },
-    connectDevice: (login) => connectMqttDevice(urlOf(broker), login),
-    intrude: () => intrudeOverMqtt(urlOf(broker)),
-    secondConnection: 'replaces',
-    hearsOfDeath: true,
-    async stop() {},
-  };
-});
+channelContract(
+  'embedded broker',
+  async () => {
+    let broker: EmbeddedBroker;
+    return {
+      createChannel() {
+        broker = create();
+        return broker;
+      },
+      connectDevice: (login) => connectMqttDevice(urlOf(broker), login),
+      intrude: () => intrudeOverMqtt(urlOf(broker)),
+      secondConnection: 'replaces',
+      hearsOfDeath: true,
+      async stop() {},
+    };
+  },
+  'embedded',
+);
 
 describe('embedded broker, beyond the contract', () => {
   it('says clearly that its port is taken', async () => {

@@ -18,26 +18,30 @@ function shippedConfig(): string {
     .replaceAll('/mosquitto/config', '{directory}');
 }
 
-channelContract('MQTT over Mosquitto', async () => {
-  const server = await startMosquitto({
-    config: shippedConfig(),
-    users: { 'gateway-a': 'gateway-secret', [deviceA.deviceId]: deviceA.secret, [deviceB.deviceId]: deviceB.secret },
-    files: { acl: mosquittoAcl(['gateway-a']) },
-  });
-  return {
-    createChannel: () =>
-      createMqttChannel({
-        url: server.url.replace('mqtt://', 'mqtt://gateway-a:gateway-secret@'),
-        gatewayId,
-        clock: systemClock,
-        random: systemRandom,
-        logger: quietLogger,
-      }),
-    connectDevice: (login) => connectMqttDevice(server.url, login),
-    intrude: () => intrudeOverMqtt(server.url),
-    secondConnection: 'replaces',
-    hearsOfDeath: true,
-    broker: server,
-    stop: () => server.stop(),
-  };
-});
+channelContract(
+  'MQTT over Mosquitto',
+  async () => {
+    const server = await startMosquitto({
+      config: shippedConfig(),
+      users: { 'gateway-a': 'gateway-secret', [deviceA.deviceId]: deviceA.secret, [deviceB.deviceId]: deviceB.secret },
+      files: { acl: mosquittoAcl(['gateway-a']) },
+    });
+    return {
+      createChannel: () =>
+        createMqttChannel({
+          url: server.url.replace('mqtt://', 'mqtt://gateway-a:gateway-secret@'),
+          gatewayId,
+          clock: systemClock,
+          random: systemRandom,
+          logger: quietLogger,
+        }),
+      connectDevice: (login) => connectMqttDevice(server.url, login),
+      intrude: () => intrudeOverMqtt(server.url),
+      secondConnection: 'replaces',
+      hearsOfDeath: true,
+      broker: server,
+      stop: () => server.stop(),
+    };
+  },
+  'outside',
+);

@@ -56,25 +56,33 @@ afterAll(async () => {
 const shared = { gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger };
 const host = () => `127.0.0.1:${server.port}`;
 
-channelContract('queue over RabbitMQ', async () => ({
-  createChannel: () => createRabbitmqChannel({ url: server.url, ...shared }),
-  connectDevice: (login) => connectAmqpDevice(host(), login),
-  intrude: intrudeOverAmqp,
-  secondConnection: 'is-refused',
-  hearsOfDeath: false,
-  broker: server,
-  async stop() {},
-}));
+channelContract(
+  'queue over RabbitMQ',
+  async () => ({
+    createChannel: () => createRabbitmqChannel({ url: server.url, ...shared }),
+    connectDevice: (login) => connectAmqpDevice(host(), login),
+    intrude: intrudeOverAmqp,
+    secondConnection: 'is-refused',
+    hearsOfDeath: false,
+    broker: server,
+    async stop() {},
+  }),
+  'outside',
+);
 
-channelContract('MQTT over RabbitMQ', async () => ({
-  createChannel: () => createMqttChannel({ url: server.mqttUrl, ...shared }),
-  connectDevice: (login) => connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, login),
-  intrude: () => intrudeOverMqtt(`mqtt://127.0.0.1:${server.mqttPort}`),
-  secondConnection: 'replaces-unannounced',
-  hearsOfDeath: true,
-  broker: server,
-  async stop() {},
-}));
+channelContract(
+  'MQTT over RabbitMQ',
+  async () => ({
+    createChannel: () => createMqttChannel({ url: server.mqttUrl, ...shared }),
+    connectDevice: (login) => connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, login),
+    intrude: () => intrudeOverMqtt(`mqtt://127.0.0.1:${server.mqttPort}`),
+    secondConnection: 'replaces-unannounced',
+    hearsOfDeath: true,
+    broker: server,
+    async stop() {},
+  }),
+  'outside',
+);
 
 it('an answer without user-id is dropped: nobody vouches for it', async () => {
   const channel = createRabbitmqChannel({ url: server.url, ...shared });
