@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
+import { deadInstances } from '../database/instances.ts';
 import type { AttemptResult } from './sender.ts';
 
 export interface ClaimedCallback {
@@ -130,6 +131,18 @@ export async function recordAttempt(
       duration_ms: result.durationMs,
       response_head: result.responseHead,
     })
+    .execute();
+}
+
+/** What a gateway that was killed had claimed is due at once, instead of when its lease runs out. */
+export async function releaseLeasesOfDead(queries: Queries): Promise<void> {
+  const dead = await deadInstances(queries);
+  if (dead.length === 0) return;
+  await queries
+    .updateTable('callbacks')
+    .set({ leased_by: null, leased_until: null, next_attempt_at: nowMs })
+    .where('state', '=', pending)
+    .where('leased_by', 'in', dead)
     .execute();
 }
 

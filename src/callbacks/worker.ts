@@ -8,7 +8,7 @@ import { sleep } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { createPlaces } from './places.ts';
 import type { AttemptResult, Send } from './sender.ts';
-import { type ClaimedCallback, claimDue, type Outcome, readHosts, recordAttempt, releaseLeases } from './store.ts';
+import { type ClaimedCallback, claimDue, type Outcome, readHosts, recordAttempt, releaseLeases, releaseLeasesOfDead } from './store.ts';
 
 export interface WorkerDeps {
   database: Database;
@@ -77,9 +77,12 @@ export function createWorker(deps: WorkerDeps): Worker {
 
   async function run(): Promise<void> {
     let backoffMs = firstBackoffMs;
+    let isFirstLook = true;
     while (!isStopping) {
       isWoken = false;
       try {
+        if (isFirstLook) await releaseLeasesOfDead(database.queries);
+        isFirstLook = false;
         const restMs = await look();
         backoffMs = firstBackoffMs;
         if (!isWoken && !isStopping) await nap(restMs);
