@@ -70,7 +70,8 @@ export function createEventClock(startMs = Date.UTC(2026, 2, 2, 6, 0, 0)): Event
   }
 
   return {
-    now: () => startMs + elapsedMs,
+    // Whole milliseconds, as the real one; a timer may fall between two.
+    now: () => Math.floor(startMs + elapsedMs),
     elapsed: () => elapsedMs,
     after,
     get fired() {

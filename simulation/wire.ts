@@ -59,6 +59,8 @@ export interface MemoryWire {
   /** The broker itself restarts, or lived in the gateway that died. */
   dropAllDevices(): void;
   isConnected(deviceId: string): boolean;
+  /** An answer that comes by the device's own topic at once, to every gateway. */
+  sayAs(deviceId: string, answer: AnswerMessage): void;
 }
 
 export function createMemoryWire(name: ChannelName, options: WireOptions): MemoryWire {
@@ -196,5 +198,6 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
     },
 
     isConnected: (deviceId) => connections.has(deviceId),
+    sayAs: (deviceId, answer) => toGateways((listener) => listener.answer(name, deviceId, answer)),
   };
 }

@@ -16,6 +16,8 @@ import type { Timeline } from './timeline.ts';
 export const sweepEveryMs = 2_000;
 /** An instance whose heartbeat is older than this is dead; with the sweep its commands are Recalled within 15 s. */
 export const deadAfterMs = 10_000;
+/** The call that carries a command ends with its time; this is more than its commit can take. */
+const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;
 const recallTimeoutMs = 10_000;
 const longestPauseMs = 5 * 60_000;
@@ -75,9 +77,6 @@ export function createRecovery(deps: Deps): Recovery {
           timeline.add({ commandId: command.id, atMs: clock.now(), step: 'review', detail: why });
       }
     }
-    // Nobody carries it any more, and its time is over: whoever follows it, and its completion notice, must hear so.
-    if (command.state === 'sent' && clock.now() >= command.answerByMs)
-      return settlements.becomeUnknown(command, pauseAfter(command.recalls));
     return (await store.findCommand(database.queries, command.id)) ?? command;
   }
 
@@ -95,6 +94,9 @@ export function createRecovery(deps: Deps): Recovery {
       // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
       const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce + inFlightCount());
       await askAll(await store.findCommands(database.queries, due.filter((id) => !isInFlight(id)).slice(0, atOnce)));
+      // Nobody carries them any more, and their time is over: who follows them, and their completion notices, must hear so.
+      const abandoned = await store.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, atOnce);
+      for (const command of abandoned) if (!isInFlight(command.id)) await settlements.becomeUnknown(command, 0);
       for (const commandId of await store.putOverdueOnReview(database.queries, reviewAfterMs)) {
         logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
         timeline.add({ commandId, atMs: clock.now(), step: 'review' });

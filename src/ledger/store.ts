@@ -1,7 +1,8 @@
 // The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
+import type { Schema } from '../database/schema.ts';
 import type { Bani } from '../kernel/money.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import { type Command, commandColumns, type SettledBy, type SettledState, toCommand } from './command.ts';
@@ -191,32 +192,55 @@ export async function closeReview(queries: Queries, id: string): Promise<void> {
   await queries.updateTable('commands').set({ reviewed_at: nowMs }).where('id', '=', id).where('review_since', 'is not', null).execute();
 }
 
-/** Ids of open commands that this instance owns or that a dead one left behind, and whose next Recall is due. */
+/** This instance's own commands, and those of an instance that is dead: stopped, silent for `deadAfterMs`, or forgotten. */
+function ownOrOrphaned(instanceId: string, deadAfterMs: number) {
+  return (where: ExpressionBuilder<Schema, 'commands'>) =>
+    where.or([
+      where('instance_id', '=', instanceId),
+      where.not(
+        where.exists(
+          where
+            .selectFrom('instances')
+            .select('instances.id')
+            .whereRef('instances.id', '=', 'commands.instance_id')
+            .where('instances.stopped_at', 'is', null)
+            .where('instances.heartbeat_at', '>', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`),
+        ),
+      ),
+    ]);
+}
+
+/** Ids of open commands that are ours to ask about and whose next Recall is due. */
 export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<string[]> {
   const rows = await queries
     .selectFrom('commands')
     .select('commands.id')
     .where('state', 'in', ['sent', 'unknown'])
     .where((where) => where.or([where('next_recall_at', 'is', null), where('next_recall_at', '<=', nowMs)]))
-    .where((where) =>
-      where.or([
-        where('instance_id', '=', instanceId),
-        where.not(
-          where.exists(
-            where
-              .selectFrom('instances')
-              .select('instances.id')
-              .whereRef('instances.id', '=', 'commands.instance_id')
-              .where('instances.stopped_at', 'is', null)
-              .where('instances.heartbeat_at', '>', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`),
-          ),
-        ),
-      ]),
-    )
+    .where(ownOrOrphaned(instanceId, deadAfterMs))
     .orderBy('issued_at')
     .limit(limit)
     .execute();
   return rows.map((row) => row.id);
+}
+
+/** Commands that are still `sent` although their time is over by `graceMs`: the call that carried them is no more. */
+export async function abandoned(
+  queries: Queries,
+  instanceId: string,
+  deadAfterMs: number,
+  graceMs: number,
+  limit: number,
+): Promise<Command[]> {
+  const rows = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('state', '=', 'sent')
+    .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
+    .where(ownOrOrphaned(instanceId, deadAfterMs))
+    .limit(limit)
+    .execute();
+  return rows.map(toCommand);
 }
 
 export async function openCommandsOf(queries: Queries, deviceId: string): Promise<Command[]> {

@@ -126,7 +126,7 @@ export async function createSaleWorld(options: WorldOptions = {}) {
     }
   }
 
-  return Object.assign(world, {
+  const calls = {
     clock,
     random,
     logger,
@@ -185,6 +185,11 @@ export async function createSaleWorld(options: WorldOptions = {}) {
       for (const channel of channels) wires[channel].setDeviceCut(deviceId, isAway);
     },
 
+    /** An answer in a device's name, as if it came by its own topic. */
+    sayAs(deviceId: string, answer: AnswerMessage): void {
+      wires.mqtt.sayAs(deviceId, answer);
+    },
+
     /** kill -9, and a new process on what the old one left. */
     async crash(): Promise<void> {
       life.crash();
@@ -215,13 +220,15 @@ export async function createSaleWorld(options: WorldOptions = {}) {
           : [],
       ),
     sendsOf: (name: string) =>
-      passings.filter((passing) => passing.kind === 'command' && passing.message.name === name).map((passing) => passing.message),
+      passings.flatMap((passing) => (passing.kind === 'command' && passing.message.name === name ? [passing.message] : [])),
 
     async stop(): Promise<void> {
       for (const device of devices) await device.stop();
       await life.stop();
     },
-  });
+  };
+  // Not by assignment: that would take the first life for all that follow.
+  return Object.defineProperties(world, Object.getOwnPropertyDescriptors(calls)) as typeof world & typeof calls;
 }
 
 export interface Idempotency {

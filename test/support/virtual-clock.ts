@@ -105,7 +105,8 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 9, 0, 0), opt
   }
 
   return {
-    now: () => wallOffsetMs + elapsedMs,
+    // Whole milliseconds, as the real one; a timer may fall between two.
+    now: () => Math.floor(wallOffsetMs + elapsedMs),
     elapsed: () => elapsedMs,
     after,
     advance,

@@ -1,0 +1,140 @@
+// What a device's word means for a command, as tables.
+import { describe, expect, it } from 'vitest';
+import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { contradicts, type Finding, judge, throwUnlessDone } from '../../src/ledger/rules.ts';
+import { type EndingOutcome, outcomes } from '../../src/link/protocol.ts';
+
+const command = (overrides: Partial<Command> = {}): Command =>
+  ({
+    id: 'c',
+    name: 'Pay',
+    state: 'sent',
+    journalId: 'journal',
+    outcome: null,
+    report: null,
+    reason: null,
+    operationId: null,
+    ...overrides,
+  }) as Command;
+const finding = (outcome: EndingOutcome, overrides: Partial<Finding> = {}): Finding => ({
+  outcome,
+  report: undefined,
+  reason: undefined,
+  journalId: 'journal',
+  wasAccepted: false,
+  ...overrides,
+});
+const endings = outcomes.filter((outcome): outcome is EndingOutcome => outcome !== 'accepted');
+
+describe('judge', () => {
+  it.each<[EndingOutcome, string]>([
+    ['done', 'done'],
+    ['refused', 'refused'],
+    ['unsupported', 'refused'],
+    ['busy', 'never'],
+    ['expired', 'never'],
+    ['never', 'never'],
+    ['unknown', 'review'],
+  ])('%s under the command’s own journal: %s', (outcome, expected) => {
+    const verdict = judge(command(), finding(outcome), undefined);
+    expect(verdict.kind === 'settle' ? verdict.state : 'review').toBe(expected);
+  });
+
+  it('covers every outcome that ends a command', () => {
+    for (const outcome of endings) expect(judge(command(), finding(outcome), undefined)).toBeDefined();
+  });
+
+  it.each<[EndingOutcome, string]>([
+    ['done', 'done'],
+    ['refused', 'refused'],
+    ['busy', 'review'],
+    ['expired', 'review'],
+    ['never', 'review'],
+  ])('%s from another journal, or from none: %s', (outcome, expected) => {
+    for (const journalId of ['another', undefined]) {
+      const verdict = judge(command(), finding(outcome, { journalId }), undefined);
+      expect(verdict.kind === 'settle' ? verdict.state : 'review').toBe(expected);
+    }
+  });
+
+  it.each<[EndingOutcome, string]>([
+    ['done', 'done'],
+    ['refused', 'refused'],
+    ['busy', 'review'],
+    ['expired', 'review'],
+    ['never', 'review'],
+  ])('%s after accepted: %s', (outcome, expected) => {
+    const verdict = judge(command(), finding(outcome, { wasAccepted: true }), undefined);
+    expect(verdict.kind === 'settle' ? verdict.state : 'review').toBe(expected);
+  });
+
+  it.each<[EndingOutcome, string]>([
+    ['done', 'done'],
+    ['refused', 'refused'],
+    ['busy', 'never'],
+    ['expired', 'never'],
+    ['never', 'review'],
+  ])('%s of a command sent without a journal: %s', (outcome, expected) => {
+    for (const journalId of ['new', undefined]) {
+      const verdict = judge(command({ journalId: null }), finding(outcome, { journalId }), undefined);
+      expect(verdict.kind === 'settle' ? verdict.state : 'review').toBe(expected);
+    }
+  });
+
+  it('doubt of done is for a person', () => {
+    expect(judge(command(), finding('done'), 'No rrn.')).toEqual({ kind: 'review', why: 'No rrn.' });
+  });
+});
+
+describe('contradicts', () => {
+  const table: Record<'done' | 'refused' | 'never', EndingOutcome[]> = {
+    done: ['refused', 'unsupported', 'busy', 'expired', 'never'],
+    refused: ['done'],
+    never: ['done'],
+  };
+  it.each(['done', 'refused', 'never'] as const)('a command settled as %s', (state) => {
+    const found = endings.filter((outcome) => contradicts(command({ state }), finding(outcome)));
+    expect(found.toSorted()).toEqual(table[state].toSorted());
+  });
+
+  it('a second operation of the bank for one command does; the same one, or one where none was known, does not', () => {
+    const settled = command({ state: 'done', operationId: '1' });
+    expect(contradicts(settled, finding('done'), '2')).toBe(true);
+    expect(contradicts(settled, finding('done'), '1')).toBe(false);
+    expect(contradicts(command({ state: 'done' }), finding('done'), '2')).toBe(false);
+  });
+
+  it('a journal that began later knows nothing, so it contradicts nothing', () => {
+    expect(contradicts(command({ state: 'done' }), finding('never', { journalId: 'another' }))).toBe(false);
+    expect(contradicts(command({ state: 'done' }), finding('refused', { journalId: 'another' }))).toBe(true);
+  });
+});
+
+describe('throwUnlessDone', () => {
+  it.each<[Partial<Command>, number]>([
+    [{ state: 'done' }, 0],
+    [{ state: 'refused', outcome: 'refused' }, 50],
+    [{ state: 'refused', outcome: 'unsupported' }, 50],
+    [{ state: 'never', outcome: 'busy' }, 31],
+    [{ state: 'never', outcome: 'never' }, 30],
+    [{ state: 'never', outcome: 'expired' }, 30],
+    [{ state: 'never', outcome: null }, 30],
+    [{ state: 'sent' }, 3],
+    [{ state: 'unknown' }, 3],
+  ])('%o is %i', (overrides, code) => {
+    let thrown: unknown;
+    try {
+      throwUnlessDone(command(overrides));
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown instanceof GatewayError ? errorCodes[thrown.errorName].code : 0).toBe(code);
+  });
+
+  it('carries the report of a refusal and its reason', () => {
+    const call = () => throwUnlessDone(command({ state: 'refused', report: '{"amount":1}', reason: 'No money.' }));
+    expect(call).toThrow('No money.');
+    expect(call).toThrow(expect.objectContaining({ report: '{"amount":1}' }));
+  });
+});
