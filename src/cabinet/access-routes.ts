@@ -7,7 +7,8 @@ import type { Database } from '../database/database.ts';
 import { actorOf, adminOnly } from '../http/access.ts';
 import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
-import { isoTime, readMoment } from './moments.ts';
+import { parseMoment } from '../invoices/valid-to.ts';
+import { isoTime } from './moments.ts';
 import {
   apiPath,
   defaultPage,
@@ -164,7 +165,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         merchantId: readUuid('merchantId', merchantId),
         name,
         modules,
-        expiresAtMs: expiresAt === undefined ? undefined : readMoment('expiresAt', expiresAt),
+        expiresAtMs: expiresAt === undefined ? undefined : parseMoment('expiresAt', expiresAt),
       });
       return { id: fresh.id, key: fresh.key, expiresAt: isoTime(fresh.expiresAtMs) };
     },

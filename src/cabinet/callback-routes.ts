@@ -8,9 +8,11 @@ import type { Database } from '../database/database.ts';
 import { actorOf, adminOnly } from '../http/access.ts';
 import { adminAnswers, dateTimeField, readUuid, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { parseMoment } from '../invoices/valid-to.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { findCallback } from './callback-store.ts';
-import { isoTime, readMoment } from './moments.ts';
+import { hideLogin } from './hidden-login.ts';
+import { isoTime } from './moments.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
 
 export interface CallbackRoutesDeps {
@@ -41,7 +43,7 @@ const callbackFields = {
   subjectKind: Type.Enum(['invoice', 'operation']),
   subjectId: Type.String(),
   sequence: Type.Integer(),
-  url: Type.String(),
+  url: Type.String({ description: 'Stars stand for a user and password in it.' }),
   state: stateField,
   attempts: Type.Integer({ description: 'Attempts of the present round.' }),
   createdAt: moment,
@@ -71,8 +73,14 @@ const exampleCallback = {
   endedAt: exampleTime,
 };
 
-function shown({ nextAttemptAtMs, createdAtMs, endedAtMs, ...callback }: ListedCallback) {
-  return { ...callback, createdAt: isoTime(createdAtMs), nextAttemptAt: isoTime(nextAttemptAtMs), endedAt: isoTime(endedAtMs) };
+function shown({ nextAttemptAtMs, createdAtMs, endedAtMs, url, ...callback }: ListedCallback) {
+  return {
+    ...callback,
+    url: hideLogin(url),
+    createdAt: isoTime(createdAtMs),
+    nextAttemptAt: isoTime(nextAttemptAtMs),
+    endedAt: isoTime(endedAtMs),
+  };
 }
 
 export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: CallbackRoutesDeps): void {
@@ -188,7 +196,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
     async (request) => {
       const merchantId = readUuid('merchantId', request.body.merchantId);
       const { from, to } = request.body;
-      const range = { merchantId, fromMs: readMoment('from', from), toMs: readMoment('to', to) };
+      const range = { merchantId, fromMs: parseMoment('from', from), toMs: parseMoment('to', to) };
       if (range.fromMs >= range.toMs) throw invalidRequest('from must lie before to.');
       const count = await database.transaction(async (queries) => {
         const sentAgain = await resendDeadCallbacks(queries, range);

@@ -5,8 +5,9 @@ import type { Database, Queries } from '../database/database.ts';
 import { actorOf, adminOnly } from '../http/access.ts';
 import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
-import { refusal, stateNames } from '../invoices/rules.ts';
+import { refusal, type State, stateNames, states } from '../invoices/rules.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { hideLogin } from './hidden-login.ts';
 import { isoTime } from './moments.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from './shared-schemas.ts';
 import { listOrphans, readInvoice, type StoredInvoice, tellStory } from './story.ts';
@@ -37,14 +38,20 @@ const invoiceFields = {
   receipt: Type.Object({}, { additionalProperties: true }),
 };
 
-function shown({ createdAtMs, validToMs, state, receipt, ...invoice }: StoredInvoice) {
+function shown({ createdAtMs, validToMs, state, receipt, callbackUri, ...invoice }: StoredInvoice) {
   return {
     ...invoice,
+    callbackUri: callbackUri === undefined ? undefined : hideLogin(callbackUri),
     state: stateNames[state],
     createdAt: isoTime(createdAtMs),
     validTo: isoTime(validToMs),
     receipt: JSON.parse(receipt) as unknown,
   };
+}
+
+/** The state that keeps an invoice from being cancelled: one that is still open is overdue, and the sweep has not come by yet. */
+function whyNot({ state }: StoredInvoice): State {
+  return state === states.newItem || state === states.scanned ? states.expired : state;
 }
 
 const noSuchInvoice = () => new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
@@ -117,7 +124,9 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       await database.transaction(async (queries) => {
         const before = await readInvoice(queries, oid);
         if (!before) throw noSuchInvoice();
-        if (!(await cancelUnpaidInvoice(queries, oid, before.merchantId, `${reason} (${actor})`))) throw refusal(before.state, 'cancel');
+        if (!(await cancelUnpaidInvoice(queries, oid, before.merchantId, `${reason} (${actor})`))) {
+          throw refusal(whyNot((await readInvoice(queries, oid)) ?? before), 'cancel');
+        }
         await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, detail: { reason } });
       });
       callbacks.wake();

@@ -2,6 +2,7 @@
 // made for it (documentNr = OID [D19]) and every try to tell the ERP. And the orphan board: money without an invoice to show for it.
 import type { Queries } from '../database/database.ts';
 import type { State } from '../invoices/rules.ts';
+import { hideLogin } from './hidden-login.ts';
 
 export interface StoredInvoice {
   oid: string;
@@ -107,7 +108,13 @@ async function callbackLines(queries: Queries, { oid }: StoredInvoice): Promise<
     .orderBy('sequence')
     .limit(longestPart)
     .execute();
-  return rows.map(({ id, created_at, ...detail }) => ({ atMs: created_at, about: 'callback', id, event: 'written', detail }));
+  return rows.map(({ id, created_at, url, ...rest }) => ({
+    atMs: created_at,
+    about: 'callback',
+    id,
+    event: 'written',
+    detail: { ...rest, url: hideLogin(url) },
+  }));
 }
 
 async function attemptLines(queries: Queries, { oid }: StoredInvoice): Promise<StoryLine[]> {

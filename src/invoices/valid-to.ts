@@ -8,10 +8,14 @@ const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](
 /** Offsets in use reach from -12:00 to +14:00. */
 const largestOffsetMinutes = 14 * 60;
 
-/** Milliseconds since 1970. Fractions below a millisecond are cut off. */
 export function parseValidTo(text: string): number {
+  return parseMoment('ValidTo', text);
+}
+
+/** Milliseconds since 1970. Fractions below a millisecond are cut off. `field` is the name that the caller knows. */
+export function parseMoment(field: string, text: string): number {
   const match = pattern.exec(text);
-  if (!match) throw broken('must be a date and time such as 2030-12-31T23:59:59 or 2030-12-31T21:59:59Z');
+  if (!match) throw broken(field, 'must be a date and time such as 2030-12-31T23:59:59 or 2030-12-31T21:59:59Z');
   const part = (index: number) => Number(match[index] ?? '0');
   const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
   const millisecond = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
@@ -25,22 +29,22 @@ export function parseValidTo(text: string): number {
     inUtc.getUTCHours() === hour &&
     inUtc.getUTCMinutes() === minute &&
     inUtc.getUTCSeconds() === second;
-  if (!isReal) throw broken('must be a date and time that exists, from the year 100 on');
+  if (!isReal) throw broken(field, 'must be a date and time that exists, from the year 100 on');
 
   const offset = match[8];
   if (offset === undefined) return new Date(year, month - 1, day, hour, minute, second, millisecond).getTime();
-  return inUtc.getTime() - parseOffset(offset) * 60_000;
+  return inUtc.getTime() - parseOffset(field, offset) * 60_000;
 }
 
-function parseOffset(text: string): number {
+function parseOffset(field: string, text: string): number {
   if (text === 'Z' || text === 'z') return 0;
   const digits = text.replace(/\D/g, '');
   const minutes = Number(digits.slice(2));
   const total = Number(digits.slice(0, 2)) * 60 + minutes;
-  if (minutes > 59 || total > largestOffsetMinutes) throw broken('must have an offset of at most 14 hours');
+  if (minutes > 59 || total > largestOffsetMinutes) throw broken(field, 'must have an offset of at most 14 hours');
   return text.startsWith('-') ? -total : total;
 }
 
-function broken(rule: string): Error {
-  return invalidRequest(`ValidTo ${rule}.`);
+function broken(field: string, rule: string): Error {
+  return invalidRequest(`${field} ${rule}.`);
 }

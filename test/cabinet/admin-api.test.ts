@@ -154,7 +154,7 @@ describe.each(engines)('the admin API on %s', (engine) => {
   it('tells the whole story of a sale, cancels an unpaid one once, and shows orphans', async () => {
     const { queries } = office.database;
     const device = await seedDevice(queries, merchantId);
-    const { oid } = await seedInvoice(queries, merchantId, { callback_uri: 'http://erp.example/?s=#State#' });
+    const { oid } = await seedInvoice(queries, merchantId, { callback_uri: 'http://erp:canary-password@erp.example/?s=#State#' });
     const command = await seedCommand(queries, merchantId, device.id, { document_nr: oid });
     await queries
       .insertInto('command_events')
@@ -177,5 +177,27 @@ describe.each(engines)('the admin API on %s', (engine) => {
     const lines = (timeline as { about: string; event: string }[]).map(({ about, event }) => `${about} ${event}`);
     expect(lines).toEqual(expect.arrayContaining(['command sent', 'invoice Cancelled', 'callback written']));
     expect(await office.get(`/invoices/${nobody}`)).toMatchObject({ errorCode: 20 });
+
+    // The ERP's login is needed to call it, and shown to nobody.
+    expect(invoice).toMatchObject({ callbackUri: 'http://***@erp.example/?s=#State#' });
+    const { callbacks: listed } = await office.get(`/callbacks?subjectId=${oid}`);
+    expect(listed).toMatchObject([{ url: 'http://***@erp.example/?s=Cancelled' }]);
+    const [{ id }] = listed as [{ id: string }];
+    const shown = JSON.stringify([invoice, timeline, listed, await office.get(`/callbacks/${id}`)]);
+    expect(shown).not.toContain('canary-password');
+  });
+
+  it('says Expired of an overdue invoice that is cancelled before the sweep has come by', async () => {
+    const { oid } = await seedInvoice(office.database.queries, merchantId, { valid_to: 1 });
+    const { errorCode, errorMessage } = await office.post(`/invoices/${oid}/cancel`);
+    expect(errorCode).toBe(22);
+    expect(errorMessage).toContain('The invoice is Expired;');
+  });
+
+  it('refuses a moment that does not exist instead of taking another day', async () => {
+    const key = { merchantId, name: 'ERP', modules: ['QR'], expiresAt: '2031-02-30T00:00:00Z' };
+    const { errorCode, errorMessage } = await office.post('/keys', key);
+    expect(errorCode).toBe(40);
+    expect(errorMessage).toContain('expiresAt must be a date and time that exists');
   });
 });
