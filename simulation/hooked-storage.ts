@@ -13,19 +13,27 @@ export interface StatementStep {
 export type StatementHook = (step: StatementStep) => 'hang' | undefined;
 
 const forever = new Promise<never>(() => {});
+const nothing: Promise<unknown> = Promise.resolve();
 
 export function hookedStorage(storage: MemoryStorage, hook: StatementHook): MemoryStorage {
-  function guarded<Result>(kind: StatementStep['kind'], sql: string, action: () => Promise<Result>): Promise<Result> {
-    try {
-      if (hook({ kind, sql, when: 'before' }) === 'hang') return forever;
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    return action().then((result) => (hook({ kind, sql, when: 'after' }) === 'hang' ? forever : result));
-  }
   return {
     connect(now): SqliteExecutor {
       const executor = storage.connect(now);
+
+      function guarded<Result>(kind: StatementStep['kind'], sql: string, action: () => Promise<Result>): Promise<Result> {
+        const check = (when: StatementStep['when'], result: Promise<Result>): Promise<Result> => {
+          try {
+            return hook({ kind, sql, when }) === 'hang' ? forever : result;
+          } catch (error) {
+            // The connection is lost, and with it the transaction that nobody can end any more.
+            const isOver = kind === 'run' || (kind === 'commit' && when === 'after');
+            return isOver ? Promise.reject(error) : executor.rollback().then(() => Promise.reject(error));
+          }
+        };
+        const before = check('before', nothing as Promise<Result>);
+        return before === nothing ? action().then((result) => check('after', Promise.resolve(result))) : before;
+      }
+
       return {
         ...executor,
         run: (sql, parameters, place) => guarded('run', sql, () => executor.run(sql, parameters, place)),

@@ -1,0 +1,140 @@
+// The database fails, or loses its answer, at each statement of a Pay in turn: nothing is sent without a confirmed commit,
+// the caller hears the truth or 2, and repeating ends with one charge and a ledger that agrees with the bank.
+import { describe, expect, it } from 'vitest';
+import type { StatementHook, StatementStep } from '../../simulation/hooked-storage.ts';
+import { databaseDown } from '../../src/database/errors.ts';
+import { createSaleWorld } from '../support/sale-world.ts';
+
+const lost = () => databaseDown('The connection to the database was lost.');
+
+interface Case {
+  hasKey: boolean;
+  hasJournal: boolean;
+}
+
+async function worldOf({ hasKey, hasJournal }: Case) {
+  const world = await createSaleWorld();
+  const terminal = await world.terminal({ faults: { noJournal: !hasJournal } });
+  const documentNr = world.random.uuid();
+  const pay = () => world.pay(terminal.id, 10, documentNr, hasKey ? { idempotency: { key: 'k', requestHash: 'h' } } : {});
+  return { world, terminal, pay };
+}
+
+/** Statements that a Pay makes, background ones included. */
+async function countSteps(kind: Case): Promise<number> {
+  const { world, pay } = await worldOf(kind);
+  let count = 0;
+  world.hook = () => {
+    count += 1;
+    return undefined;
+  };
+  expect((await world.run(pay())).code).toBe(0);
+  return count;
+}
+
+async function payThrough(kind: Case, hookOf: (at: number) => StatementHook, at: number) {
+  const { world, terminal, pay } = await worldOf(kind);
+  world.hook = hookOf(at);
+  const first = await world.run(pay());
+  const answers = [first.code];
+  for (let tries = 0; tries < 10 && answers.at(-1) !== 0; tries += 1) {
+    await world.clock.advance(30_000);
+    answers.push((await world.run(pay())).code);
+  }
+  world.hook = () => undefined;
+  await world.clock.advance(60_000);
+  const commands = await world.commands();
+  return { answers, commands, charges: terminal.bank.charges(), review: await world.ledger.listReview(10) };
+}
+
+const failures: Record<string, (at: number) => StatementHook> = {
+  'fails at': (at) => {
+    let count = 0;
+    return () => {
+      count += 1;
+      if (count === at) throw lost();
+      return undefined;
+    };
+  },
+  'fails at, and for a dozen more after,': (at) => {
+    let count = 0;
+    return (step: StatementStep) => {
+      count += 1;
+      // Rollbacks of what was begun still go through, as the server does them by itself.
+      if (count >= at && count < at + 12 && step.kind !== 'rollback') throw lost();
+      return undefined;
+    };
+  },
+};
+
+describe.each<Case>([
+  { hasKey: false, hasJournal: true },
+  { hasKey: true, hasJournal: true },
+  { hasKey: true, hasJournal: false },
+])('Pay with a database that fails (%o)', (kind) => {
+  it.each(Object.keys(failures))('%s each statement in turn', async (name) => {
+    const hookOf = failures[name] as (at: number) => StatementHook;
+    const steps = await countSteps(kind);
+    expect(steps).toBeGreaterThan(8);
+    const seen = new Set<number>();
+    for (let at = 1; at <= steps; at += 1) {
+      const { answers, commands, charges, review } = await payThrough(kind, hookOf, at);
+      const where = `${name} ${at}: ${answers.join(', ')}`;
+      for (const code of answers) seen.add(code);
+      expect(charges, where).toHaveLength(1);
+      expect(answers.at(-1), where).toBe(0);
+      expect(
+        commands.filter(({ state }) => state === 'done'),
+        where,
+      ).toHaveLength(1);
+      expect(
+        commands.filter(({ state }) => state === 'sent' || state === 'unknown'),
+        where,
+      ).toEqual([]);
+      expect(review, where).toEqual([]);
+      // What was told as failed was not charged, and the first 0 is the truth.
+      expect(
+        answers.every((code) => [0, 2, 3, 30, 31].includes(code)),
+        where,
+      ).toBe(true);
+    }
+    expect(seen).toContain(2);
+  });
+
+  it('whose commit answer is lost sends nothing, and reads the row back by its id', async () => {
+    const { world, terminal, pay } = await worldOf(kind);
+    let isLost = false;
+    world.hook = ({ kind: step, sql, when }) => {
+      const isCommit = kind.hasKey ? step === 'commit' : sql.startsWith('insert into "commands"');
+      if (!isLost && when === 'after' && isCommit) {
+        isLost = true;
+        throw lost();
+      }
+      return undefined;
+    };
+    expect((await world.run(pay())).code).toBe(2);
+    expect(world.ledgerSends()).toEqual([]);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['sent']);
+    await world.clock.advance(1_000);
+    expect(await world.lastCommand()).toMatchObject({ state: 'never', settledBy: 'gateway' });
+    expect((await world.run(pay())).code).toBe(0);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+});
+
+describe('an outcome that cannot be committed', () => {
+  it('is told as 2, kept, and committed when the database is back', async () => {
+    const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
+    const paying = pay();
+    await world.clock.advance(100);
+    world.hook = () => {
+      throw lost();
+    };
+    expect((await world.run(paying)).code).toBe(2);
+    await world.clock.advance(20_000);
+    world.hook = () => undefined;
+    await world.clock.advance(30_000);
+    expect(await world.lastCommand()).toMatchObject({ state: 'done' });
+    expect((await world.run(pay())).code).toBe(0);
+  });
+});
