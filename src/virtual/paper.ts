@@ -1,9 +1,9 @@
 // What comes out of the printer: text as wide as a paper roll, and the same drawn as an SVG picture, with a verification QR
 // under a fiscal receipt.
 import encodeQr from 'qr';
-import { baniToLei, formatLei } from '../kernel/money.ts';
+import { formatLei } from '../kernel/money.ts';
 import type { JsonObject } from '../link/protocol.ts';
-import { describeTotals, type ReceiptDocument, type ReportDocument } from './fiscal-memory.ts';
+import type { ReceiptDocument, ReportDocument } from './fiscal-memory.ts';
 import type { PricedReceipt } from './receipt.ts';
 import type { Printout } from './screen.ts';
 
@@ -79,17 +79,22 @@ export function receiptPaper(shop: Shop, receipt: PricedReceipt, document: Recei
 }
 
 export function reportPaper(shop: Shop, document: ReportDocument): Printout {
-  const totals = describeTotals(document.totals, document.drawerBani);
+  const { totals, drawerBani } = document;
   const lines = [
     ...wrap(shop.name).map(centre),
     centre(`${document.type} REPORT ${document.reportNumber}`),
     rule,
-    ...['receipts', 'total', 'moneyIn', 'moneyOut', 'cashInDrawer'].flatMap((name) => spread(name, String(totals[name]))),
-    ...Object.entries(document.totals.byVat).flatMap(([letter, total]) => [
-      ...spread(`gross ${letter}`, formatLei(total.grossBani)),
+    ...spread('Receipts', String(totals.receipts)),
+    ...spread('TOTAL MDL', formatLei(totals.totalBani)),
+    ...Object.entries(totals.byVat).flatMap(([letter, total]) => [
+      ...spread(`Sales ${letter}`, formatLei(total.grossBani)),
       ...spread(`VAT ${letter}`, formatLei(total.vatBani)),
     ]),
-    ...Object.entries(document.totals.byPayment).flatMap(([kind, amountBani]) => spread(kind, String(baniToLei(amountBani)))),
+    rule,
+    ...Object.entries(totals.byPayment).flatMap(([kind, amountBani]) => spread(kind.toUpperCase(), formatLei(amountBani))),
+    ...spread('Money in', formatLei(totals.moneyInBani)),
+    ...spread('Money out', formatLei(totals.moneyOutBani)),
+    ...spread('Cash in drawer', formatLei(drawerBani)),
     rule,
     ...spread('Document', String(document.documentNumber)),
     ...spread('Time', timeText(document.atMs)),

@@ -9,6 +9,7 @@ import type { Connector } from './connector.ts';
 import type { DeviceKind } from './device.ts';
 import type { Faults } from './faults.ts';
 import { createMqttConnector } from './mqtt-connector.ts';
+import { collectPaper } from './paper-tray.ts';
 import { createFileStore } from './record-store.ts';
 import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from './virtual-device.ts';
 import { createWebSocketConnector } from './websocket-connector.ts';
@@ -61,6 +62,7 @@ export async function startVirtualDevice(options: RunOptions): Promise<VirtualDe
     logger,
     faults: { ...faults, ...(noJournal === undefined ? {} : { noJournal }) },
   });
+  collectPaper(device.screen, join(stateDir, 'paper'), logger, (path) => log?.(`The picture of it is ${path}`));
   if (log) {
     device.screen.listen((event) => {
       if (event.type === 'display') log(event.text);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -41,6 +41,20 @@ describe('a virtual device with its files', () => {
     expect(second.bank.netBani()).toBe(700);
     expect(second.fiscalMemory().documents()).toHaveLength(1);
     await second.stop();
+  });
+
+  it('keeps the pictures of what it printed, the newest 200', async () => {
+    const tray = join(stateDir, 'paper');
+    await mkdir(tray);
+    for (let old = 0; old < 200; old += 1) await writeFile(join(tray, `2020${String(old).padStart(4, '0')}.svg`), 'old');
+    const device = await start('register');
+    const args = { receipt: { Items: [{ Name: 'Coffee', Quantity: 1, Price: 7 }], Payments: [{ PaymentCode: 0 }] } };
+    await device.perform({ id: commandId, name: 'PrintReceipt', args });
+    await device.stop();
+    const names = (await readdir(tray)).sort();
+    expect(names).toHaveLength(200);
+    expect(names).not.toContain('20200000.svg');
+    expect(await readFile(join(tray, names.at(-1) ?? ''), 'utf8')).toMatch(/^<svg .*Coffee/s);
   });
 
   it('writes what a person would see', async () => {
