@@ -76,6 +76,7 @@ export async function eventually<Value>(
   const endsAt = performance.now() + withinMs;
   let last: unknown;
   for (;;) {
+    const askedAt = performance.now();
     try {
       const value = await ask();
       if (isRight(value)) return value;
@@ -87,6 +88,8 @@ export async function eventually<Value>(
       const shown = last instanceof Error ? String(last) : JSON.stringify(last);
       throw new Error(`Not within ${withinMs} ms: ${what}. Last seen: ${shown}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // A question that costs much is asked more seldom.
+    const pauseMs = Math.max(50, 2 * (performance.now() - askedAt));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
