@@ -27,7 +27,21 @@ export function checkReceipt(value: unknown, options: { needsPayments: boolean }
   checkIdentifier(value.Uid, 'Receipt.Uid');
   checkItems(value.Items);
   checkPayments(value.Payments, options.needsPayments);
+  checkNumbers(value, 'Receipt');
   return value;
+}
+
+/** A number that the JSON parser had to change (a code of twenty digits, 1e999) would be passed on as another one: it has to come as a text. */
+function checkNumbers(value: unknown, place: string): void {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+      throw invalidRequest(`${place} must be a number of at most 15 digits, or a text.`);
+    }
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkNumbers(item, `${place}[${index}]`);
+  } else if (isObject(value)) {
+    for (const [name, item] of Object.entries(value)) checkNumbers(item, `${place}.${name.slice(0, 60)}`);
+  }
 }
 
 /** The codes of a checked receipt's payments, in their order. */

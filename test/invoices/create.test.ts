@@ -17,7 +17,7 @@ describe.each(engines)('Create on %s', (engine) => {
   const under = (key: string, requestHash = 'h') => ({ idempotency: { key, requestHash } });
 
   it('keeps the receipt letter by letter', async () => {
-    const odd = { Zed: 1, Items: [{ Price: -0.1, Name: '\u0000 “pâine” \u{1f956}', Quantity: 0.333, x: null }], Alpha: [[], {}, 1e21] };
+    const odd = { Zed: 1, Items: [{ Price: -0.1, Name: '\u0000 “pâine” \u{1f956}', Quantity: 0.333, x: null }], Alpha: [[], {}, 1e-21] };
     const { qr } = await create({ receipt: odd });
     expect((await shop.invoices.scan(qr, anybody)).receipt).toBe(JSON.stringify(odd));
   });

@@ -29,6 +29,20 @@ describe('a receipt', () => {
     expect(check(receipt)).toBe(receipt);
   });
 
+  it.each([
+    ['{"Code":12345678901234567890}', 'Receipt.Code must'],
+    ['{"Items":[{"Code":-9007199254740993}]}', 'Receipt.Items[0].Code must'],
+    ['{"Deep":[{"Far":1e999}]}', 'Receipt.Deep[0].Far must'],
+  ])('with a number that would not be passed on as it came is refused: %s', (json, place) => {
+    const { Items, ...more } = JSON.parse(json) as { Items?: object[] };
+    expect(complaint({ ...more, Items: [{ ...line, ...Items?.[0] }] })).toContain(place);
+  });
+
+  it('keeps every number that can be kept, and long ones as texts', () => {
+    const receipt = { Items: [line], Code: '12345678901234567890', Largest: Number.MAX_SAFE_INTEGER, Small: -0.000_001 };
+    expect(JSON.parse(JSON.stringify(check(receipt)))).toEqual(receipt);
+  });
+
   it('may do without number, uid and payments, or have null for them', () => {
     check({ Items: [line] });
     check({ Number: null, Uid: null, Payments: null, Items: [line] });
