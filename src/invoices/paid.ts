@@ -51,12 +51,14 @@ function reasonOf(state: State): OrphanReason {
   return 'paid-otherwise';
 }
 
-/** A repeat of a refused payment is refused again, and written once. */
+/** A repeat of a refused payment is refused again, and written once. What the board has no room for is at least in the operator's log. */
 async function writeOrphan(deps: InvoiceDeps, invoice: InvoiceFacts, payment: Payment, reason: OrphanReason, asker: Asker): Promise<void> {
-  const isNew = await deps.database.transaction(async (queries) => {
-    if (!(await insertOrphan(queries, invoice, payment, reason))) return false;
-    await insertEvents(queries, [invoice.oid], 'payment-refused', { by: asker.name, reason, ...payment });
-    return true;
+  const place = await deps.database.transaction(async (queries) => {
+    const found = await insertOrphan(queries, invoice, payment, reason);
+    if (found === 'new') await insertEvents(queries, [invoice.oid], 'payment-refused', { by: asker.name, reason, ...payment });
+    return found;
   });
-  if (isNew) deps.logger.warn({ oid: invoice.oid, merchantId: invoice.merchantId, reason }, 'A payment was refused: money was taken');
+  const facts = { oid: invoice.oid, merchantId: invoice.merchantId, reason };
+  if (place === 'new') deps.logger.warn(facts, 'A payment was refused: money was taken');
+  if (place === 'full') deps.logger.error({ ...facts, ...payment }, 'A payment was refused, and the orphan board has no room for it');
 }

@@ -256,14 +256,21 @@ export async function insertEvents(queries: Queries, oids: readonly string[], ev
 /** Whoever holds a QR can name any number of receipts: what an invoice's board may hold is bounded. */
 const mostOrphansPerInvoice = 100;
 
-/** False if this very payment is on the board already, or the invoice's part of it is full. */
-export async function insertOrphan(queries: Queries, invoice: InvoiceFacts, payment: Payment, reason: string): Promise<boolean> {
+/** Whether the payment is on the board now for the first time, was there before, or found the invoice's part of it full. */
+export async function insertOrphan(
+  queries: Queries,
+  invoice: InvoiceFacts,
+  payment: Payment,
+  reason: string,
+): Promise<'new' | 'known' | 'full'> {
+  // Of the others, so that a repeat is not taken for one that has no room.
   const { count } = await queries
     .selectFrom('orphan_payments')
     .select((row) => row.fn.countAll<number>().as('count'))
     .where('oid', '=', invoice.oid)
+    .where((row) => row.not(row.and({ receipt_id: payment.receiptId, device_id: payment.deviceId })))
     .executeTakeFirstOrThrow();
-  if (count >= mostOrphansPerInvoice) return false;
+  if (count >= mostOrphansPerInvoice) return 'full';
   const made = await queries
     .insertInto('orphan_payments')
     .values({
@@ -277,5 +284,5 @@ export async function insertOrphan(queries: Queries, invoice: InvoiceFacts, paym
     .onConflict((conflict) => conflict.columns(['oid', 'receipt_id', 'device_id']).doNothing())
     .returning('oid')
     .executeTakeFirst();
-  return made !== undefined;
+  return made === undefined ? 'known' : 'new';
 }

@@ -164,6 +164,11 @@ describe.each(engines)('an invoice on %s', (engine) => {
       for (let count = 0; count < 105; count += 1) expect(await codeOf(pay(qr, `F-${count}`))).toBe(22);
       expect(await orphanRows(database, oid)).toHaveLength(100);
       expect(await eventRows(database, oid)).toHaveLength(100);
+      // Money was taken all the same: the operator's log names what the board has no room for.
+      const unshown = () => shop.logger.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields);
+      expect(unshown()).toMatchObject([100, 101, 102, 103, 104].map((count) => ({ oid, receiptId: `F-${count}` })));
+      await codeOf(pay(qr, 'F-7'));
+      expect(unshown()).toHaveLength(5);
     });
   });
 
