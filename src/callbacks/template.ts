@@ -63,7 +63,18 @@ function endOfAuthority(text: string, start: number): number {
 function parseOrigin(scheme: string, authority: string): string {
   const url = authority === '' ? null : URL.parse(scheme + authority);
   if (url === null || url.hostname === '') throw broken('must name a host that a URL can have');
+  if (!isDecodable(url.username) || !isDecodable(url.password)) throw broken('must have a user and password that can be decoded');
   return url.href.replace(/\/$/, '');
+}
+
+/** The sender has to decode the login for its Authorization header; better refused now than at every attempt. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function cutPathAndQuery(text: string): TemplateParts['pieces'] {

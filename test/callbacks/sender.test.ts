@@ -1,14 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAddressGuard, type LookupAll } from '../../src/callbacks/address-guard.ts';
 import { createSender, type Sender } from '../../src/callbacks/sender.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import { selfSigned } from '../http/self-signed.ts';
 import { type Erp, startErp } from './erp.ts';
 
 const secret = `whsec_${Buffer.from('a secret of thirty-two bytes 123').toString('base64')}`;
@@ -235,37 +232,8 @@ describe('connections', () => {
 });
 
 describe('TLS', () => {
-  function certificate(): { key: string; cert: string } {
-    const dir = mkdtempSync(join(tmpdir(), 'tillgate-tls-'));
-    open.push({ close: () => rmSync(dir, { recursive: true, force: true }) });
-    const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
-    const subject = ['-subj', '/CN=erp.example', '-addext', 'subjectAltName=DNS:erp.example,IP:127.0.0.1'];
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-days',
-        '2',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-        ...subject,
-      ],
-      { stdio: 'ignore' },
-    );
-    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-  }
-
   it('refuses a certificate that nobody vouches for, takes one that is trusted, and minds the name', async () => {
-    const tls = certificate();
-    const erp = await erpUp({ tls });
+    const erp = await erpUp({ tls: selfSigned });
     const port = new URL(erp.base).port;
     expect(await send(senderWith(), `${erp.base}/cb`)).toMatchObject({
       status: null,
@@ -274,11 +242,11 @@ describe('TLS', () => {
     expect(erp.heard).toEqual([]);
 
     const system = getCACertificates('default');
-    setDefaultCACertificates([...system, tls.cert]);
+    setDefaultCACertificates([...system, selfSigned.cert]);
     try {
       expect(await send(senderWith(), `${erp.base}/cb`)).toMatchObject({ status: 200, error: null });
       const lookup: LookupAll = (_hostname, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
-      expect(await send(senderWith({ lookup }), `https://erp.example:${port}/cb`)).toMatchObject({ status: 200 });
+      expect(await send(senderWith({ lookup }), `https://localhost:${port}/cb`)).toMatchObject({ status: 200 });
       expect(await send(senderWith({ lookup }), `https://other.example:${port}/cb`)).toMatchObject({
         status: null,
         error: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID'),

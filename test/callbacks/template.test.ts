@@ -145,6 +145,8 @@ describe('checking a template', () => {
     'ht\ntp://erp.example/',
     'http://[::1/',
     'http://a..%00b/',
+    'http://user:100%@erp.example/',
+    'http://%zz@erp.example/',
     'http://erp.example/?a=#Amount#&s=#State#',
     'http://erp.example/?a=#oid#',
     'http://erp.example/#/route?x=#OID#',
