@@ -49,10 +49,13 @@ export function createRecovery(deps: Deps): Recovery {
   const cancels: Cancel[] = [];
   let stopped = false;
 
-  function recall(command: Command): Promise<Command> {
+  /** `isHeardNow`: the device has just appeared, so a question that is under way went out when nobody was there to hear it. */
+  function recall(command: Command, isHeardNow = false): Promise<Command> {
     const running = asking.get(command.id);
-    if (running) return running;
-    const question = ask(command).finally(() => asking.delete(command.id));
+    if (running && !isHeardNow) return running;
+    const question: Promise<Command> = ask(command).finally(() => {
+      if (asking.get(command.id) === question) asking.delete(command.id);
+    });
     asking.set(command.id, question);
     return question;
   }
@@ -80,10 +83,10 @@ export function createRecovery(deps: Deps): Recovery {
     return (await store.findCommand(database.queries, command.id)) ?? command;
   }
 
-  async function askAll(commands: Command[]): Promise<void> {
+  async function askAll(commands: Command[], isHeardNow = false): Promise<void> {
     for (const command of commands) {
       if (isInFlight(command.id) || stopped) continue;
-      recall(command).catch((error: unknown) =>
+      recall(command, isHeardNow).catch((error: unknown) =>
         logger.warn({ err: error, commandId: command.id }, 'Recall failed and will be tried again'),
       );
     }
@@ -126,7 +129,12 @@ export function createRecovery(deps: Deps): Recovery {
         link.onSeen((deviceId) => {
           store
             .openCommandsOf(database.queries, deviceId)
-            .then((commands) => askAll(commands.filter((command) => command.instanceId === instanceId)))
+            .then((commands) =>
+              askAll(
+                commands.filter((command) => command.instanceId === instanceId),
+                true,
+              ),
+            )
             .catch((error: unknown) => logger.warn({ err: error, deviceId }, 'looking for open commands of a device failed'));
         }),
       );
@@ -136,7 +144,7 @@ export function createRecovery(deps: Deps): Recovery {
       stopped = true;
       for (const cancel of cancels) cancel();
     },
-    recall,
+    recall: (command) => recall(command),
   };
 }
 
