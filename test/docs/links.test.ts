@@ -1,0 +1,43 @@
+// Links between the pages lead to files and headings that exist.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/*.md', { cwd: root })];
+const links = pages.flatMap((page) =>
+  [...withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => ({ page, target }))
+    .filter(({ target }) => !/^https?:/.test(target)),
+);
+
+function read(page: string): string {
+  return readFileSync(join(root, page), 'utf8');
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** As GitHub makes them from headings. */
+function anchorsOf(page: string): string[] {
+  return [...withoutCode(read(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+it('there are pages and links to check', () => {
+  expect(pages.length).toBeGreaterThan(7);
+  expect(links.length).toBeGreaterThan(25);
+});
+
+it.each(links)('$page -> $target', ({ page, target }) => {
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? page : join(dirname(page), path);
+  expect(existsSync(join(root, file)), `${file} exists`).toBe(true);
+  if (anchor !== undefined) expect(anchorsOf(file)).toContain(anchor);
+});
