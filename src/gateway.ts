@@ -3,6 +3,7 @@
 // Stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
 // (they answer 3, their outcome stays open); then leases and the instance's heartbeat are released, so that others take over at once.
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { createAccess } from './access/access.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
@@ -13,6 +14,7 @@ import type { Database } from './database/database.ts';
 import { checkDurability } from './database/durability.ts';
 import { endOtherInstances, type Instance, type LivingInstance, livingInstances, startInstance } from './database/instances.ts';
 import { openDatabase } from './database/open.ts';
+import { defaultBounds } from './database/postgres.ts';
 import { registerBrokerRoutes } from './devices/broker-routes.ts';
 import { createDevices } from './devices/devices.ts';
 import { createPresenceKeeper } from './devices/presence-keeper.ts';
@@ -64,6 +66,7 @@ export async function startGateway(config: Config, world: World, opened: () => v
     role: 'gateway',
     clock: world.clock,
     logger: world.logger,
+    bounds: { ...defaultBounds, poolSize: config.databaseConnections },
   });
   try {
     opened();
@@ -219,14 +222,12 @@ export function assemble(config: Config, world: World, database: Database) {
     const cancelLetGo = clock.after(graceMs, () => void link.stop());
     await server.stop(graceMs + lastWordsMs);
     cancelLetGo();
-    await presenceKeeper.stop();
-    await link.stop();
-    await ledger.stop();
-    await callbacks.stop();
-    await invoices.stop();
     devices.stop();
     access.stop();
-    await instance?.stop();
+    for (const part of [presenceKeeper, link, ledger, callbacks, invoices, instance]) {
+      // The database may be away: what cannot be written now is found by the others when the leases run out.
+      await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
+    }
     await database.close();
     logger.info({ instanceId }, 'the gateway has stopped');
   }
@@ -237,9 +238,14 @@ export function assemble(config: Config, world: World, database: Database) {
 function readTls(config: Config): { cert: string; key: string } | undefined {
   if (config.tlsCert === undefined || config.tlsKey === undefined) return undefined;
   try {
-    return { cert: readFileSync(config.tlsCert, 'utf8'), key: readFileSync(config.tlsKey, 'utf8') };
+    const tls = { cert: readFileSync(config.tlsCert, 'utf8'), key: readFileSync(config.tlsKey, 'utf8') };
+    // Says here, rather than by a stack trace from the server, that they are no PEM or do not belong together.
+    createSecureContext(tls);
+    return tls;
   } catch (error) {
-    throw new StartRefused(`The TLS certificate or key cannot be read: ${(error as Error).message}.`);
+    throw new StartRefused(
+      `TILLGATE_TLS_CERT and TILLGATE_TLS_KEY cannot be read as a certificate and its key in PEM: ${(error as Error).message}.`,
+    );
   }
 }
 

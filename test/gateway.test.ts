@@ -1,0 +1,60 @@
+// What the composition root itself decides: what it refuses to start with, and that it ends whatever is broken.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { startGateway } from '../src/gateway.ts';
+import { StartRefused } from '../src/kernel/start-refused.ts';
+import { systemClock, systemRandom } from '../src/kernel/system.ts';
+import { selfSigned } from './http/self-signed.ts';
+import { recordingLogger } from './support/quiet-logger.ts';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'tillgate-gateway-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+function start(settings: Record<string, string> = {}) {
+  const config = readConfig('sandbox', { TILLGATE_DATA_DIR: dataDir, TILLGATE_PORT: '0', TILLGATE_MQTT_PORT: '0', ...settings });
+  const logger = recordingLogger();
+  return { logger, started: startGateway(config, { clock: systemClock, random: systemRandom, logger }) };
+}
+
+describe('the gateway', () => {
+  it('ends in good order though its database is gone, and says what it could not write', async () => {
+    const { logger, started } = start();
+    const gateway = await started;
+    await gateway.database.close();
+    await gateway.stop();
+    expect(logger.lines.map(({ message }) => message)).toContain('a part of the gateway could not say goodbye');
+    expect(logger.lines.at(-1)?.message).toBe('the gateway has stopped');
+  });
+
+  it.each([
+    ['a certificate that is none', 'no PEM', selfSigned.key],
+    ['a key that is none', selfSigned.cert, 'no PEM'],
+    ['the two swapped', selfSigned.key, selfSigned.cert],
+  ])('refuses %s with a sentence that names the settings', async (_what, cert, key) => {
+    const [certPath, keyPath] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
+    writeFileSync(certPath, cert);
+    writeFileSync(keyPath, key);
+    const { started } = start({ TILLGATE_TLS_CERT: certPath, TILLGATE_TLS_KEY: keyPath });
+    const refused: unknown = await started.catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(StartRefused);
+    expect((refused as Error).message).toMatch(/TILLGATE_TLS_CERT and TILLGATE_TLS_KEY cannot be read/);
+  });
+
+  it('speaks HTTPS with a certificate and its key', async () => {
+    const [certPath, keyPath] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
+    writeFileSync(certPath, selfSigned.cert);
+    writeFileSync(keyPath, selfSigned.key);
+    const gateway = await start({ TILLGATE_TLS_CERT: certPath, TILLGATE_TLS_KEY: keyPath }).started;
+    expect(gateway.addresses()).toMatchObject({
+      baseUrl: expect.stringMatching(/^https:/),
+      queueUrl: expect.stringMatching(/^wss:/),
+    });
+    await gateway.stop();
+  });
+});
