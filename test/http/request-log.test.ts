@@ -115,3 +115,15 @@ it('hides fields with the names of secrets, should somebody log one', async () =
   expect(lines.join('')).toContain('[secret]');
   expect(lines.join('')).not.toContain('canary');
 });
+
+it('writes the words of an error and of its causes, and nothing that a driver hung on it', async () => {
+  const { lines, parsed } = await start();
+  const logger = createLogger('debug', { write: (line) => lines.push(line) });
+  const cause = Object.assign(new Error('connection lost'), { detail: 'Failing row contains (canary-row).' });
+  const error = Object.assign(new Error('cannot be reached', { cause }), { code: 'ECONNRESET', client: { secretKey: 'canary-key' } });
+  logger.warn({ err: error }, 'trouble');
+  logger.warn({ err: 'card 4111111111111111' }, 'thrown text');
+  expect(parsed()[0]?.['err']).toMatchObject({ type: 'Error', message: 'cannot be reached: connection lost', code: 'ECONNRESET' });
+  expect(lines[0]).toContain('request-log.test.ts');
+  expect(lines.join()).not.toMatch(/canary|4111111111111111/);
+});
