@@ -85,7 +85,7 @@ export const packages: Readonly<Record<string, PackageRule>> = {
   'node:http': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   'node:https': { places: ['http', 'callbacks', 'virtual', 'wiring'] },
   'node:net': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
-  'node:tls': { places: ['http', 'link', 'callbacks', 'virtual'] },
+  'node:tls': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   'node:worker_threads': { places: ['database'] },
 };
 
