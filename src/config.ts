@@ -55,6 +55,7 @@ export const settings = {
     '60,300,1800,3600,21600',
     'seconds before each callback retry',
   ),
+  keepDays: setting('TILLGATE_KEEP_DAYS', wholeNumber(1, 3_650), '90', 'days that delivered callbacks and their attempts are kept'),
   invoiceAuth: setting(
     'TILLGATE_INVOICE_AUTH',
     oneOf('open', 'payd', 'all'),

@@ -122,7 +122,12 @@ export function assemble(config: Config, world: World, database: Database) {
   const link = createLink({ clock, random, logger, gatewayId: instanceId, channels: [mqtt, queue] });
   devices.onCutOff((deviceId) => link.disconnectDevice(deviceId));
 
-  const callbacks = createCallbacks({ ...shared, delaysS: config.callbackDelaysS, allow: config.callbackAllow });
+  const callbacks = createCallbacks({
+    ...shared,
+    delaysS: config.callbackDelaysS,
+    allow: config.callbackAllow,
+    keepDays: config.keepDays,
+  });
   const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS });
   const ledger = createLedger({ ...shared, link });
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });

@@ -15,6 +15,7 @@ import {
   resendDeadCallbacks,
 } from './delivery-log.ts';
 import { enqueueCallback, type NewCallback } from './outbox.ts';
+import { createRetention } from './retention.ts';
 import { createSender, type Send } from './sender.ts';
 import { createWorker, type WorkerLimits } from './worker.ts';
 
@@ -27,6 +28,8 @@ export interface CallbacksDeps {
   instanceId: string;
   /** Seconds before each retry, as TILLGATE_CALLBACK_DELAYS_S; the first attempt needs none [D25]. */
   delaysS: readonly number[];
+  /** How long delivered ones are kept, as TILLGATE_KEEP_DAYS. */
+  keepDays?: number;
   /** Ranges that may be dialled though they are not public [D29]. */
   allow: readonly string[];
   limits?: Partial<WorkerLimits & { attemptTimeoutMs: number }>;
@@ -59,6 +62,7 @@ export interface Callbacks {
   stats(): Promise<CallbackStats>;
 }
 
+const defaultKeepDays = 90;
 const defaultLimits = { total: 256, perHost: 8, leaseMs: 60_000, stopGraceMs: 3_000, attemptTimeoutMs: 15_000 };
 
 export function createCallbacks(deps: CallbacksDeps): Callbacks {
@@ -68,13 +72,18 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
   const guard = createAddressGuard({ allow: deps.allow });
   const sender = createSender({ clock, guard, attemptTimeoutMs: limits.attemptTimeoutMs, socketsPerHost: limits.perHost });
   const worker = createWorker({ ...deps, limits, send: deps.send ?? sender.send });
+  const retention = createRetention({ ...deps, keepDays: deps.keepDays ?? defaultKeepDays });
   const wake = () => database.wake('callbacks');
 
   return {
     enqueue: (queries, callback) => enqueueCallback(queries, { random }, callback),
     wake,
-    start: () => worker.start(),
+    start() {
+      worker.start();
+      retention.start();
+    },
     async stop() {
+      await retention.stop();
       await worker.stop();
       sender.close();
     },

@@ -1,0 +1,80 @@
+// Delivered callbacks and their attempts are a log, and a log must end somewhere. Pending and dead ones are kept: somebody still has to hear them.
+// Several gateways may clear at once: each takes what the others have not locked, in small transactions.
+import { sql } from 'kysely';
+import type { Database } from '../database/database.ts';
+import { skipLocked } from '../database/dialect.ts';
+import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+
+const dayMs = 24 * 3_600_000;
+const clearEveryMs = 3_600_000;
+const batchSize = 500;
+
+export interface RetentionDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  keepDays: number;
+}
+
+export interface Retention {
+  start(): void;
+  /** Resolves when the clearing that is under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Removes what was delivered longer ago, and says how many callbacks that were. One that was sent again counts from its last round. */
+export async function clearDelivered(database: Database, keepDays: number): Promise<number> {
+  for (let total = 0; ; ) {
+    const count = await clearBatch(database, keepDays);
+    total += count;
+    if (count < batchSize) return total;
+  }
+}
+
+async function clearBatch({ engine, transaction }: Database, keepDays: number): Promise<number> {
+  const latest = sql<number>`(select now_ms() - ${sql.lit(keepDays * dayMs)})`;
+  return await transaction(async (queries) => {
+    const old = queries
+      .selectFrom('callbacks')
+      .select('id')
+      .where('state', '=', sql.lit('delivered'))
+      // Both: the first finds them on the index by age.
+      .where('created_at', '<=', latest)
+      .where('ended_at', '<=', latest)
+      .orderBy('created_at')
+      .limit(batchSize);
+    const ids = (await skipLocked(engine, old).execute()).map(({ id }) => id);
+    if (ids.length === 0) return 0;
+    await queries.deleteFrom('callback_attempts').where('callback_id', 'in', ids).execute();
+    await queries.deleteFrom('callbacks').where('id', 'in', ids).execute();
+    return ids.length;
+  });
+}
+
+export function createRetention({ database, clock, logger, keepDays }: RetentionDeps): Retention {
+  let cancel: Cancel = () => {};
+  let running: Promise<void> = Promise.resolve();
+
+  async function clear(): Promise<void> {
+    try {
+      await clearDelivered(database, keepDays);
+    } catch (error) {
+      // The next round finds the same ones.
+      logger.warn({ err: error }, 'callbacks: old delivered ones could not be removed');
+    }
+  }
+
+  return {
+    start() {
+      cancel = every(clock, clearEveryMs, () => {
+        running = clear();
+        return running;
+      });
+    },
+    async stop() {
+      cancel();
+      await running;
+    },
+  };
+}
