@@ -23,6 +23,7 @@ const page = (base: string) => `<!doctype html>
 <title>Tillgate API</title>
 <link rel="icon" type="image/png" href="${base}/docs/favicon-32x32.png">
 <link rel="stylesheet" href="${base}/docs/swagger-ui.css">
+<link rel="stylesheet" href="${base}/docs/page.css">
 </head>
 <body>
 <div id="reference"></div>
@@ -30,6 +31,17 @@ const page = (base: string) => `<!doctype html>
 <script src="${base}/docs/start.js"></script>
 </body>
 </html>
+`;
+
+// No routes here link to each other, so Swagger UI's column of links would only say so in every row.
+const pageStyle = `body { margin: 0; }
+.swagger-ui .response-col_links { display: none; }
+.swagger-ui .info { margin: 30px 0; }
+.swagger-ui .info table { width: auto; margin: 12px 0; border-collapse: collapse; }
+.swagger-ui .info table thead tr th, .swagger-ui .info table tbody tr td, .swagger-ui .info table tbody tr td:first-of-type {
+  padding: 3px 18px 3px 0; border-bottom: 1px solid #ddd; text-align: left; font-size: 14px; min-width: 0; width: auto;
+}
+.swagger-ui .scheme-container { padding: 14px 0; }
 `;
 
 const startScript = (base: string) => `SwaggerUIBundle({
@@ -49,6 +61,8 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
 
   app.get('/docs', hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', page(basePath)));
   app.get('/docs/start.js', hidden, (_request, reply) => send(reply, 'text/javascript; charset=utf-8', startScript(basePath)));
+
+  app.get('/docs/page.css', hidden, (_request, reply) => send(reply, 'text/css; charset=utf-8', pageStyle));
 
   for (const [name, contentType] of Object.entries(assets)) {
     let content: Promise<Buffer> | undefined;

@@ -2,6 +2,7 @@
 // so that the committed document does not change with a gateway's configuration.
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
+import { errorCodes } from '../kernel/error-codes.ts';
 import type { Access } from './access.ts';
 
 const tags = [
@@ -15,11 +16,22 @@ const tags = [
   { name: 'Operation', description: 'Health, metrics and this document. Not part of v1.' },
 ];
 
+const errorTable = Object.entries(errorCodes).map(
+  ([name, { code, httpStatus, meaning }]) => `| ${code} | ${name} | ${httpStatus} | ${meaning} |`,
+);
+
 const description = [
   'One REST interface to card terminals, fiscal registers and QR invoices.',
-  'Every response carries errorCode and errorMessage; outcomes of the error table come with HTTP 200.',
-  'The API key goes into the field APIKey (query of a GET, body of a POST) or into the header X-API-Key.',
-].join(' ');
+  '',
+  'The API key goes into the field `APIKey` (query of a GET, body of a POST) or into the header `X-API-Key`. Paths may be written in any letter case, field names not.',
+  '',
+  'Every response carries `errorCode` and `errorMessage`. Read those, not the HTTP status: most failures come with 200. ' +
+    'After errorCode 3 the outcome is unknown, not failed: repeat the same request to learn it.',
+  '',
+  '| errorCode | name | HTTP | meaning |',
+  '|---|---|---|---|',
+  ...errorTable,
+].join('\n');
 
 type Security = Record<string, string[]>[];
 
