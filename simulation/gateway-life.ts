@@ -57,17 +57,23 @@ export async function startGatewayLife(options: LifeOptions) {
   const fiscal = createFiscal({ ...shared, ledger, callbacks });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
 
-  const instance: Instance = await startInstance(shared, { id: instanceId, host: 'simulation', pid: 1, embedded: '' });
-  await invoices.start();
-  await link.start();
-  ledger.start();
-  callbacks.start();
-  presenceKeeper.start();
-
   function cut(): void {
     isAlive = false;
     for (const wire of wires) wire.forgetGateway(instanceId);
   }
+
+  let instance: Instance;
+  try {
+    instance = await startInstance(shared, { id: instanceId, host: 'simulation', pid: 1, embedded: '' });
+    await invoices.start();
+    await link.start();
+  } catch (error) {
+    cut();
+    throw error;
+  }
+  ledger.start();
+  callbacks.start();
+  presenceKeeper.start();
 
   return {
     instanceId,

@@ -1,0 +1,132 @@
+// Mistakes that a gateway could make, planted from outside, to show that the simulation would notice them.
+// Where a good device hides the mistake, the plan is altered so that it cannot: no journals, more crashes.
+import { sql } from 'kysely';
+import type { Database } from '../src/database/database.ts';
+import type { SqliteExecutor } from '../src/database/sqlite-driver.ts';
+import type { Link } from '../src/link/link.ts';
+import type { Plan } from './plan.ts';
+
+export interface PlantedBug {
+  name: string;
+  alterLink?: (link: Link) => Link;
+  alterDatabase?: (database: Database) => Promise<void>;
+  /** What the dead process loses besides; runs before the next one starts. */
+  onCrash?: (storage: SqliteExecutor, nowMs: number) => Promise<void>;
+  alterPlan?: (plan: Plan) => Plan;
+}
+
+const minuteMs = 60_000;
+const withoutJournals = (plan: Plan): Plan => ({ ...plan, devices: plan.devices.map((device) => ({ ...device, hasJournal: false })) });
+const withJournals = (plan: Plan): Plan => ({ ...plan, devices: plan.devices.map((device) => ({ ...device, hasJournal: true })) });
+const often = (plan: Plan, changes: Partial<Plan['every']>): Plan => ({ ...plan, every: { ...plan.every, ...changes } });
+const lossy = (plan: Plan): Plan => ({ ...plan, weather: { ...plan.weather, lossRate: 0.05 } });
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: 'publishes before the commit',
+    // Seen from outside: the process dies, the command is out, and its row is not there.
+    async onCrash(storage, nowMs) {
+      await storage.run(
+        `delete from command_events where command_id in (select id from commands where state = 'sent' and issued_at > ? - 20000)`,
+        [BigInt(nowMs)],
+        'alone',
+      );
+      await storage.run(`delete from commands where state = 'sent' and issued_at > ? - 20000`, [BigInt(nowMs)], 'alone');
+    },
+    alterPlan: (plan) => often(plan, { 'gateway-crash': 4 * minuteMs }),
+  },
+  {
+    name: 'sends again under a new id after a timeout',
+    alterLink: (link) => ({
+      ...link,
+      async carry(delivery) {
+        const result = await link.carry(delivery);
+        if (result.kind !== 'timeout' && result.kind !== 'silent') return result;
+        return link.carry({ ...delivery, id: delivery.id.replace(/^.{8}/, 'ffffffff') });
+      },
+    }),
+    alterPlan: lossy,
+  },
+  {
+    name: 'treats a timeout as failed',
+    alterLink: (link) => ({
+      ...link,
+      async carry(delivery) {
+        const result = await link.carry(delivery);
+        return result.kind === 'timeout' || result.kind === 'silent' ? { kind: 'not-sent', reason: 'No answer.' } : result;
+      },
+    }),
+    alterPlan: lossy,
+  },
+  {
+    name: 'believes never from any journal',
+    alterLink: (link) => {
+      const journals = new Map<string, string | undefined>();
+      return {
+        ...link,
+        async carry(delivery) {
+          journals.set(delivery.id, delivery.journalId);
+          const result = await link.carry(delivery);
+          return result.kind === 'ended' ? { ...result, journalId: delivery.journalId } : result;
+        },
+        async ask(deviceId, question) {
+          const answer = await link.ask(deviceId, question);
+          const journalId = journals.get(String(question.args['target']));
+          return answer && question.name === 'Recall' && journalId !== undefined ? { ...answer, journalId } : answer;
+        },
+      };
+    },
+    // Answers get lost, and so do the journals that would know them.
+    alterPlan: (plan) =>
+      often(withJournals(lossy(plan)), {
+        'journal-loss': 2 * minuteMs,
+        'device-cut': 3 * minuteMs,
+        'gateway-crash': Number.POSITIVE_INFINITY,
+      }),
+  },
+  {
+    name: 'sends a second copy to a device without a journal',
+    alterLink: (link) => ({ ...link, carry: (delivery) => link.carry({ ...delivery, journalId: delivery.journalId ?? 'assumed' }) }),
+    alterPlan: (plan) => withoutJournals(lossy(plan)),
+  },
+  {
+    name: 'never asks again',
+    alterLink: (link) => ({
+      ...link,
+      ask: async (deviceId, question) => (question.name === 'Recall' ? undefined : link.ask(deviceId, question)),
+      onLateAnswer: () => () => {},
+    }),
+    alterPlan: (plan) => often(withJournals(lossy(plan)), { 'gateway-crash': 10 * minuteMs }),
+  },
+  {
+    name: 'has no lock on the device',
+    async alterDatabase(database) {
+      await sql`drop index one_open_command_per_device`.execute(database.queries);
+      await sql`drop index one_holder_per_device`.execute(database.queries);
+    },
+    alterPlan: (plan) => ({ ...withoutJournals(plan), devices: plan.devices.map((device) => ({ ...device, cashiers: 12 })) }),
+  },
+  {
+    name: 'settles without a guard',
+    async alterDatabase(database) {
+      // An update that finds its command settled settles it anew all the same.
+      await sql`create trigger unguarded after insert on command_events when new.step = 'accepted'
+        begin update commands set settled_at = settled_at + 1 where id = new.command_id and settled_at is not null; end`.execute(
+        database.queries,
+      );
+    },
+    alterPlan: (plan) => ({ ...plan, weather: { ...plan.weather, longestDelayMs: 300 } }),
+  },
+  {
+    name: 'loses callbacks in a crash',
+    async onCrash(storage, nowMs) {
+      await storage.run(
+        `delete from callback_attempts where callback_id in (select id from callbacks where state = 'pending')`,
+        [],
+        'alone',
+      );
+      await storage.run(`delete from callbacks where state = 'pending' and created_at > ? - 60000`, [BigInt(nowMs)], 'alone');
+    },
+    alterPlan: (plan) => ({ ...often(plan, { 'gateway-crash': 3 * minuteMs }), failingCallbackRate: 0.5 }),
+  },
+];
