@@ -140,6 +140,7 @@ export function readConfig(mode: Mode, environment: Environment = process.env): 
   if (problems.length > 0) throw new ConfigError(problems);
   const config = { ...values, mode, hostname: hostname(), pid: process.pid, warnings: misspellings(environment) } as unknown as Config;
   problems.push(...contradictions(config), ...(mode === 'serve' ? dangers(config) : []));
+  config.warnings.push(...(mode === 'serve' ? doubts(config) : []));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
@@ -184,6 +185,14 @@ function dangers(config: Config): string[] {
       problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
   }
   return problems;
+}
+
+/** What `serve` lets pass, because on a shop's own network it may be meant. */
+function doubts(config: Config): string[] {
+  if (isLoopback(config.host) || config.mqttUrl !== undefined) return [];
+  return [
+    `The embedded MQTT broker listens on ${config.host} without encryption, and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust, or set TILLGATE_MQTT_URL to a broker that speaks TLS.`,
+  ];
 }
 
 export function isLoopback(host: string): boolean {

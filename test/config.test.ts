@@ -68,6 +68,15 @@ describe('the configuration', () => {
     expect(readConfig('sandbox', { TILLGATE_PROT: '1' }).warnings[0]).toContain('TILLGATE_PROT');
   });
 
+  it('warns in serve of an embedded broker that strangers could reach', () => {
+    const exposed = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0', TILLGATE_BEHIND_PROXY: 'yes' };
+    expect(readConfig('serve', exposed).warnings).toEqual([
+      expect.stringMatching(/0\.0\.0\.0 without encryption.*1883.*TILLGATE_MQTT_URL/),
+    ]);
+    expect(readConfig('serve', { ...exposed, TILLGATE_MQTT_URL: 'mqtts://broker.example' }).warnings).toEqual([]);
+    expect(readConfig('serve', { TILLGATE_ADMIN_TOKEN: token }).warnings).toEqual([]);
+  });
+
   describe('in serve refuses what is dangerous', () => {
     it.each([
       ['no admin token', {}, 'TILLGATE_ADMIN_TOKEN'],
