@@ -129,10 +129,11 @@ export async function resendDeadCallbacks(queries: Queries, range: { merchantId:
 }
 
 export async function countCallbacks(queries: Queries): Promise<{ pending: number; oldestPendingAgeMs: number; dead: number }> {
+  // Not the bare column: its minimum would be looked for along the index by age, past everything that was ever delivered.
   const { rows } = await sql<{ pending: number; oldest_age_ms: number | null; dead: number }>`
     select
       (select count(*) from callbacks where state = 'pending') as pending,
-      (select now_ms() - min(created_at) from callbacks where state = 'pending') as oldest_age_ms,
+      (select now_ms() - min(created_at + 0) from callbacks where state = 'pending') as oldest_age_ms,
       (select count(*) from callbacks where state = 'dead') as dead`.execute(queries);
   const row = rows[0];
   return { pending: row?.pending ?? 0, oldestPendingAgeMs: row?.oldest_age_ms ?? 0, dead: row?.dead ?? 0 };
