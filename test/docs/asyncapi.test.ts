@@ -202,7 +202,7 @@ describe('a real conversation', () => {
     const commands = heard.filter(({ from }) => from === 'gateway').map(({ message }) => String(message['name']));
     expect([...new Set(commands)].sort()).toEqual([...commandNames].sort());
     const outcomes = new Set(heard.map(({ message }) => message['outcome']).filter((outcome) => outcome !== undefined));
-    expect([...outcomes].sort()).toEqual(['accepted', 'busy', 'done', 'refused']);
+    expect(outcomes).toEqual(new Set(['accepted', 'busy', 'done', 'refused']));
   });
 
   it('is what the schemas say, in both directions', () => {
