@@ -170,7 +170,8 @@ export async function serveSettings(settings: Settings = {}): Promise<Settings> 
 
 export async function startServeProcess(settings: Settings): Promise<GatewayProcess> {
   const program = startProgram(['serve'], settings);
-  const [, baseUrl = ''] = await program.prints(/listens at (\S+)/);
+  // It may have to wait 20 s to see whether an instance before it still lives.
+  const [, baseUrl = ''] = await program.prints(/listens at (\S+)/, 2 * patienceMs);
   return { ...program, baseUrl, adminToken: settings['TILLGATE_ADMIN_TOKEN'] ?? serveToken };
 }
 
