@@ -49,7 +49,7 @@ create unique index one_holder_per_device on commands (device_id)
 -- A documentNr charges once [D13]; a Receipt.Uid prints once [D31].
 create unique index one_charge_per_document on commands (merchant_id, document_nr) where name = 'Pay' and document_nr is not null and state in ('sent', 'unknown', 'done');
 create unique index one_print_per_receipt on commands (merchant_id, receipt_uid) where receipt_uid is not null and state in ('sent', 'unknown', 'done');
-create index commands_by_operation on commands (device_id, operation_id) where name = 'Pay';
+create index commands_by_operation on commands (device_id, operation_id, issued_at) where name = 'Pay';
 create index commands_by_target on commands (target_id) where target_id is not null;
 create index commands_by_device on commands (device_id, issued_at);
 create index commands_by_merchant on commands (merchant_id, issued_at);

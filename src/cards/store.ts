@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { lockRows, nowMs } from '../database/dialect.ts';
 import type { Bani } from '../kernel/money.ts';
-import { type Command, commandColumns, toCommand } from '../ledger/command.ts';
+import { type Command, commandColumns, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 
 /** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
 export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
@@ -12,8 +12,8 @@ export async function findPaymentOfDocument(queries: Queries, merchantId: string
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
     .where('document_nr', '=', documentNr)
-    .where('name', '=', 'Pay')
-    .where('state', 'in', ['sent', 'unknown', 'done'])
+    .where(paymentsOnly)
+    .where(openOrDone)
     .executeTakeFirst();
   return row && toCommand(row);
 }
@@ -33,7 +33,7 @@ export async function findOperation(queries: Queries, name: OperationName): Prom
     .where('merchant_id', '=', name.merchantId)
     .where('device_id', '=', name.deviceId)
     .where('operation_id', '=', name.operationId)
-    .where('name', '=', 'Pay')
+    .where(paymentsOnly)
     .where('state', '=', 'done')
     .where((where) => where.or([where('document_nr', 'is', null), where('document_nr', '=', name.documentNr)]))
     .orderBy('issued_at', 'desc')
@@ -50,7 +50,7 @@ export async function isOperationKnown(queries: Queries, name: Omit<OperationNam
     .where('merchant_id', '=', name.merchantId)
     .where('device_id', '=', name.deviceId)
     .where('operation_id', '=', name.operationId)
-    .where('name', '=', 'Pay')
+    .where(paymentsOnly)
     .where('state', '=', 'done')
     .limit(1)
     .executeTakeFirst();
@@ -73,7 +73,7 @@ export async function refundedOf(queries: Queries, paymentId: string): Promise<B
     .select(sql<number>`cast(coalesce(sum(amount_bani), 0) as bigint)`.as('bani'))
     .where('target_id', '=', paymentId)
     .where('name', '=', 'Refund')
-    .where('state', 'in', ['sent', 'unknown', 'done'])
+    .where(openOrDone)
     .executeTakeFirstOrThrow();
   return row.bani;
 }
@@ -85,7 +85,7 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
     .select(commandColumns)
     .where('target_id', '=', paymentId)
     .where('name', '=', 'CloseDoc')
-    .where('state', 'in', ['sent', 'unknown', 'done'])
+    .where(openOrDone)
     .orderBy('issued_at', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -122,7 +122,7 @@ export async function settleBankDay(queries: Queries, deviceId: string): Promise
     .updateTable('commands')
     .set({ bank_day_closed_at: nowMs })
     .where('device_id', '=', deviceId)
-    .where('name', '=', 'Pay')
+    .where(paymentsOnly)
     .where('document_state', '=', 'closed')
     .where('bank_day_closed_at', 'is', null)
     .execute();

@@ -1,7 +1,7 @@
 // Fiscal Mode's SQL over the ledger's commands and the callbacks, one function a verb.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { type Command, commandColumns, toCommand } from '../ledger/command.ts';
+import { type Command, commandColumns, openOrDone, toCommand } from '../ledger/command.ts';
 
 /** The print under this Receipt.Uid, on whichever register: in flight, unresolved or done. There is at most one. */
 export async function findPrintOfReceipt(queries: Queries, merchantId: string, receiptUid: string): Promise<Command | undefined> {
@@ -10,7 +10,7 @@ export async function findPrintOfReceipt(queries: Queries, merchantId: string, r
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
     .where('receipt_uid', '=', receiptUid)
-    .where('state', 'in', ['sent', 'unknown', 'done'])
+    .where(openOrDone)
     .executeTakeFirst();
   return row && toCommand(row);
 }

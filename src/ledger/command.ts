@@ -4,7 +4,7 @@
 //     └──no answer in time──▶ unknown ──late answer, recall, last transaction, person──▶ done | refused | never
 //
 // `never` means that it did not happen and cannot happen any more. Nothing leaves a settled state.
-import type { Selectable } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { Schema } from '../database/schema.ts';
 import type { Bani } from '../kernel/money.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
@@ -55,6 +55,13 @@ export interface Command {
 export function isOpen(command: Command): boolean {
   return command.state === 'sent' || command.state === 'unknown';
 }
+
+// States in SQL are literals: both engines use a partial index only where the statement itself shows that it applies.
+export const openOnly = sql<SqlBool>`state in ('sent', 'unknown')`;
+/** Open or done: what a documentNr, a Receipt.Uid or a refunded amount is held by. */
+export const openOrDone = sql<SqlBool>`state in ('sent', 'unknown', 'done')`;
+export const paymentsOnly = sql<SqlBool>`name = 'Pay'`;
+export const openDocumentOnly = sql<SqlBool>`document_state = 'open'`;
 
 export const commandColumns = [
   'id',

@@ -5,7 +5,16 @@ import { nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
 import type { Bani } from '../kernel/money.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
-import { type Command, commandColumns, type SettledBy, type SettledState, toCommand } from './command.ts';
+import {
+  type Command,
+  commandColumns,
+  isOpen,
+  openDocumentOnly,
+  openOnly,
+  type SettledBy,
+  type SettledState,
+  toCommand,
+} from './command.ts';
 
 export interface NewCommand {
   id: string;
@@ -70,17 +79,11 @@ export async function findCommands(queries: Queries, ids: string[]): Promise<Com
 
 /** What keeps the device from serving a new command: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
 export async function findHolder(queries: Queries, deviceId: string): Promise<Command | undefined> {
-  const row = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('device_id', '=', deviceId)
-    .where((where) => where.or([where('state', 'in', ['sent', 'unknown']), where('document_state', '=', 'open')]))
-    // What is in flight before what merely awaits CloseDoc; the engines sort nulls differently.
-    .orderBy(sql`case when settled_at is null then 0 else 1 end`)
-    .orderBy('issued_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row && toCommand(row);
+  const ofDevice = () => queries.selectFrom('commands').select(commandColumns).where('device_id', '=', deviceId);
+  // One of each at most, by unique indexes; what is in flight comes before what merely awaits CloseDoc.
+  const rows = await ofDevice().where(openOnly).unionAll(ofDevice().where(openDocumentOnly)).execute();
+  const holders = rows.map(toCommand);
+  return holders.find(isOpen) ?? holders[0];
 }
 
 export interface Settlement {
@@ -111,7 +114,7 @@ export async function settle(queries: Queries, command: Command, settlement: Set
       ...(command.name === 'Pay' && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
     })
     .where('id', '=', command.id)
-    .where('state', 'in', ['sent', 'unknown'])
+    .where(openOnly)
     .returning(commandColumns)
     .executeTakeFirst();
   return row && toCommand(row);
@@ -142,7 +145,7 @@ export async function putOnReview(queries: Queries, id: string, why: string, unl
       reviewed_at: null,
     })
     .where('id', '=', id)
-    .$if(unless === 'settled', (query) => query.where('state', 'in', ['sent', 'unknown']))
+    .$if(unless === 'settled', (query) => query.where(openOnly))
     .returning('id')
     .executeTakeFirst();
   return row !== undefined;
@@ -167,7 +170,7 @@ export async function putOverdueOnReview(queries: Queries, graceMs: number): Pro
   const rows = await queries
     .updateTable('commands')
     .set({ review_since: nowMs, review_reason: 'The device has not told the outcome since its time ran out.' })
-    .where('state', 'in', ['sent', 'unknown'])
+    .where(openOnly)
     .where('review_since', 'is', null)
     .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
     .returning('id')
@@ -215,7 +218,7 @@ export async function dueForRecall(queries: Queries, instanceId: string, deadAft
   const rows = await queries
     .selectFrom('commands')
     .select('commands.id')
-    .where('state', 'in', ['sent', 'unknown'])
+    .where(openOnly)
     .where((where) => where.or([where('next_recall_at', 'is', null), where('next_recall_at', '<=', nowMs)]))
     .where(ownOrOrphaned(instanceId, deadAfterMs))
     .orderBy('issued_at')
@@ -235,6 +238,7 @@ export async function abandoned(
   const rows = await queries
     .selectFrom('commands')
     .select(commandColumns)
+    .where(openOnly)
     .where('state', '=', 'sent')
     .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
     .where(ownOrOrphaned(instanceId, deadAfterMs))
@@ -244,12 +248,7 @@ export async function abandoned(
 }
 
 export async function openCommandsOf(queries: Queries, deviceId: string): Promise<Command[]> {
-  const rows = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('device_id', '=', deviceId)
-    .where('state', 'in', ['sent', 'unknown'])
-    .execute();
+  const rows = await queries.selectFrom('commands').select(commandColumns).where('device_id', '=', deviceId).where(openOnly).execute();
   return rows.map(toCommand);
 }
 
@@ -265,7 +264,7 @@ export async function takeOver(queries: Queries, command: Command, instanceId: s
     .where('id', '=', command.id)
     .where('instance_id', '=', command.instanceId)
     .where('recalls', '=', command.recalls)
-    .where('state', 'in', ['sent', 'unknown'])
+    .where(openOnly)
     .returning('id')
     .executeTakeFirst();
   return row !== undefined;
@@ -277,7 +276,7 @@ export async function markAbortRequested(queries: Queries, id: string): Promise<
     .updateTable('commands')
     .set({ abort_requested_at: nowMs })
     .where('id', '=', id)
-    .where('state', 'in', ['sent', 'unknown'])
+    .where(openOnly)
     .returning('id')
     .executeTakeFirst();
   return row !== undefined;

@@ -1,0 +1,47 @@
+// The statements of every payment and of every sweep must find their rows by an index: a shop has millions of settled commands.
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { hookedStorage } from '../../simulation/hooked-storage.ts';
+import { findOperation, findPaymentOfDocument, refundedOf } from '../../src/cards/store.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { createMemoryStorage } from '../../src/database/sqlite-memory.ts';
+import { findPrintOfReceipt } from '../../src/fiscal/store.ts';
+import * as store from '../../src/ledger/store.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const reads: Record<string, (database: Database) => Promise<unknown>> = {
+  findHolder: ({ queries }) => store.findHolder(queries, 'device'),
+  dueForRecall: ({ queries }) => store.dueForRecall(queries, 'me', 1, 10),
+  abandoned: ({ queries }) => store.abandoned(queries, 'me', 1, 1, 10),
+  putOverdueOnReview: ({ queries }) => store.putOverdueOnReview(queries, 1),
+  listReview: ({ queries }) => store.listReview(queries, 10),
+  openCommandsOf: ({ queries }) => store.openCommandsOf(queries, 'device'),
+  findPaymentOfDocument: ({ queries }) => findPaymentOfDocument(queries, 'merchant', 'document'),
+  findOperation: ({ queries }) => findOperation(queries, { merchantId: 'm', deviceId: 'd', operationId: 'o', documentNr: 'n' }),
+  refundedOf: ({ queries }) => refundedOf(queries, 'payment'),
+  findPrintOfReceipt: ({ queries }) => findPrintOfReceipt(queries, 'merchant', 'uid'),
+};
+
+it.each(Object.keys(reads))('%s reads by an index', async (name) => {
+  const statements: string[] = [];
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const storage = hookedStorage(createMemoryStorage(), ({ kind, sql: text, when }) => {
+    if (kind === 'run' && when === 'before') statements.push(text);
+    return undefined;
+  });
+  const database = await openDatabase({ inMemory: true, storage, role: 'gateway', clock, logger: quietLogger });
+  statements.length = 0;
+  await reads[name]?.(database);
+  const [statement] = statements;
+  expect(statement).toBeDefined();
+  const plan = await sql<{ detail: string }>`${sql.raw(`explain query plan ${(statement ?? '').replaceAll('?', "'1'")}`)}`.execute(
+    database.queries,
+  );
+  const steps = plan.rows.map(({ detail }) => detail).filter((detail) => detail.includes('commands'));
+  expect(steps.length).toBeGreaterThan(0);
+  // By an index whose rows are few: not the table, and not everything a device or a merchant ever did.
+  for (const step of steps)
+    expect(step).toMatch(/USING INDEX (one_|commands_open|commands_to_review|commands_by_operation|commands_by_target)/);
+});
