@@ -94,17 +94,17 @@ async function runSandbox(args: string[]): Promise<number> {
 }
 
 async function runServe(args: string[]): Promise<number> {
-  const { values } = options(args, { help: { type: 'boolean', short: 'h' } });
+  const { values } = options(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } });
   if (values['help']) {
     out(
-      'Usage: tillgate serve\n\nRuns the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous\nconfiguration. SIGTERM lets calls in flight finish within TILLGATE_STOP_GRACE_S.',
+      'Usage: tillgate serve [--json]\n\nRuns the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous\nconfiguration. SIGTERM lets calls in flight finish within TILLGATE_STOP_GRACE_S.\n\n  --json  print the addresses as one line of JSON when it is ready',
     );
     return 0;
   }
   const config = configFor('serve');
   const { startGateway } = await import('./gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
-  out(`Tillgate listens at ${gateway.addresses().baseUrl}`);
+  out(values['json'] ? JSON.stringify(gateway.addresses()) : `Tillgate listens at ${gateway.addresses().baseUrl}`);
   return untilStopped(gateway.stop);
 }
 

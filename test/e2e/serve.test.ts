@@ -3,7 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { patienceMs, runProgram, type Settings, serveSettings, startServeProcess, temporaryDirectory } from '../support/gateway-process.ts';
+import {
+  patienceMs,
+  runProgram,
+  type Settings,
+  serveSettings,
+  startProgram,
+  startServeProcess,
+  temporaryDirectory,
+} from '../support/gateway-process.ts';
 import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';
 import { createTill, eventually, reportOf } from '../support/till.ts';
 
@@ -37,6 +45,15 @@ describe('serve', () => {
     expect(await paid.json()).toMatchObject({ errorCode: 10 });
     expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false);
     expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
+  });
+
+  it('tells programs its addresses in JSON', slowTest, async () => {
+    const program = startProgram(['serve', '--json'], await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() }));
+    const [line] = await program.prints(/^\{"baseUrl".*\}$/m);
+    const { baseUrl, mqttUrl, queueUrl } = JSON.parse(line) as Record<string, string>;
+    expect([mqttUrl, queueUrl]).toEqual([expect.stringMatching(/^mqtt:/), expect.stringMatching(/^ws:.*\/queue$/)]);
+    expect(await (await fetch(`${baseUrl}/health/ready`)).json()).toMatchObject({ errorCode: 0 });
+    expect(await program.terminate()).toEqual({ code: 0, signal: null });
   });
 
   it('brings the database up to date by itself or beforehand', slowTest, async () => {
