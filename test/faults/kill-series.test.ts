@@ -1,0 +1,37 @@
+// A short series of kill -9 of gateway and devices under load, on the embedded database. Longer: npm run kill9 -- --rounds 200
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { patienceMs, serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
+import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';
+import { runKillSeries, seriesSettings, type Victim } from './kill-series.ts';
+
+const { rounds, seed, victims: chosen = ['gateway', 'gateway', 'terminal', 'gateway', 'register'], timeoutMs, report } = seriesSettings(5);
+const dataDir = temporaryDirectory();
+let shop: Shop;
+let terminals: ShopDevice[];
+let registers: ShopDevice[];
+
+beforeAll(async () => {
+  const callbacks = { TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8', TILLGATE_CALLBACK_DELAYS_S: '1,1,1,5,5' };
+  shop = await openShop(await serveSettings({ TILLGATE_DATA_DIR: dataDir, TILLGATE_RATE_LIMIT: '10000', ...callbacks }));
+  terminals = await Promise.all([shop.addDevice('terminal'), shop.addDevice('terminal')]);
+  registers = [await shop.addDevice('register')];
+}, 4 * patienceMs);
+afterAll(() => shop?.close());
+
+function deviceVictim(name: string, device: ShopDevice | undefined): Victim {
+  if (!device) throw new Error(`There is no ${name}.`);
+  return { name, kill9: () => device.program.kill9(), restart: () => device.restart(false) };
+}
+
+it(`loses no acknowledged outcome and doubles none over ${rounds} kills`, { timeout: timeoutMs }, async () => {
+  const all: Record<string, Victim> = {
+    gateway: { name: 'gateway', kill9: () => shop.gateway.kill9(), restart: () => shop.restartGateway() },
+    terminal: deviceVictim('terminal', terminals[0]),
+    register: deviceVictim('register', registers[0]),
+  };
+  const victims = chosen.flatMap((name) => all[name] ?? []);
+  const result = await runKillSeries({ shop, ledger: { dataDir }, terminals, registers, victims, rounds, seed, report });
+  console.log(`kill -9 of ${chosen.join(', ')}, seed ${seed}: ${JSON.stringify(result)}`);
+  expect(result.kills).toBe(rounds);
+  expect(Math.min(result.payments, result.receipts, result.invoices)).toBeGreaterThan(0);
+});
