@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
+import { isDatabaseDown } from '../database/errors.ts';
 import { maskReport } from '../kernel/card-mask.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -46,7 +47,8 @@ export function createPresenceKeeper(deps: {
   const written = new Map<string, Written>();
   let stops: Cancel[] = [];
 
-  async function write(deviceId: string, snapshot: DeviceSnapshot): Promise<void> {
+  /** False when the database is down: the next device would only wait for it as long again. */
+  async function write(deviceId: string, snapshot: DeviceSnapshot): Promise<boolean> {
     const before = written.get(deviceId);
     // Noted before the write, so that the same news is not written twice at once.
     written.set(deviceId, { atMs: clock.elapsed(), lastSeenAtMs: snapshot.lastSeenAtMs, journalId: snapshot.journalId });
@@ -62,10 +64,12 @@ export function createPresenceKeeper(deps: {
         })
         .where('id', '=', deviceId)
         .execute();
+      return true;
     } catch (error) {
       if (before) written.set(deviceId, { ...before, atMs: clock.elapsed() });
       else written.delete(deviceId);
       logger.warn({ deviceId, error: (error as Error).message }, 'The presence of a device could not be written; it is tried again.');
+      return !isDatabaseDown(error);
     }
   }
 
@@ -77,7 +81,7 @@ export function createPresenceKeeper(deps: {
 
   async function writeDue(): Promise<void> {
     for (const { deviceId, snapshot } of link.presence.all()) {
-      if (isDue(deviceId, snapshot)) await write(deviceId, snapshot);
+      if (isDue(deviceId, snapshot) && !(await write(deviceId, snapshot))) return;
     }
   }
 
@@ -94,7 +98,7 @@ export function createPresenceKeeper(deps: {
       for (const stop of stops) stop();
       stops = [];
       for (const { deviceId, snapshot } of link.presence.all()) {
-        if (written.get(deviceId)?.lastSeenAtMs !== snapshot.lastSeenAtMs) await write(deviceId, snapshot);
+        if (written.get(deviceId)?.lastSeenAtMs !== snapshot.lastSeenAtMs && !(await write(deviceId, snapshot))) return;
       }
     },
   };

@@ -1,5 +1,7 @@
 // What the link hears is written: at most once a minute a device, a new journal at once.
-import { afterEach, describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { databaseDown } from '../../src/database/errors.ts';
 import { createPresenceKeeper } from '../../src/devices/presence-keeper.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -77,6 +79,17 @@ describe.each(engines)('presence on %s', (engine) => {
     hear();
     await keeper.stop();
     expect((await read()).last_seen_at).toBeGreaterThan(before ?? 0);
+  });
+
+  it('does not wait once for every device when the database is down at the stop', async () => {
+    const { clock, database, link, logger, keeper } = await setUp();
+    for (let count = 0; count < 5; count += 1) link.snapshots.set(randomUUID(), snapshot({ lastSeenAtMs: clock.now() }));
+    const down = vi.spyOn(database.queries, 'updateTable').mockImplementation(() => {
+      throw databaseDown('The database cannot be reached.');
+    });
+    await keeper.stop();
+    down.mockRestore();
+    expect(logger.lines).toHaveLength(1);
   });
 
   it('survives a database that refuses, and tries again', async () => {
