@@ -16,7 +16,7 @@ const needsServers = /postgres|mosquitto|rabbitmq/.test(values.victims);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const file = `test/faults/kill-series.${needsServers ? 'server.' : ''}test.ts`;
 console.log(`${values.rounds} kills of ${values.victims}, seed ${values.seed}`);
-const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--disable-console-intercept', file], {
+const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', file, '--disable-console-intercept'], {
   cwd: root,
   stdio: 'inherit',
   env: {
