@@ -168,6 +168,25 @@ describe('the gateway is killed while a register', () => {
   });
 });
 
+describe('the ERP hangs up', () => {
+  it('in the middle of a Pay: it goes on, and the repeat gets its outcome', slowTest, async () => {
+    const documentNr = randomUUID();
+    const patience = new AbortController();
+    const { key } = await shop.till.admin('/keys', { merchantId: shop.merchantId, name: 'Impatient', modules: ['POS'] });
+    const body = { APIKey: key, DeviceID: terminal.id, amount: '14.64', documentNr };
+    const headers = { 'content-type': 'application/json' };
+    const url = `${shop.till.baseUrl}/Device/payment/Pay`;
+    const first = fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal: patience.signal });
+    await terminal.program.prints(/14\.64 MDL: present the card/);
+    patience.abort();
+    await expect(first).rejects.toThrow(/abort/i);
+    const repeated = await repeatPay('14.64', documentNr);
+    expect(repeated).toMatchObject({ errorCode: 0 });
+    expect(charges(1_464)).toHaveLength(1);
+    await closeDocument(repeated, documentNr);
+  });
+});
+
 describe('the gateway is killed in the middle of a callback', () => {
   it('sends it again after the restart, under the same id', slowTest, async () => {
     const { QR, OID } = await shop.till.post('/Invoice/Create', {

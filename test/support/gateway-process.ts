@@ -1,11 +1,12 @@
 // Tillgate as a user runs it: the command line in a process of its own, with its output kept and its end awaited.
 // Processes are killed at the latest when the test process ends; settings of the caller's environment do not leak in.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxFile } from '../../src/sandbox-file.ts';
+import type { Faults } from '../../src/virtual/faults.ts';
 import { freePort } from './free-port.ts';
 
 export type Settings = Record<string, string>;
@@ -182,8 +183,11 @@ export async function startDeviceProcess(options: {
   /** Needed the first time only. */
   pairing?: { baseUrl: string; code: string } | undefined;
   slowMs?: number;
+  faults?: Partial<Faults>;
 }): Promise<Program> {
-  const { kind, stateDir, pairing, slowMs } = options;
+  const { kind, stateDir, pairing, slowMs, faults } = options;
+  const script = faults && join(temporaryDirectory(), 'faults.json');
+  if (script) writeFileSync(script, JSON.stringify(faults));
   const program = startProgram([
     'simulate',
     '--kind',
@@ -192,6 +196,7 @@ export async function startDeviceProcess(options: {
     stateDir,
     ...(pairing ? ['--url', pairing.baseUrl, '--pair', pairing.code] : []),
     ...(slowMs === undefined ? [] : ['--slow-ms', String(slowMs)]),
+    ...(script === undefined ? [] : ['--faults', script]),
   ]);
   await program.prints(/Ctrl-C ends/);
   return program;

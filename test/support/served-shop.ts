@@ -1,5 +1,6 @@
 // A shop on a `serve` gateway with devices as processes of their own: what the fault tests pull the plugs of.
 import { join } from 'node:path';
+import type { Faults } from '../../src/virtual/faults.ts';
 import {
   type GatewayProcess,
   type Program,
@@ -25,7 +26,7 @@ export interface Shop {
   readonly merchantId: string;
   gateway: GatewayProcess;
   restartGateway(): Promise<void>;
-  addDevice(kind: 'terminal' | 'register', options?: { slowMs?: number }): Promise<ShopDevice>;
+  addDevice(kind: 'terminal' | 'register', options?: { slowMs?: number; faults?: Partial<Faults> }): Promise<ShopDevice>;
   /** Until the gateway hears the device; with a channel, on that one. */
   online(deviceId: string): Promise<void>;
   close(): Promise<void>;
@@ -57,7 +58,7 @@ export async function openShop(settings: Settings): Promise<Shop> {
     async restartGateway() {
       shop.gateway = await startServeProcess(settings);
     },
-    async addDevice(kind, { slowMs } = {}) {
+    async addDevice(kind, options = {}) {
       const created = await till.admin('/devices', {
         merchantId,
         kind,
@@ -65,15 +66,14 @@ export async function openShop(settings: Settings): Promise<Shop> {
         ...(kind === 'terminal' ? { bank: 'maib' } : {}),
       });
       const stateDir = join(temporaryDirectory(), kind);
-      const speed = slowMs === undefined ? {} : { slowMs };
       const pairing = { baseUrl, code: String(created['pairingCode']) };
       const device: ShopDevice = {
         id: String(created['id']),
         kind,
         stateDir,
-        program: await startDeviceProcess({ kind, stateDir, pairing, ...speed }),
+        program: await startDeviceProcess({ kind, stateDir, pairing, ...options }),
         async restart(isAwaited = true) {
-          device.program = await startDeviceProcess({ kind, stateDir, ...speed });
+          device.program = await startDeviceProcess({ kind, stateDir, ...options });
           if (isAwaited) await online(device.id);
         },
       };

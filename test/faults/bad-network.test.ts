@@ -1,0 +1,98 @@
+// Devices on a bad day: wrong clocks, one channel only, messages doubled and out of order, no journal. Every sale goes through once.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Faults } from '../../src/virtual/faults.ts';
+import { expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
+import { patienceMs, serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
+import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';
+import { type Answer, eventually, reportOf } from '../support/till.ts';
+
+const slowTest = { timeout: 4 * patienceMs };
+const dataDir = temporaryDirectory();
+let shop: Shop;
+
+beforeAll(async () => {
+  shop = await openShop(await serveSettings({ TILLGATE_DATA_DIR: dataDir }));
+}, 2 * patienceMs);
+afterAll(() => shop?.close());
+
+async function sell({ id: DeviceID }: ShopDevice, amount: number): Promise<void> {
+  const documentNr = randomUUID();
+  const paid = await shop.till.post('/Device/payment/Pay', { DeviceID, amount, documentNr });
+  expect(paid).toMatchObject({ status: 200, errorCode: 0 });
+  const { operationId } = reportOf(paid);
+  expect(await shop.till.post('/Device/payment/CloseDoc', { DeviceID, documentNr, operationId })).toMatchObject({ errorCode: 0 });
+}
+
+describe('a terminal', () => {
+  it.each<[string, Partial<Faults>]>([
+    ['whose clock is an hour ahead', { clockSkewMs: 3_600_000 }],
+    ['whose clock is a day behind', { clockSkewMs: -86_400_000 }],
+    ['on the queue alone', { mqtt: false }],
+    ['on MQTT alone', { queue: false }],
+    ['whose messages come twice and out of order', { duplicateRate: 0.5, reorderRate: 0.3, jitterMs: 30 }],
+  ])('%s sells five times, each once', slowTest, async (_what, faults) => {
+    const terminal = await shop.addDevice('terminal', { faults });
+    for (let sale = 1; sale <= 5; sale += 1) await sell(terminal, sale * 10);
+    expect(readBank(terminal.stateDir).filter(({ kind }) => kind === 'charge')).toHaveLength(5);
+    expectTerminalAgrees({ ledger: await readLedger({ dataDir }), deviceId: terminal.id, stateDir: terminal.stateDir });
+    await terminal.program.kill9();
+  });
+});
+
+describe('a terminal without a journal', () => {
+  let terminal: ShopDevice;
+  const states = async (documentNr: string) => (await readLedger({ dataDir })).filter((row) => row.document_nr === documentNr);
+
+  it('whose answer found no gateway is asked for its last transaction', slowTest, async () => {
+    terminal = await shop.addDevice('terminal', { slowMs: 3_000, faults: { noJournal: true } });
+    // It restarts to become an old one.
+    await terminal.program.prints(/power on/);
+    await shop.online(terminal.id);
+    await sell(terminal, 70);
+    const body = { DeviceID: terminal.id, amount: '71.64', documentNr: randomUUID() };
+    const first = shop.till.tryPost('/Device/payment/Pay', body);
+    await terminal.program.prints(/71\.64 MDL: present the card/);
+    await shop.gateway.kill9();
+    expect(await first).toBeUndefined();
+    await eventually('the bank said yes', () => readBank(terminal.stateDir).some(({ amountBani }) => amountBani === 7_164), Boolean);
+    await shop.restartGateway();
+    const isOver = ({ errorCode }: Answer) => errorCode !== 3 && errorCode !== 31;
+    const repeated = await eventually('the outcome', () => shop.till.post('/Device/payment/Pay', body), isOver, 2 * patienceMs);
+    expect(repeated).toMatchObject({ errorCode: 0 });
+    expect(await states(body.documentNr)).toMatchObject([
+      { state: 'done', settled_by: expect.stringMatching(/last-transaction|late-answer/) },
+    ]);
+    const { operationId } = reportOf(repeated);
+    expect(await shop.till.post('/Device/payment/CloseDoc', { ...body, operationId })).toMatchObject({ errorCode: 0 });
+    expectTerminalAgrees({ ledger: await readLedger({ dataDir }), deviceId: terminal.id, stateDir: terminal.stateDir });
+  });
+
+  it('that cannot tell is a case for a person, and nothing is charged again meanwhile', slowTest, async () => {
+    const body = { DeviceID: terminal.id, amount: 72, documentNr: randomUUID() };
+    // Frozen, it never reads the command; killed, it never will.
+    process.kill(terminal.program.pid, 'SIGSTOP');
+    const first = shop.till.tryPost('/Device/payment/Pay', body);
+    await eventually(
+      'the command is committed',
+      () => states(body.documentNr),
+      (rows) => rows.length === 1,
+    );
+    await shop.gateway.kill9();
+    expect(await first).toBeUndefined();
+    await terminal.program.kill9();
+    await shop.restartGateway();
+    await terminal.restart();
+    const review = () => shop.till.admin('/review');
+    const isListed = (answer: Answer) =>
+      (answer['commands'] as { documentNr: string }[]).some(({ documentNr }) => documentNr === body.documentNr);
+    const listed = await eventually('it is on the review list', review, isListed, 2 * patienceMs);
+    expect(await shop.till.post('/Device/payment/Pay', { ...body, documentNr: randomUUID() })).toMatchObject({ errorCode: 31 });
+    const [{ id = '' } = {}] = listed['commands'] as { id: string }[];
+    expect(await shop.till.admin(`/commands/${id}/decide`, { state: 'refused', reason: 'The bank knows of no charge.' })).toMatchObject({
+      errorCode: 0,
+    });
+    expect(await shop.till.post('/Device/payment/Pay', body)).toMatchObject({ errorCode: 0 });
+    expect(readBank(terminal.stateDir).filter(({ kind, amountBani }) => kind === 'charge' && amountBani === 7_200)).toHaveLength(1);
+  });
+});
