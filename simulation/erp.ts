@@ -19,8 +19,8 @@ export interface Erp {
   readonly counts: { asked: number; sales: number; paid: number; refused: number; givenUp: number; byCode: Record<string, number> };
 }
 
-/** Amounts ending so make a virtual device misbehave; most do not. */
-const magicEndings = [61, 62, 63, 64, 65, 66, 67, 68, 69, 71, 72, 73, 74, 75];
+/** Amounts ending so make a virtual device misbehave; most do not. Not 72: that one is busy for ever. */
+const magicEndings = [61, 62, 63, 64, 65, 66, 67, 68, 69, 71, 73, 74, 75];
 const mostTries = 400;
 
 export function startErp(shop: Shop, random: Random): Erp {

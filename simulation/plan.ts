@@ -65,6 +65,6 @@ export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
     },
     isBrokerEmbedded: chance(0.5),
     lostResponseRate: pick([0, 0.05, 0.2]),
-    failingCallbackRate: pick([0, 0.2, 0.5]),
+    failingCallbackRate: pick([0, 0, 0.1, 0.3]),
   };
 }

@@ -7,7 +7,7 @@ import type { Shop, ShopDevice } from './shop.ts';
 const looksEveryMs = 5 * 60_000;
 
 export function canSettleItself(target: ShopDevice, command: Command): boolean {
-  return target.hasJournal && !(target.journalLostAtMs !== undefined && target.journalLostAtMs >= command.issuedAtMs);
+  return target.hasJournal && command.journalId === target.device.journal().journalId;
 }
 
 /** What really happened: the bank's entry or the fiscal document under this command. */

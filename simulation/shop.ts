@@ -22,8 +22,6 @@ export interface ShopDevice extends DevicePlan {
   id: string;
   device: VirtualDevice;
   loseJournal(): Promise<void>;
-  /** Since the last one, its journal knows everything. */
-  journalLostAtMs: number | undefined;
   lastCommandAtMs: number;
 }
 
@@ -153,10 +151,8 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
       ...devicePlan,
       id,
       device,
-      journalLostAtMs: undefined,
       lastCommandAtMs: 0,
       async loseJournal() {
-        this.journalLostAtMs = clock.now();
         await stores.journal.replace([]);
         await device.crash();
       },

@@ -12,6 +12,7 @@ import { maskCardNumbers } from '../kernel/card-mask.ts';
 import { type Clock, every } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { baniToLei } from '../kernel/money.ts';
 import type { Random } from '../kernel/random.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { CarryResult, Link } from '../link/link.ts';
@@ -316,7 +317,7 @@ export function createLedger(deps: Deps): Ledger {
       state: decision.state,
       by: 'person',
       outcome: undefined,
-      report: undefined,
+      report: reportOfDecision(command, decision),
       reason: decision.reason,
       operationId: decision.operationId,
       rrn: decision.rrn,
@@ -370,6 +371,12 @@ function findingOf(result: Extract<CarryResult, { kind: 'ended' }>): Finding {
     journalId: result.journalId,
     wasAccepted: result.wasAccepted,
   };
+}
+
+/** No device's word: what the person found, so that the caller can go on with CloseDoc. */
+function reportOfDecision(command: Command, { state, operationId, rrn }: Decision): string | undefined {
+  if (state !== 'done' || command.name !== 'Pay' || command.amountBani === null) return undefined;
+  return JSON.stringify({ rrn, operationId, amount: baniToLei(command.amountBani), source: 'person' });
 }
 
 function alreadySettled(command: Command): GatewayError {

@@ -6,7 +6,8 @@ import type { Database } from '../database/database.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
-import { type AnswerMessage, type EndingOutcome, type JsonObject, outcomes } from '../link/protocol.ts';
+import { readRecallReport } from '../link/messages.ts';
+import type { AnswerMessage, EndingOutcome } from '../link/protocol.ts';
 import { type Command, isOpen } from './command.ts';
 import type { Finding } from './rules.ts';
 import type { Settlements } from './settlement.ts';
@@ -165,13 +166,16 @@ function findingOfAnswer(answer: AnswerMessage): Finding {
 
 /** undefined while it still runs, or when the answer makes no sense. */
 function findingOfRecall(answer: AnswerMessage): Finding | undefined {
-  if (answer.outcome !== 'done' || answer.report === undefined) return undefined;
-  const { state, outcome, report, reason } = answer.report;
-  const word = { journalId: answer.journalId, reason: typeof reason === 'string' ? reason : undefined, wasAccepted: false };
-  if (state === 'never' || state === 'unknown') return { ...word, outcome: state, report: undefined };
-  const isEnding = outcomes.some((known) => known === outcome) && outcome !== 'accepted';
-  if (state === 'final' && isEnding) return { ...word, outcome: outcome as EndingOutcome, report: isObject(report) ? report : undefined };
-  return undefined;
+  const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
+  if (recalled === undefined || recalled.state === 'running') return undefined;
+  const { state, outcome = 'unknown', report } = recalled;
+  return {
+    outcome: state === 'final' ? outcome : state,
+    report: state === 'final' ? report : undefined,
+    reason: recalled.reason ?? answer.reason,
+    journalId: answer.journalId,
+    wasAccepted: false,
+  };
 }
 
 function findingOfLastTransaction(command: Command, answer: AnswerMessage): Finding | undefined {
@@ -183,8 +187,4 @@ function findingOfLastTransaction(command: Command, answer: AnswerMessage): Find
 
 function isRunning(command: Command, answer: AnswerMessage): boolean {
   return answer.report?.['commandId'] === command.id && answer.report['state'] === 'running' && isOpen(command);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -96,6 +96,8 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
     const extracted = doubt === undefined && finding.outcome === 'done' ? kind?.extract?.(report ?? {}) : undefined;
     if (verdict.kind === 'review') {
       const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : await current(command);
+      // Recall hears the same again and again: it is on the list for that already.
+      if (isOpen(moved) && moved.reviewSinceMs !== null && moved.reviewReason === verdict.why) return moved;
       if (!isOpen(moved) || !(await store.putOnReview(database.queries, command.id, verdict.why, 'settled'))) {
         return compare(await current(command), finding, report, undefined);
       }
