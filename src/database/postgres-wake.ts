@@ -11,6 +11,7 @@ const WakeClient = createClientClass(() => undefined);
 const firstRetryMs = 250;
 const lastRetryMs = 10_000;
 const checkEveryMs = 15_000;
+const farewellAtMostMs = 1_000;
 // PostgreSQL takes payloads up to 8,000 bytes.
 const payloadAtMostBytes = 7_900;
 
@@ -106,7 +107,11 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
       cancelTimer();
       const last = client;
       client = undefined;
-      await last?.end().catch(() => {});
+      if (!last) return;
+      // A frozen server never answers the farewell.
+      const cancelCut = clock.after(farewellAtMostMs, () => cutConnection(last));
+      await last.end().catch(() => {});
+      cancelCut();
     },
   };
 }

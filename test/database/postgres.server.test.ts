@@ -149,6 +149,19 @@ describe('PostgreSQL', () => {
     await expectRecovery();
   });
 
+  it('frozen while the gateway ends: nobody waits for its farewell', async () => {
+    await warmUp();
+    const pids = processTree(await serverPid());
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    try {
+      const startedAt = performance.now();
+      await database.close();
+      expect(performance.now() - startedAt).toBeLessThan(4_000);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    }
+  });
+
   it('cutting every connection, idle ones, listening ones and those inside a transaction', async () => {
     await warmUp();
     const admin = new pg.Client(server.url);
