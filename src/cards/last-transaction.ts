@@ -2,6 +2,7 @@
 import { deviceOffline } from '../access/merchant-device.ts';
 import { maskReport } from '../kernel/card-mask.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { parseExactJson } from '../kernel/exact-json.ts';
 import type { Command } from '../ledger/command.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { lastTransactionTimeoutMs } from './rules.ts';
@@ -29,6 +30,6 @@ export async function lastTransaction(deps: CardsDeps, request: TerminalCall): P
 }
 
 function ledgerReport(command: Command): JsonObject {
-  const reported = command.report === null ? {} : (JSON.parse(command.report) as JsonObject);
+  const reported = command.report === null ? {} : (parseExactJson(command.report) as JsonObject);
   return { ...reported, commandId: command.id, kind: command.name, state: stateWords[command.state], source: 'ledger' };
 }

@@ -53,8 +53,8 @@ export function createPresenceKeeper(deps: {
     // Noted before the write, so that the same news is not written twice at once.
     written.set(deviceId, { atMs: clock.elapsed(), lastSeenAtMs: snapshot.lastSeenAtMs, journalId: snapshot.journalId });
     const ageMs = Math.max(0, Math.round(clock.now() - snapshot.lastSeenAtMs));
-    const report = keptReport(snapshot.report);
     try {
+      const report = keptReport(snapshot.report);
       await database.queries
         .updateTable('devices')
         .set({

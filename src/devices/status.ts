@@ -5,6 +5,7 @@ import type { Database } from '../database/database.ts';
 import { maskReport } from '../kernel/card-mask.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Link } from '../link/link.ts';
 import { keptReport } from './presence-keeper.ts';
@@ -50,7 +51,7 @@ function lastKnownReport(device: MerchantDevice, link: Pick<Link, 'presence'>): 
   const kept = (snapshot && keptReport(snapshot.report)) ?? device.lastReport ?? '{}';
   const lastSeenAtMs = snapshot?.lastSeenAtMs || device.lastSeenAtMs;
   return JSON.stringify({
-    ...(JSON.parse(kept) as object),
+    ...(parseExactJson(kept) as object),
     online: false,
     ...(lastSeenAtMs !== undefined && { lastSeen: new Date(lastSeenAtMs).toISOString() }),
   });

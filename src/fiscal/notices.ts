@@ -3,6 +3,7 @@
 import { enqueueCallback } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
+import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import type { Random } from '../kernel/random.ts';
 import type { Command, CommandState } from '../ledger/command.ts';
 import type { CommandKind } from '../ledger/settlement.ts';
@@ -40,6 +41,7 @@ export function completionNotices(deps: { random: Random; callbacks: { wake(): v
 
 function receiptIdOf(command: Command): string | undefined {
   if (command.report === null) return undefined;
-  const { receiptId } = JSON.parse(command.report) as JsonObject;
+  const { receiptId } = parseExactJson(command.report) as JsonObject;
+  if (isExactNumber(receiptId)) return receiptId.rawJSON;
   return typeof receiptId === 'string' || typeof receiptId === 'number' ? String(receiptId) : undefined;
 }

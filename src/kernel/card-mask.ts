@@ -1,5 +1,6 @@
 // Card numbers never rest here [D6]: what looks like one (13 to 19 digits, Luhn) is masked
 // before a device's report is stored, logged or returned. Bank references that may look alike are left alone.
+import { isExactNumber } from './exact-json.ts';
 
 const leftAlone = new Set(['operationId', 'rrn', 'authCode', 'token', 'receiptId', 'fiscalNumber', 'documentNumber', 'commandId']);
 
@@ -26,9 +27,9 @@ export function maskCardNumbers(text: string): string {
 /** A copy of a device's report with card numbers masked in every text and number, keys included. */
 export function maskReport(value: unknown, key = ''): unknown {
   if (typeof value === 'string') return leftAlone.has(key) ? value : maskCardNumbers(value);
-  if (typeof value === 'number') {
+  if (typeof value === 'number' || isExactNumber(value)) {
     if (leftAlone.has(key)) return value;
-    const text = String(value);
+    const text = typeof value === 'number' ? String(value) : value.rawJSON;
     const masked = maskCardNumbers(text);
     return masked === text ? value : masked;
   }

@@ -7,7 +7,7 @@ import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import { type ErrorName, errorCodes } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from './channel.ts';
-import { isDeviceId, readDeviceFrame } from './messages.ts';
+import { frameLimitBytes, isDeviceId, readDeviceFrame } from './messages.ts';
 import { messageLimitBytes, type QueueFrame } from './protocol.ts';
 
 export interface BuiltInQueueOptions {
@@ -27,14 +27,14 @@ export interface BuiltInQueue extends Channel {
 const pingEveryMs = 15_000;
 /** More than this unread by the device: it hangs, and what is sent now would come at some other time. */
 const unreadLimitBytes = 4 * messageLimitBytes;
-/** The message itself may be 1 MiB; the frame around it is a little larger. */
-const frameLimitBytes = messageLimitBytes + 64;
+/** Somewhat too large is dropped; far too large ends the connection. */
+const payloadLimitBytes = frameLimitBytes + 1024;
 const replacedCode = 4000;
 const endedCode = 4001;
 
 export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   const { clock, logger, checkDevice } = options;
-  const server = new WebSocketServer({ noServer: true, maxPayload: frameLimitBytes, perMessageDeflate: false, clientTracking: false });
+  const server = new WebSocketServer({ noServer: true, maxPayload: payloadLimitBytes, perMessageDeflate: false, clientTracking: false });
   const sockets = new Map<string, WebSocket>();
   const silentSincePing = new WeakSet<WebSocket>();
   /** Replaced sockets get a second for the closing handshake. */

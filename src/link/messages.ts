@@ -1,5 +1,7 @@
 // Reading what devices send, without trusting it: size, JSON, version, ids, sender.
 // A message that breaks a rule becomes a DropReason to be counted; unknown fields are ignored; nothing here throws.
+// What is let through can be written again, masked and stored: it is not nested beyond reason, and its texts fit both databases.
+import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import {
   type AnswerMessage,
@@ -14,6 +16,7 @@ import {
 
 export const dropReasons = [
   'too-large',
+  'too-deep',
   'not-json',
   'version',
   'field',
@@ -52,12 +55,17 @@ export function readPresence(bytes: Uint8Array | string, fromDevice: string): Re
   return parsed.message === undefined ? parsed : presenceOf(parsed.message, fromDevice);
 }
 
+/** What a frame of the built-in queue adds to the message in it. */
+const frameBytes = { answer: '{"answer":}'.length, presence: '{"presence":}'.length };
+export const frameLimitBytes = messageLimitBytes + frameBytes.presence;
+
 /** A frame that a device sent on the built-in queue: an answer or a presence, of that device. */
 export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string): Reading<QueueFrame> {
-  const parsed = readJsonObject(bytes);
+  const parsed = readJsonObject(bytes, frameLimitBytes);
   if (parsed.message === undefined) return parsed;
   const { answer, presence } = parsed.message;
   if (isJsonObject(answer)) {
+    if (sizeOf(bytes) > messageLimitBytes + frameBytes.answer) return { problem: 'too-large' };
     const reading = answerOf(answer, fromDevice);
     return reading.message === undefined ? reading : { message: { answer: reading.message } };
   }
@@ -78,7 +86,7 @@ export function readRecallReport(report: unknown): RecallReport | undefined {
     state: state as RecallReport['state'],
     ...(state === 'final' ? { outcome: outcome as NonNullable<RecallReport['outcome']> } : {}),
     ...(isJsonObject(inner) ? { report: inner } : {}),
-    ...(typeof reason === 'string' ? { reason } : {}),
+    ...textField('reason', reason),
   };
 }
 
@@ -134,12 +142,13 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
   };
 }
 
-function readJsonObject(bytes: Uint8Array | string): Reading<JsonObject> {
-  const size = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength;
-  if (size > messageLimitBytes) return { problem: 'too-large' };
+function readJsonObject(bytes: Uint8Array | string, limitBytes = messageLimitBytes): Reading<JsonObject> {
+  if (sizeOf(bytes) > limitBytes) return { problem: 'too-large' };
   let value: unknown;
   try {
-    value = JSON.parse(typeof bytes === 'string' ? bytes : strictUtf8.decode(bytes));
+    const text = typeof bytes === 'string' ? bytes : strictUtf8.decode(bytes);
+    if (isDeeperThan(text, deepestLevel)) return { problem: 'too-deep' };
+    value = parseExactJson(text);
   } catch {
     return { problem: 'not-json' };
   }
@@ -148,8 +157,31 @@ function readJsonObject(bytes: Uint8Array | string): Reading<JsonObject> {
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
+function sizeOf(bytes: Uint8Array | string): number {
+  return typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength;
+}
+
+/** The parser would take half a million levels; whoever walks through them afterwards runs out of stack. */
+const deepestLevel = 100;
+
+function isDeeperThan(text: string, levels: number): boolean {
+  let depth = 0;
+  let inText = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text[at];
+    if (unit === '"') inText = !inText;
+    else if (inText) {
+      if (unit === '\\') at += 1;
+    } else if (unit === '{' || unit === '[') {
+      depth += 1;
+      if (depth > levels) return true;
+    } else if (unit === '}' || unit === ']') depth -= 1;
+  }
+  return false;
+}
+
 function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }
 
 function isTime(value: unknown): value is string {
@@ -168,8 +200,13 @@ function journalField(journalId: string | undefined): { journalId?: string } {
 
 const textLimit = 1000;
 
+/** PostgreSQL has no U+0000, and half a surrogate pair is no text: a sentence for people loses nothing without them. */
+function storable(text: string): string {
+  return text.slice(0, textLimit).replaceAll('\u0000', '').toWellFormed();
+}
+
 function textField<Name extends string>(name: Name, value: unknown): { [key in Name]?: string } {
-  return typeof value === 'string' ? ({ [name]: value.slice(0, textLimit) } as { [key in Name]?: string }) : {};
+  return typeof value === 'string' ? ({ [name]: storable(value) } as { [key in Name]?: string }) : {};
 }
 
 function numberField<Name extends string>(name: Name, value: unknown): { [key in Name]?: number } {

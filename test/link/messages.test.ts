@@ -32,12 +32,35 @@ describe('answers', () => {
     expect(readAnswer(bytes, deviceId)).toEqual({ problem });
   });
 
-  it('may be 1 MiB in bytes and not one more', () => {
+  it('may be nested a hundred deep, as a whole, and no deeper', () => {
+    const nested = (levels: number) =>
+      `${JSON.stringify(answer).replace('{"a":1}', `${'{"a":['.repeat(levels / 2)}"{["${']}'.repeat(levels / 2)}`)}`;
+    expect(readAnswer(nested(98), deviceId).message).toBeDefined();
+    expect(readAnswer(nested(100), deviceId)).toEqual({ problem: 'too-deep' });
+    expect(readDeviceFrame(`{"answer":${nested(100_000)}}`, deviceId)).toEqual({ problem: 'too-deep' });
+    const braces = { ...answer, report: { text: '"{[\\'.repeat(500) } };
+    expect(read(braces).message).toEqual(braces);
+  });
+
+  it('keep numbers that JavaScript cannot hold, and such a number is no report', () => {
+    const exact = readAnswer(JSON.stringify(answer).replace('{"a":1}', '{"a":90071992547409931}'), deviceId);
+    expect(JSON.stringify(exact.message)).toContain('{"a":90071992547409931}');
+    expect(readAnswer(JSON.stringify(answer).replace('{"a":1}', '90071992547409931'), deviceId)).toEqual({ problem: 'field' });
+  });
+
+  it('lose from a reason what no database keeps', () => {
+    expect(read({ ...answer, reason: 'a\u0000b\ud800' }).message?.reason).toBe('ab\ufffd');
+    expect(readRecallReport({ state: 'unknown', reason: 'a\u0000b' })).toEqual({ state: 'unknown', reason: 'ab' });
+  });
+
+  it('may be 1 MiB in bytes and not one more, in a frame too', () => {
     const frame = JSON.stringify({ ...answer, report: { text: '' } });
     const fill = (bytes: number) => JSON.stringify({ ...answer, report: { text: `ă${'x'.repeat(bytes - Buffer.byteLength(frame) - 2)}` } });
     expect(readAnswer(Buffer.from(fill(1024 * 1024)), deviceId).message).toBeDefined();
     expect(readAnswer(Buffer.from(fill(1024 * 1024 + 1)), deviceId)).toEqual({ problem: 'too-large' });
     expect(readAnswer(fill(1024 * 1024 + 1), deviceId)).toEqual({ problem: 'too-large' });
+    expect(readDeviceFrame(`{"answer":${fill(1024 * 1024)}}`, deviceId).message).toBeDefined();
+    expect(readDeviceFrame(`{"answer":${fill(1024 * 1024 + 1)}}`, deviceId)).toEqual({ problem: 'too-large' });
   });
 
   it('never throw, whatever comes', () => {

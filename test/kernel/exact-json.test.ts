@@ -1,0 +1,49 @@
+// Numbers of devices come out as they went in, whatever JavaScript can hold.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { maskReport } from '../../src/kernel/card-mask.ts';
+import { isExactNumber, parseExactJson } from '../../src/kernel/exact-json.ts';
+
+const again = (text: string) => JSON.stringify(parseExactJson(text));
+
+describe('exact JSON', () => {
+  it.each(['90071992547409931', '-123456789012345678901', '1e999', '1e-999', '0.12345678901234567890', '12345678901234567890e-5'])(
+    'keeps %s, which no JavaScript number holds',
+    (text) => {
+      expect(again(`{"a":[${text}]}`)).toBe(`{"a":[${text}]}`);
+    },
+  );
+
+  it('gives plain numbers for everything that they hold', () => {
+    for (const text of ['0', '-0.5', '150.50', '4111111111111111', '9007199254740991', '1e3', '0.30000000000000004', '0e9']) {
+      expect(parseExactJson(text), text).toBe(Number(text));
+    }
+  });
+
+  it('agrees with JSON.parse on everything that JSON.stringify writes, and writes it again the same', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(parseExactJson(text)).toEqual(JSON.parse(text));
+        expect(again(text)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
+  });
+
+  it('changes no digit of any whole number', () => {
+    fc.assert(
+      fc.property(fc.bigInt(), (whole) => {
+        expect(again(String(whole))).toBe(String(whole));
+      }),
+    );
+  });
+
+  it('throws on what is no JSON', () => {
+    expect(() => parseExactJson('12345678901234567890x')).toThrow(SyntaxError);
+  });
+
+  it('hides a card number of 19 digits that came as a number, and leaves a bank reference alone', () => {
+    const masked = maskReport(parseExactJson('{"pan":6304000000000000000,"rrn":6304000000000000000,"total":123456789012345678901}'));
+    expect(JSON.stringify(masked)).toBe('{"pan":"630400*********0000","rrn":6304000000000000000,"total":123456789012345678901}');
+    expect(isExactNumber((masked as Record<string, unknown>)['total'])).toBe(true);
+  });
+});
