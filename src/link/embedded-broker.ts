@@ -1,13 +1,14 @@
 // The MQTT broker inside the gateway, for one instance with nothing installed. Devices log in with their secret and reach their own topics alone;
 // the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
 import type { EventEmitter } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type Client } from 'aedes';
 import type { Logger } from '../kernel/logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from './channel.ts';
 import { isDeviceId } from './messages.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
-import { mqttTopics } from './protocol.ts';
+import { createPacketGuard } from './packet-guard.ts';
+import { messageLimitBytes, mqttTopics } from './protocol.ts';
 
 export interface EmbeddedBrokerOptions {
   host: string;
@@ -27,6 +28,8 @@ export interface EmbeddedBroker extends Channel {
 /** The CONNACK codes of MQTT 3.1.1 that a device may get. */
 const serverUnavailable = 3;
 const badLogin = 4;
+/** Somewhat too large a message is dropped and counted, far too large ends the connection. A login holds a short will at most. */
+const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * messageLimitBytes };
 /** A device that does not read is cut off instead of filling the memory. */
 const drainWithinMs = 5_000;
 
@@ -93,6 +96,16 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
     });
   }
 
+  /** aedes pulls from the socket by itself; what it pulls is seen here as well. */
+  function holdToSize(socket: Socket): void {
+    const isWithinLimits = createPacketGuard(packetLimits);
+    socket.on('data', (chunk) => {
+      if (isWithinLimits(chunk as Buffer)) return;
+      listener?.dropped('mqtt', 'too-large');
+      socket.destroy();
+    });
+  }
+
   function watchClients(aedes: Aedes): void {
     aedes.on('client', (client) => {
       // A second connection replaces the first; the first one's end is told before the second one's presence.
@@ -131,7 +144,11 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
       broker = await createBroker();
       watchClients(broker);
       // Without no-delay an answer waits up to 40 ms for an acknowledgement.
-      const listening = createServer({ noDelay: true, keepAlive: true }, broker.handle);
+      const { handle } = broker;
+      const listening = createServer({ noDelay: true, keepAlive: true }, (socket) => {
+        handle(socket);
+        holdToSize(socket);
+      });
       await new Promise<void>((resolve, reject) => {
         listening.once('error', reject);
         listening.listen(options.port, options.host, () => {

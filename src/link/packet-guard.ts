@@ -1,0 +1,43 @@
+// Holds the packets of an MQTT connection to a size, by their headers alone: the parser behind it gathers a packet whole before
+// anybody judges it, and would gather 256 MiB from somebody who has not even logged in.
+
+export interface PacketLimits {
+  /** Of the first packet, which is the login. */
+  firstBytes: number;
+  bytes: number;
+}
+
+/** Returns a function that follows the stream chunk by chunk; false: a packet is larger than it may be, and nothing more should be read. */
+export function createPacketGuard(limits: PacketLimits): (chunk: Uint8Array) => boolean {
+  let limit = limits.firstBytes;
+  /** Of the packet under way: what is still to come of its body; undefined inside its header. */
+  let bodyLeft: number | undefined;
+  let headerBytes = 0;
+  let length = 0;
+
+  return (chunk) => {
+    let at = 0;
+    while (at < chunk.length) {
+      if (bodyLeft !== undefined) {
+        const skipped = Math.min(bodyLeft, chunk.length - at);
+        at += skipped;
+        bodyLeft -= skipped;
+      } else {
+        const byte = chunk[at] ?? 0;
+        at += 1;
+        headerBytes += 1;
+        // Type and flags, then the length: seven bits a byte, the lowest first, at most four bytes.
+        if (headerBytes > 1) length += (byte & 0x7f) * 128 ** (headerBytes - 2);
+        if (headerBytes > 1 && ((byte & 0x80) === 0 || headerBytes === 5)) bodyLeft = length;
+        if (length > limit) return false;
+      }
+      if (bodyLeft === 0) {
+        limit = limits.bytes;
+        bodyLeft = undefined;
+        headerBytes = 0;
+        length = 0;
+      }
+    }
+    return true;
+  };
+}
