@@ -2,6 +2,7 @@
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
+import { isPlainText } from '../kernel/receipt.ts';
 import type { Command } from '../ledger/command.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
@@ -9,6 +10,9 @@ import type { JsonObject } from '../link/protocol.ts';
 export const payTimeoutMs = 5 * 60_000;
 export const administrativeTimeoutMs = 60_000;
 export const lastTransactionTimeoutMs = 30_000;
+
+/** Characters that a bank's number may have. */
+export const mostOf = { operationId: 128, rrn: 64 };
 
 /** documentNr is a UUID in Pay and any text elsewhere: a UUID is compared whatever its letter case. */
 export function sameDocument(documentNr: string): string {
@@ -28,7 +32,8 @@ export function checkRepeatedPay(earlier: Command, asked: { deviceId: string; am
 
 /** A sentence when an approval cannot be taken as it is: then a person must look. */
 export function doubtApproval(command: Command, report: JsonObject): string | undefined {
-  if (!isText(report['rrn']) || !isText(report['operationId'])) return 'The terminal reported an approval without rrn or operationId.';
+  if (!isName(report['rrn'], mostOf.rrn) || !isName(report['operationId'], mostOf.operationId))
+    return 'The terminal reported an approval without an rrn and operationId that later calls could name.';
   if (parseAmount(report['amount']) !== command.amountBani) {
     return `The terminal reported an approval of ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
   }
@@ -58,6 +63,7 @@ export function noSuchOperation(): GatewayError {
   return new GatewayError('Record_not_exist', 'No payment with this operationId and documentNr is known on this terminal.');
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
+/** What CloseDoc, Refund and CancelTransaction can name, and both databases can keep and find. */
+function isName(value: unknown, mostCharacters: number): boolean {
+  return typeof value === 'string' && value !== '' && value.length <= mostCharacters && isPlainText(value);
 }
