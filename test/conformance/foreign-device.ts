@@ -99,9 +99,10 @@ export function createForeignDevice(pairing: Pairing, habits: Habits = {}) {
     return found;
   }
 
-  async function join(wire: Wire, joined: Line, presence = presenceText()): Promise<Line> {
+  /** `presence` null: it connects and says nothing. */
+  async function join(wire: Wire, joined: Line, presence: string | null = presenceText()): Promise<Line> {
     lines.set(wire, joined);
-    await joined.presence(presence);
+    if (presence !== null) await joined.presence(presence);
     return joined;
   }
 
@@ -114,10 +115,10 @@ export function createForeignDevice(pairing: Pairing, habits: Habits = {}) {
     hear,
     join,
     presenceText,
-    async onMqtt(presence?: string) {
+    async onMqtt(presence?: string | null) {
       return join('mqtt', await connectMqtt(pairing, hear), presence);
     },
-    async onQueue(presence?: string) {
+    async onQueue(presence?: string | null) {
       return join('queue', await connectSocket(pairing, hear), presence);
     },
     /** The next command that nobody asked for yet, by name and, if given, by wire. */
