@@ -7,6 +7,7 @@ export interface ForeignShop {
   till: Till;
   gateway: GatewayProcess;
   merchantId: string;
+  apiKey: string;
   /** Registers and pairs a device; a code may be tried ten times a minute, so all but the first few ask for a new secret instead. */
   register(kind: 'terminal' | 'register', habits?: Habits): Promise<ForeignDevice>;
   pairing(kind: 'terminal' | 'register'): Promise<Answer>;
@@ -59,6 +60,7 @@ export async function openForeignShop(settings: Settings = {}, start = startSand
     till,
     gateway,
     merchantId: String(merchantId),
+    apiKey: String(key),
     pairing,
     register,
     async live(kind, on, habits) {
