@@ -77,9 +77,11 @@ describe('the database thread', () => {
   });
 
   it('is given up by a ping after a bounded time', async () => {
-    const clock = createVirtualClock();
+    const clock = createVirtualClock(undefined, { settle: 'microtasks' });
     const database = await openTestDatabase('sqlite', clock);
     const work = slow.execute(database.queries);
+    // The statement takes a few promises to reach the thread; the ping must stand behind it.
+    await clock.settle();
     const ping = reasonOf(database.ping());
     await clock.advance(5_000);
     expect(isDatabaseDown(await ping)).toBe(true);
