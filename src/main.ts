@@ -145,9 +145,9 @@ async function runSink(args: string[]): Promise<number> {
   return untilStopped(sink.stop);
 }
 
-function options<Config extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(args: string[], config: Config) {
+function options(args: string[], config: NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>) {
   try {
-    return parseArgs({ args, options: config ?? {}, allowPositionals: false }) as { values: Record<string, string | undefined> };
+    return parseArgs({ args, options: config, allowPositionals: false }) as { values: Record<string, string | undefined> };
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

@@ -21,6 +21,14 @@ export interface Till {
   tryPost(path: string, body: object): Promise<Answer | undefined>;
 }
 
+function parse(text: string): Answer | undefined {
+  try {
+    return JSON.parse(text) as Answer;
+  } catch {
+    return undefined;
+  }
+}
+
 function send(url: string, method: string, headers: Record<string, string>, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method, headers: { ...headers, connection: 'close' } }, (response: IncomingMessage) => {
@@ -31,11 +39,9 @@ function send(url: string, method: string, headers: Record<string, string>, body
       });
       response.on('error', reject);
       response.on('end', () => {
-        try {
-          resolve({ status: response.statusCode ?? 0, ...(JSON.parse(text) as Omit<Answer, 'status'>) } as Answer);
-        } catch {
-          reject(new Error(`${method} ${url} answered no JSON: ${text.slice(0, 200)}`));
-        }
+        const body = parse(text);
+        if (body) resolve({ ...body, status: response.statusCode ?? 0 });
+        else reject(new Error(`${method} ${url} answered no JSON: ${text.slice(0, 200)}`));
       });
     });
     request.on('error', reject);
