@@ -18,6 +18,7 @@ export interface EventClock extends Clock {
 // One turn of the event loop begins only when no microtask is left, which is what draining them means.
 function drain(): Promise<void> {
   return new Promise((resolve) => {
+    // oxlint-disable-next-line no-restricted-globals -- this is what time is made of here
     setImmediate(resolve);
   });
 }

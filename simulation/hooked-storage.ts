@@ -15,7 +15,8 @@ export type StatementHook = (step: StatementStep) => 'hang' | undefined;
 const forever = new Promise<never>(() => {});
 const nothing: Promise<unknown> = Promise.resolve();
 
-export function hookedStorage(storage: MemoryStorage, hook: StatementHook): MemoryStorage {
+/** `rewrite` changes the text of statements, for mistakes that are planted in them. */
+export function hookedStorage(storage: MemoryStorage, hook: StatementHook, rewrite = (sql: string) => sql): MemoryStorage {
   return {
     connect(now): SqliteExecutor {
       const executor = storage.connect(now);
@@ -36,7 +37,7 @@ export function hookedStorage(storage: MemoryStorage, hook: StatementHook): Memo
 
       return {
         ...executor,
-        run: (sql, parameters, place) => guarded('run', sql, () => executor.run(sql, parameters, place)),
+        run: (sql, parameters, place) => guarded('run', sql, () => executor.run(rewrite(sql), parameters, place)),
         begin: () => guarded('begin', 'begin', () => executor.begin()),
         commit: () => guarded('commit', 'commit', () => executor.commit()),
         rollback: () => guarded('rollback', 'rollback', () => executor.rollback()),

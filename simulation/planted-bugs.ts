@@ -10,6 +10,7 @@ export interface PlantedBug {
   name: string;
   alterLink?: (link: Link) => Link;
   alterDatabase?: (database: Database) => Promise<void>;
+  alterSql?: (text: string) => string;
   /** What the dead process loses besides; runs before the next one starts. */
   onCrash?: (storage: SqliteExecutor, nowMs: number) => Promise<void>;
   alterPlan?: (plan: Plan) => Plan;
@@ -59,15 +60,17 @@ export const plantedBugs: readonly PlantedBug[] = [
     alterPlan: lossy,
   },
   {
-    name: 'believes never from any journal',
+    name: 'believes every never, from whatever journal',
     alterLink: (link) => {
       const journals = new Map<string, string | undefined>();
       return {
         ...link,
         async carry(delivery) {
           journals.set(delivery.id, delivery.journalId);
-          const result = await link.carry(delivery);
-          return result.kind === 'ended' ? { ...result, journalId: delivery.journalId } : result;
+          // It does not remember `accepted` either, which would give the lie away.
+          const onStep: typeof delivery.onStep = (step) => (step.step === 'accepted' ? undefined : delivery.onStep(step));
+          const result = await link.carry({ ...delivery, onStep });
+          return result.kind === 'ended' ? { ...result, journalId: delivery.journalId, wasAccepted: false } : result;
         },
         async ask(deviceId, question) {
           const answer = await link.ask(deviceId, question);
@@ -77,12 +80,10 @@ export const plantedBugs: readonly PlantedBug[] = [
       };
     },
     // Answers get lost, and so do the journals that would know them.
-    alterPlan: (plan) =>
-      often(withJournals(lossy(plan)), {
-        'journal-loss': 2 * minuteMs,
-        'device-cut': 3 * minuteMs,
-        'gateway-crash': Number.POSITIVE_INFINITY,
-      }),
+    alterPlan: (plan) => ({
+      ...often(withJournals(plan), { 'journal-loss': minuteMs, 'device-cut': 2 * minuteMs, 'gateway-crash': Number.POSITIVE_INFINITY }),
+      weather: { ...plan.weather, lossRate: 0.35, longestDelayMs: 300 },
+    }),
   },
   {
     name: 'sends a second copy to a device without a journal',
@@ -108,14 +109,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'settles without a guard',
-    async alterDatabase(database) {
-      // An update that finds its command settled settles it anew all the same.
-      await sql`create trigger unguarded after insert on command_events when new.step = 'accepted'
-        begin update commands set settled_at = settled_at + 1 where id = new.command_id and settled_at is not null; end`.execute(
-        database.queries,
-      );
-    },
-    alterPlan: (plan) => ({ ...plan, weather: { ...plan.weather, longestDelayMs: 300 } }),
+    alterSql: (text) => (text.startsWith('update "commands" set "state"') ? text.replace(` and state in ('sent', 'unknown')`, '') : text),
+    alterPlan: (plan) => ({ ...withJournals(plan), weather: { ...plan.weather, duplicateRate: 0.3, longestDelayMs: 4_000 } }),
   },
   {
     name: 'loses callbacks in a crash',

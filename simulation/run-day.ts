@@ -6,7 +6,7 @@ import { startErp } from './erp.ts';
 import { createEventClock } from './event-clock.ts';
 import { checkBooks, isSettled } from './invariants.ts';
 import { startMishaps } from './mishap-maker.ts';
-import { drawPlan, type Plan } from './plan.ts';
+import { drawPlan } from './plan.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { startReviewer } from './reviewer.ts';
 import { openShop } from './shop.ts';
@@ -22,16 +22,17 @@ export interface DayResult {
 export interface DayOptions {
   bug?: PlantedBug | undefined;
   tradingMs?: number;
-  alterPlan?: (plan: Plan) => Plan;
+  /** How long everything has to settle; it ends as soon as it has. */
+  calmAtMostMs?: number;
 }
 
-const calmAtMostMs = 26 * 3_600_000;
+const longestCalmMs = 26 * 3_600_000;
 const lookEveryMs = 60_000;
 
 export async function runDay(seed: number, options: DayOptions = {}): Promise<DayResult> {
-  const { bug, tradingMs, alterPlan = (plan) => plan } = options;
+  const { bug, tradingMs, calmAtMostMs = longestCalmMs } = options;
   const drawn = drawPlan(seededRandom(seed), tradingMs);
-  const plan = alterPlan(bug?.alterPlan?.(drawn) ?? drawn);
+  const plan = bug?.alterPlan?.(drawn) ?? drawn;
   const clock = createEventClock();
   const shop = await openShop({ clock, seed, plan, bug });
   if (shop.life) await watchSettlements(shop.life.database);
@@ -56,7 +57,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
   };
   look();
   await clock.advance(calmAtMostMs, () => isOver);
-  if (!erp.isIdle) shop.violated('a till still waits for an answer after a day of calm');
+  if (!erp.isIdle) shop.violated('a till still waits for an answer after all the calm');
 
   const { life } = shop;
   if (!life) shop.violated('no gateway is left');

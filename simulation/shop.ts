@@ -104,7 +104,13 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
       logger: quiet,
       wires: [wires.mqtt, wires.queue],
       open: (lifeClock) =>
-        openDatabase({ inMemory: true, storage: hookedStorage(storage, onStatement), role: 'gateway', clock: lifeClock, logger: quiet }),
+        openDatabase({
+          inMemory: true,
+          storage: hookedStorage(storage, onStatement, bug?.alterSql),
+          role: 'gateway',
+          clock: lifeClock,
+          logger: quiet,
+        }),
       alterLink: bug?.alterLink,
       async send({ url }) {
         const isFailing = !state.isCalm && callbackDice.fraction() < plan.failingCallbackRate;
@@ -162,7 +168,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   await startGateway();
   const merchantRandom = seededRandom(seed + 2);
   const merchantId = merchantRandom.uuid();
-  const started = life as GatewayLife | undefined;
+  const started = life;
   if (!started) throw new Error('No gateway.');
   await seedMerchant(started.database.queries, { id: merchantId, callback_secret: 'c2VjcmV0' });
   await bug?.alterDatabase?.(started.database);

@@ -52,7 +52,7 @@ function isFromSameJournal(command: Command, finding: Finding): boolean {
 }
 
 /** Whether a word that comes after the settlement says something else than what was settled; `operationId`: of its report. */
-export function contradicts(command: Command, finding: Finding, operationId?: string | undefined): boolean {
+export function contradicts(command: Command, finding: Finding, operationId?: string): boolean {
   switch (finding.outcome) {
     case 'unknown':
       return false;

@@ -77,7 +77,7 @@ describe('what cannot be trusted', () => {
     ['of no amount', (report) => delete report['amount']],
   ])('an approval %s is for review, answers 3 and leaves the terminal locked; a person decides', async (_name, spoil) => {
     world.onAnswer = (answer) => {
-      const spoiled = structuredClone(answer) as AnswerMessage;
+      const spoiled = structuredClone(answer);
       const inner = (spoiled.report?.['report'] ?? spoiled.report) as Record<string, unknown> | undefined;
       if (inner && 'amount' in inner) spoil(inner);
       return spoiled;

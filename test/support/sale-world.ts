@@ -47,7 +47,7 @@ export async function createSaleWorld(options: WorldOptions = {}) {
   const passings: Passing[] = [];
   const callbackUrls: string[] = [];
   const world = {
-    weather: { ...fairWeather } as Weather,
+    weather: { ...fairWeather },
     /** What the wire makes of a device's answer; undefined loses it. */
     onAnswer: (answer: AnswerMessage): AnswerMessage | undefined => answer,
     hook: options.hook ?? (() => undefined),
