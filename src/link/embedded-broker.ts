@@ -100,7 +100,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
   function holdToSize(socket: Socket): void {
     const isWithinLimits = createPacketGuard(packetLimits);
     socket.on('data', (chunk) => {
-      if (isWithinLimits(chunk as Buffer)) return;
+      if (isWithinLimits(chunk)) return;
       listener?.dropped('mqtt', 'too-large');
       socket.destroy();
     });
