@@ -103,7 +103,7 @@ export function createLedger(deps: Deps): Ledger {
     const earlier = await findEarlier(request);
     if (earlier) return join(earlier, request);
     const holder = await store.findHolder(database.queries, request.deviceId);
-    if (holder && holder.id !== request.mayPass) throw busy(holder);
+    if (holder && holder.id !== request.mayPass) return joinOrBusy(request, holder);
     if ((await link.locate(request.deviceId, request.first)) === undefined) {
       throw new GatewayError('Device_Offline', 'The device is offline, or no such device is registered with this merchant.');
     }
@@ -113,14 +113,19 @@ export function createLedger(deps: Deps): Ledger {
       const command = await begin(request, id);
       if (command === undefined) {
         inFlight.delete(id);
-        const winner = await findEarlier(request);
-        if (winner) return await join(winner, request);
-        throw busy(await store.findHolder(database.queries, request.deviceId));
+        return await joinOrBusy(request, await store.findHolder(database.queries, request.deviceId));
       }
       return await noted(carryOut(command, request));
     } finally {
       inFlight.delete(id);
     }
+  }
+
+  /** Another command was faster. It may be the very one that this request repeats, begun since that was looked for. */
+  async function joinOrBusy(request: CommandRequest, holder: Command | undefined): Promise<Command> {
+    const winner = await findEarlier(request);
+    if (winner) return join(winner, request);
+    throw busy(holder);
   }
 
   /** The commit's outcome is unknown, and nothing was published: the row is read back by its id, and ended if it is there. */

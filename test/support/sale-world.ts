@@ -2,7 +2,7 @@
 // The wire can be told what to change in a device's answers, the database where to fail, the gateway when to die.
 import { startGatewayLife } from '../../simulation/gateway-life.ts';
 import { hookedStorage, type StatementHook } from '../../simulation/hooked-storage.ts';
-import { createMemoryWire, fairWeather, type Passing, type Weather } from '../../simulation/wire.ts';
+import { createMemoryWire, fairWeather, type Passing } from '../../simulation/wire.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createMemoryStorage } from '../../src/database/sqlite-memory.ts';

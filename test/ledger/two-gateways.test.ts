@@ -1,0 +1,63 @@
+// Two gateways on one database, in real time, on both engines: one charge per document, one command at a time per device.
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/kernel/system.ts';
+import { engines, openTestDatabase } from '../support/engines.ts';
+import { createSaleWorld } from '../support/sale-world.ts';
+
+async function openPair(engine: (typeof engines)[number]) {
+  const database = await openTestDatabase(engine);
+  const world = await createSaleWorld({ database, clock: systemClock });
+  const second = engine === 'postgres' ? await database.another() : database;
+  const other = await world.startLife({ database: second });
+  const terminal = await world.terminal({ hasMagic: false, timing: { customerMs: 20, bankMs: 5 } });
+  const isKnown = () => [world.life, other].every(({ link }) => link.presence.of(terminal.id) !== undefined);
+  while (!isKnown()) await new Promise((resolve) => setTimeout(resolve, 5));
+  const gateways = [world.life, other];
+  const call = (documentNr: string, amountBani = 1_000) => ({
+    merchantId: world.merchantId,
+    deviceId: terminal.id,
+    amountBani,
+    documentNr,
+  });
+  async function close() {
+    await other.stop();
+    await world.stop();
+    if (second !== database) await second.close();
+    await database.close();
+  }
+  return { world, terminal, gateways, call, close };
+}
+
+describe.each(engines)('two gateways on %s', (engine) => {
+  it('charge a document once, however many ask for it at once', async () => {
+    const { world, terminal, gateways, call, close } = await openPair(engine);
+    const documentNr = world.random.uuid();
+    const calls = Array.from({ length: 20 }, (_, at) => world.told((gateways[at % 2] ?? world.life).cards.pay(call(documentNr))));
+    const answers = await Promise.all(calls);
+    expect(answers.map(({ code }) => code)).toEqual(Array.from({ length: 20 }, () => 0));
+    expect(new Set(answers.map(({ report }) => report?.rrn)).size).toBe(1);
+    expect(terminal.bank.charges()).toHaveLength(1);
+    await close();
+  });
+
+  it('let one of many documents on a terminal: the others are told 31', async () => {
+    const { world, terminal, gateways, call, close } = await openPair(engine);
+    const calls = Array.from({ length: 12 }, (_, at) => world.told((gateways[at % 2] ?? world.life).cards.pay(call(world.random.uuid()))));
+    const codes = (await Promise.all(calls)).map(({ code }) => code).toSorted((a, b) => a - b);
+    expect(codes).toEqual([0, ...Array.from({ length: 11 }, () => 31)]);
+    expect(terminal.bank.charges()).toHaveLength(1);
+    await close();
+  });
+
+  it('under one Idempotency-Key run one command', async () => {
+    const { world, terminal, gateways, close } = await openPair(engine);
+    const idempotency = { key: 'k', requestHash: 'h' };
+    const pay = (at: number) =>
+      (gateways[at % 2] ?? world.life).cards.pay({ merchantId: world.merchantId, deviceId: terminal.id, amountBani: 500, idempotency });
+    const codes = (await Promise.all(Array.from({ length: 12 }, (_, at) => world.told(pay(at))))).map(({ code }) => code);
+    expect(codes).toEqual(Array.from({ length: 12 }, () => 0));
+    expect(terminal.bank.charges()).toHaveLength(1);
+    expect(await world.commands()).toHaveLength(1);
+    await close();
+  });
+});
