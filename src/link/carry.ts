@@ -269,6 +269,13 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
       });
     }
   });
+  function lost(channel: ChannelName): void {
+    const copy = copies.get(channel);
+    if (isFinished || copy === undefined || copy === 'not-sent') return;
+    step('channel-lost', channel);
+    if (!wasAccepted && hasJournal) sendOnOther();
+  }
+
   const firstChannel = channels.find(isLive);
   if (firstChannel === undefined) finish({ kind: 'not-sent', reason: 'The device is not live on any channel.' });
   else sendCopy(firstChannel);
@@ -277,10 +284,9 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
     deviceId,
     result,
     lost(channel) {
-      const copy = copies.get(channel);
-      if (isFinished || copy === undefined || copy === 'not-sent') return;
-      step('channel-lost', channel);
-      if (!wasAccepted && hasJournal) sendOnOther();
+      // A send under way has its own word to say first: given back by the broker, the command went nowhere, and no copy may go out blindly.
+      if (copies.get(channel) === 'under-way') later(0, () => lost(channel));
+      else lost(channel);
     },
     seenAgain(channel, isReboot) {
       if (isFinished) return;

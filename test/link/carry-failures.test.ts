@@ -27,6 +27,29 @@ describe('connections that break', () => {
     ]);
   });
 
+  it('a command that the broker gave back is not-sent, and goes to no channel that cannot tell who is there', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.queue);
+    bench.queue.fate = 'returned';
+    const result = bench.link.carry(bench.delivery({ first: 'queue' }));
+    await bench.clock.advance(1_000);
+    expect(await peek(result)).toMatchObject({ kind: 'not-sent' });
+    expect(bench.mqtt.sends).toEqual([]);
+  });
+
+  it('a command still being handed over when its channel is lost goes to the other one', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.mqtt.fate = 'hang';
+    const result = bench.link.carry(bench.delivery());
+    bench.mqtt.says.gone(deviceId);
+    await bench.clock.advance(100);
+    expect(bench.commandsOn(bench.queue, 'Pay').map(({ id }) => id)).toEqual([commandId]);
+    bench.answer(bench.queue, 'done');
+    expect(await result).toMatchObject(done);
+  });
+
   it('Recalls when our own connection is back, and once more when the device is heard', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);

@@ -9,7 +9,8 @@ import {
 } from '../../src/link/channel.ts';
 import type { AnswerMessage, CommandMessage, PresenceMessage } from '../../src/link/protocol.ts';
 
-export type SendFate = 'ok' | 'down' | 'absent' | 'unclear' | 'hang';
+/** `returned`: as `absent`, and the broker's word about the device comes a moment before the send is rejected. */
+export type SendFate = 'ok' | 'down' | 'absent' | 'returned' | 'unclear' | 'hang';
 
 export interface FakeChannel extends Channel {
   readonly sends: { deviceId: string; command: CommandMessage; expiresInMs: number; fate: SendFate }[];
@@ -54,6 +55,11 @@ export function createFakeChannel(name: ChannelName, options: { tellsAbsence?: b
       channel.sends.push({ deviceId, command, expiresInMs, fate });
       if (fate === 'down' || !isConnected) throw new ChannelDown(name);
       if (fate === 'absent') throw new DeviceNotOnChannel(name);
+      if (fate === 'returned') {
+        await null;
+        heard().gone(name, deviceId);
+        throw new DeviceNotOnChannel(name);
+      }
       if (fate === 'unclear') throw new SendUnclear(name);
       if (fate === 'hang') return new Promise(() => {});
       channel.onArrival(deviceId, command);
