@@ -1,6 +1,6 @@
 // LastTransaction: the terminal's own word about its last command; for a terminal that is away, errorCode 30 with what the ledger knows [D6].
 import { deviceOffline } from '../access/merchant-device.ts';
-import { maskReport } from '../kernel/card-mask.ts';
+import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import type { Command } from '../ledger/command.ts';
@@ -22,9 +22,11 @@ export async function lastTransaction(deps: CardsDeps, request: TerminalCall): P
   if (!answer) throw new GatewayError('Timeout_or_no_response', 'The terminal did not answer in time.');
   const report = answer.report === undefined ? {} : { report: JSON.stringify(maskReport(answer.report)) };
   if (answer.outcome === 'done') return report;
+  if (answer.outcome !== 'refused' && answer.outcome !== 'unsupported')
+    throw new GatewayError('Timeout_or_no_response', 'The terminal answered without telling its last transaction.', report);
   throw new GatewayError(
     'Refused_By_Device',
-    answer.reason ? `The terminal refused: ${answer.reason}` : 'The terminal refused to tell.',
+    answer.reason ? `The terminal refused: ${maskCardNumbers(answer.reason)}` : 'The terminal refused to tell.',
     report,
   );
 }

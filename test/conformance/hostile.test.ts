@@ -258,6 +258,18 @@ describe('reports', () => {
     await device.leave();
   });
 
+  it('and reasons hide card numbers, of LastTransaction too, which is 50 only when it was refused', async () => {
+    const device = await shop.live('terminal', 'mqtt');
+    const ask = () => shop.till.get('/Device/payment/LastTransaction', { DeviceID: device.deviceId });
+    const refused = ask();
+    await device.say(await device.next('LastTransaction'), 'refused', { reason: 'Card 4111111111111111 is in the slot.' });
+    expect(await refused).toMatchObject({ errorCode: 50, errorMessage: expect.stringContaining('Card 411111******1111') });
+    const expired = ask();
+    await device.say(await device.next('LastTransaction'), 'expired');
+    expect(await expired).toMatchObject({ errorCode: 3 });
+    await device.leave();
+  });
+
   it('nested beyond reason do not end the gateway', async () => {
     const device = await shop.live('terminal', 'both', { isMute: true });
     const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
