@@ -23,6 +23,8 @@ const reviewAfterMs = 15 * 60_000;
 const recallTimeoutMs = 10_000;
 const longestPauseMs = 5 * 60_000;
 const atOnce = 50;
+/** A device has one open command at a time; one that says more than this at once is broken, and must not keep the database from the others. */
+const lateWordsAtOnce = 20;
 
 export interface Recovery {
   start(): void;
@@ -47,6 +49,7 @@ interface Deps {
 export function createRecovery(deps: Deps): Recovery {
   const { database, link, clock, logger, instanceId, settlements, timeline, isInFlight, inFlightCount } = deps;
   const asking = new Map<string, Promise<Command>>();
+  const lateWords = new Map<string, number>();
   const cancels: Cancel[] = [];
   let stopped = false;
 
@@ -111,7 +114,19 @@ export function createRecovery(deps: Deps): Recovery {
   }
 
   async function hearLate(deviceId: string, answer: AnswerMessage): Promise<void> {
-    if (answer.outcome === 'accepted') return;
+    const underWay = lateWords.get(deviceId) ?? 0;
+    if (answer.outcome === 'accepted' || underWay >= lateWordsAtOnce) return;
+    lateWords.set(deviceId, underWay + 1);
+    try {
+      await settleLate(deviceId, answer);
+    } finally {
+      const left = (lateWords.get(deviceId) ?? 1) - 1;
+      if (left === 0) lateWords.delete(deviceId);
+      else lateWords.set(deviceId, left);
+    }
+  }
+
+  async function settleLate(deviceId: string, answer: AnswerMessage): Promise<void> {
     const command = await store.findCommand(database.queries, answer.id);
     if (command?.deviceId !== deviceId) return;
     // A doubled answer of a command whose first copy is being committed right now settles nothing twice: the update is guarded.
