@@ -184,7 +184,7 @@ function connectSocket({ deviceId, secret, queueUrl }: Pairing, hear: (heard: He
   const login = Buffer.from(`${deviceId}:${secret}`).toString('base64');
   const socket = new WebSocket(queueUrl, { headers: { authorization: `Basic ${login}` } });
   socket.on('message', (data) => {
-    const text = String(data);
+    const text = (data as Buffer).toString('utf8');
     const frame = JSON.parse(text) as Fields;
     hear({ wire: 'queue', atMs: Date.now(), message: frame['command'], text });
   });

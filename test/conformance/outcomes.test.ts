@@ -98,7 +98,7 @@ describe.concurrent('the outcome table', () => {
       () => shop.till.get('/Device/Device/Status', { DeviceID: device.deviceId }),
       ({ errorCode }) => errorCode === 0,
     );
-    device.line('queue').presence(device.presenceText({ clock: wrong, bootId: randomUUID() }));
+    await device.line('queue').presence(device.presenceText({ clock: wrong, bootId: randomUUID() }));
     const answer = shop.till.post('/Device/Money/In', { DeviceID: device.deviceId, Amount: 10 });
     const first = await device.next('MoneyIn');
     expect(Date.parse(first.message['startBy'])).toBeLessThan(Date.now() - 3_500_000);

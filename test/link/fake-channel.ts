@@ -56,7 +56,7 @@ export function createFakeChannel(name: ChannelName, options: { tellsAbsence?: b
       if (fate === 'down' || !isConnected) throw new ChannelDown(name);
       if (fate === 'absent') throw new DeviceNotOnChannel(name);
       if (fate === 'returned') {
-        await null;
+        await Promise.resolve();
         heard().gone(name, deviceId);
         throw new DeviceNotOnChannel(name);
       }

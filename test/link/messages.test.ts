@@ -34,7 +34,7 @@ describe('answers', () => {
 
   it('may be nested a hundred deep, as a whole, and no deeper', () => {
     const nested = (levels: number) =>
-      `${JSON.stringify(answer).replace('{"a":1}', `${'{"a":['.repeat(levels / 2)}"{["${']}'.repeat(levels / 2)}`)}`;
+      JSON.stringify(answer).replace('{"a":1}', `${'{"a":['.repeat(levels / 2)}"{["${']}'.repeat(levels / 2)}`);
     expect(readAnswer(nested(98), deviceId).message).toBeDefined();
     expect(readAnswer(nested(100), deviceId)).toEqual({ problem: 'too-deep' });
     expect(readDeviceFrame(`{"answer":${nested(100_000)}}`, deviceId)).toEqual({ problem: 'too-deep' });
