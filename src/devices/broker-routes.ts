@@ -1,6 +1,7 @@
 // What RabbitMQ's HTTP authentication backend asks: may this device log in, enter the vhost, use the queue, the exchange, the topic.
 // Not the envelope: RabbitMQ reads the one word `allow` or `deny`, and takes everything else, a failure included, as no.
-// A disabled device is denied on every question, so that a connection it still holds at an outside broker becomes useless.
+// A disabled device is denied on every question. RabbitMQ remembers what it was told about a connection, though: one that exists
+// already has to be ended there (docs/operating.md).
 import Type from 'typebox';
 import { open } from '../http/access.ts';
 import { factsOf } from '../http/request-facts.ts';

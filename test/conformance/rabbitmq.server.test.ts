@@ -251,6 +251,15 @@ describe('RabbitMQ for both channels', () => {
     await (await connect(amqpUrl(device))).close();
   });
 
+  it('a disabled device that still holds its connection is sent nothing', async () => {
+    const device = await live('terminal', 'both');
+    await shop.till.admin(`/devices/${device.deviceId}/disable`, {});
+    expect(await closeDay(device)).toMatchObject({ errorCode: 30 });
+    expect(await shop.till.get('/Device/Device/Status', { DeviceID: device.deviceId })).toMatchObject({ errorCode: 30 });
+    expect(device.heard).toEqual([]);
+    await device.leave();
+  });
+
   it('a killed gateway’s command is asked about by the next one, under its own id, and the ERP hears the outcome', async () => {
     const device = await live('terminal', 'both');
     const documentNr = randomUUID();
