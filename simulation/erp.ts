@@ -182,8 +182,9 @@ export function startErp(shop: Shop, random: Random): Erp {
   async function till(target: ShopDevice): Promise<void> {
     await pause(between(1_000, 60_000));
     while (!isClosing) {
-      if (target.kind === 'terminal') await sell(target);
-      else await useRegister(target);
+      const act = () => (target.kind === 'terminal' ? sell(target) : useRegister(target));
+      // Now and then two act in the very same moment, which is where locks are needed.
+      await (chance(0.1) ? Promise.all([act(), act()]) : act());
       await pause(between(1_000, 90_000));
     }
   }

@@ -105,7 +105,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       await sql`drop index one_open_command_per_device`.execute(database.queries);
       await sql`drop index one_holder_per_device`.execute(database.queries);
     },
-    alterPlan: (plan) => ({ ...withoutJournals(plan), devices: plan.devices.map((device) => ({ ...device, cashiers: 12 })) }),
+    alterPlan: (plan) => ({ ...withoutJournals(plan), devices: plan.devices.map((device) => ({ ...device, cashiers: 2 })) }),
   },
   {
     name: 'settles without a guard',

@@ -8,7 +8,7 @@ const tradingMs = 20 * 60_000;
 describe('simulated shop-days', () => {
   it('hold every promise under crashes, losses, doubles, delays, cuts and wrong clocks', { timeout: 180_000 }, async () => {
     const totals: Record<string, number> = {};
-    for (let seed = 1; seed <= 20; seed += 1) {
+    for (let seed = 1; seed <= 15; seed += 1) {
       const { violations, figures } = await runDay(seed, { tradingMs });
       expect({ seed, violations }).toEqual({ seed, violations: [] });
       for (const [name, value] of Object.entries(figures)) totals[name] = (totals[name] ?? 0) + value;
@@ -17,7 +17,7 @@ describe('simulated shop-days', () => {
     expect(totals).toMatchObject({ paid: expect.any(Number) });
     for (const name of ['gateway-crash', 'gateway-crash-at-statement', 'device-crash', 'device-cut', 'device-clock', 'decided'])
       expect({ name, count: totals[name] }).toEqual({ name, count: expect.toSatisfy((count: number) => count > 5) });
-    expect(totals['paid']).toBeGreaterThan(200);
+    expect(totals['paid']).toBeGreaterThan(150);
   });
 
   it('are the same for the same seed, to the last message', { timeout: 60_000 }, async () => {
