@@ -102,7 +102,8 @@ export function assemble(config: Config, world: World, database: Database) {
     random,
     metrics,
     rateLimitPerS: config.rateLimit,
-    trustProxy: config.behindProxy,
+    // One hop: what the proxy itself saw. Whatever a client wrote into X-Forwarded-For stands before that.
+    trustProxy: config.behindProxy ? 1 : false,
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(config.adminToken),

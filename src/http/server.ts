@@ -69,7 +69,7 @@ export interface HttpServerOptions extends Omit<AccessOptions, 'failedAttempts'>
   whyNotReady: () => Promise<string | undefined>;
   failedAttempts?: { burst: number; perS: number };
   /** Believe X-Forwarded-For: only behind a proxy that overwrites it. A text lists the proxies' addresses. */
-  trustProxy?: boolean | string;
+  trustProxy?: boolean | string | number;
   limits?: Partial<HttpLimits>;
 }
 
@@ -194,9 +194,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       });
       flights.set(request, flight);
       reply.raw.once('close', () => flight.responseClosed());
-      if (isFull && !isProbe) throw unavailable('The gateway is overloaded; nothing was done.');
+      if (isFull && !isProbe) throw new GatewayError('Too_Many_Requests', 'The gateway is overloaded; nothing was done.', { retryAfterS: 1 });
     }
-    if (isStopping && !isProbe) throw unavailable('The gateway is stopping; nothing was done.');
+    if (isStopping && !isProbe) throw stopping();
     checkQuery(request.query);
   });
 
@@ -262,8 +262,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-function unavailable(sentence: string): GatewayError {
-  return new GatewayError('Too_Many_Requests', sentence, { httpStatus: 503, retryAfterS: 1 });
+/** 503 instead of 429 [D5]: a proxy in front takes it as the word to try another instance. */
+function stopping(): GatewayError {
+  return new GatewayError('Too_Many_Requests', 'The gateway is stopping; nothing was done.', { httpStatus: 503, retryAfterS: 1 });
 }
 
 function setCommonHeaders(reply: FastifyReply, requestId: string): void {

@@ -24,12 +24,12 @@ const slowText = `POST ${base}/test/slow HTTP/1.1\r\nHost: x\r\nContent-Type: ap
 const liveText = `POST ${base}/test/nothing HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 describe('overload', () => {
-  it('is 503 with the envelope and Retry-After, while health still answers and the running calls end well', async () => {
+  it('is 429 with the envelope and Retry-After, while health still answers and the running calls end well', async () => {
     const { url } = await start({ limits: { requestsInFlight: 3 } });
     const running = [slow(url), slow(url), slow(url)];
     await expect.poll(() => sample.runs['slow']).toBe(3);
     const refused = await fetch(`${url}/test/echo`, { method: 'POST' });
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
     expect(await refused.json()).toEqual({
       errorCode: 41,
       errorMessage: 'Too_Many_Requests: The gateway is overloaded; nothing was done.',
