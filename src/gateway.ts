@@ -102,8 +102,7 @@ export function assemble(config: Config, world: World, database: Database) {
     random,
     metrics,
     rateLimitPerS: config.rateLimit,
-    // One hop: what the proxy itself saw. Whatever a client wrote into X-Forwarded-For stands before that.
-    trustProxy: config.behindProxy ? 1 : false,
+    isBehindProxy: config.behindProxy,
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(config.adminToken),

@@ -68,8 +68,8 @@ export interface HttpServerOptions extends Omit<AccessOptions, 'failedAttempts'>
   /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing. */
   whyNotReady: () => Promise<string | undefined>;
   failedAttempts?: { burst: number; perS: number };
-  /** Believe X-Forwarded-For: only behind a proxy that overwrites it. A text lists the proxies' addresses. */
-  trustProxy?: boolean | string | number;
+  /** The address that the one proxy in front wrote last into X-Forwarded-For is the caller's. */
+  isBehindProxy?: boolean;
   limits?: Partial<HttpLimits>;
 }
 
@@ -122,7 +122,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    trustProxy: options.trustProxy ?? false,
+    // One hop: what the proxy itself saw. Whatever a client wrote into X-Forwarded-For stands before that.
+    trustProxy: options.isBehindProxy === true ? (_address, hop) => hop === 0 : false,
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 200 },
     clientErrorHandler: connections.clientError,
     frameworkErrors: (error, request, reply) => {
@@ -194,7 +195,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       });
       flights.set(request, flight);
       reply.raw.once('close', () => flight.responseClosed());
-      if (isFull && !isProbe) throw new GatewayError('Too_Many_Requests', 'The gateway is overloaded; nothing was done.', { retryAfterS: 1 });
+      if (isFull && !isProbe)
+        throw new GatewayError('Too_Many_Requests', 'The gateway is overloaded; nothing was done.', { retryAfterS: 1 });
     }
     if (isStopping && !isProbe) throw stopping();
     checkQuery(request.query);
