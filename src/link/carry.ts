@@ -3,6 +3,7 @@
 //   publish -> accepted -> ending answer                                      the good way
 //   no accepted in 3 s, or the channel lost: the same id on the other channel too (only a journal makes that safe)
 //   no accepted by startBy, a reconnect on either side, an unclear send: Recall, repeated until the device says something
+//   accepted, and nothing more is heard: a look in by Recall every 30 s, because the answer may have got lost [D56]
 //   30 s silent to Recall and never accepted: silent.   answerBy: timeout.   Nothing went out anywhere, for certain: not-sent
 //
 // What always holds: one result; the call waits before the first byte leaves; without a journal at most one copy is ever on the wire, and no Recall.
@@ -21,6 +22,7 @@ export const startWithinMs = 10_000;
 const acceptWithinMs = 3_000;
 const recallPatienceMs = 30_000;
 const recallEveryMs = 5_000;
+const lookInEveryMs = 30_000;
 
 export interface CarryDeps {
   clock: Clock;
@@ -60,6 +62,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
   let wasAccepted = false;
   let isAcceptOverdue = false;
   let stopRecalling: Cancel = () => {};
+  let isLookedAfter = false;
   let resolveResult: (result: CarryResult) => void;
   const result = new Promise<CarryResult>((resolve) => {
     resolveResult = resolve;
@@ -161,6 +164,23 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
 
   // --- Recall
 
+  /** It runs, says the device. */
+  function takenOn(): void {
+    wasAccepted = true;
+    stopRecalling();
+    if (isLookedAfter || !hasJournal) return;
+    isLookedAfter = true;
+    lookInLater();
+  }
+
+  /** The answer may get lost on its way, and then the caller would wait until answerBy for nothing. */
+  function lookInLater(): void {
+    later(lookInEveryMs, () => {
+      sendRecall(false);
+      lookInLater();
+    });
+  }
+
   /** Asks what became of the command, at once and again every 5 s, until the device says so or 30 s have passed. */
   function recall(): void {
     if (!hasJournal || isFinished) return;
@@ -217,8 +237,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
     }
     step('recalled', channel, recalled.outcome === undefined ? recalled.state : `${recalled.state} ${recalled.outcome}`);
     if (recalled.state === 'running') {
-      wasAccepted = true;
-      stopRecalling();
+      takenOn();
       return;
     }
     const outcome: EndingOutcome = recalled.state === 'final' ? (recalled.outcome ?? 'unknown') : recalled.state;
@@ -232,8 +251,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
     copySettled(channel, 'sent');
     if (answer.outcome === 'accepted') {
       if (!wasAccepted) step('accepted', channel);
-      wasAccepted = true;
-      stopRecalling();
+      takenOn();
       return;
     }
     step('answered', channel, answer.outcome);

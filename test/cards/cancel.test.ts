@@ -153,7 +153,8 @@ describe('an abort', () => {
     world.setAway(terminal.id, true);
     const startedAt = world.clock.elapsed();
     expect((await world.run(cancel(abortOf(documentNr), 10.64))).code).toBe(3);
-    expect(world.clock.elapsed() - startedAt).toBe(60_000);
+    const tookMs = world.clock.elapsed() - startedAt;
+    expect(tookMs >= 60_000 && tookMs < 61_000, `${tookMs} ms`).toBe(true);
     world.setAway(terminal.id, false);
     expect((await paying).code).toBe(0);
     expect(terminal.bank.charges()).toHaveLength(1);
