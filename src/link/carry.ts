@@ -150,8 +150,8 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
   function sendOnOther(): boolean {
     if (clock.elapsed() - startedAt >= startWithinMs) return false;
     const isCertain = nothingWentOut();
-    // A second copy beside one that may arrive: only the device's journal makes sure that one of them is executed.
-    if (!isCertain && !hasJournal) return false;
+    // A second copy beside one that may arrive: only the journal that the first came under makes sure that one of them is executed.
+    if (!isCertain && (!hasJournal || book.of(deviceId)?.journalId !== delivery.journalId)) return false;
     const other = channels.find((channel) => {
       if (copies.has(channel.name) || !channel.isConnected) return false;
       // As long as nothing went out, the plain answer "not sent" is worth more than a shot in the dark.

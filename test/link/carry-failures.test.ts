@@ -45,6 +45,22 @@ describe('an answer that gets lost after accepted', () => {
   });
 });
 
+describe('a journal that is lost while the first copy is on its way', () => {
+  it('lets no second copy go out: the new journal would not know the first', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(1_000);
+    bench.presence(bench.queue, { bootId: '66666666-6666-4666-8666-666666666666', journalId: '77777777-7777-4777-8777-777777777777' });
+    await bench.clock.advance(9_000);
+    expect(bench.commandsOn(bench.mqtt, 'Pay')).toHaveLength(1);
+    expect(bench.commandsOn(bench.queue, 'Pay')).toEqual([]);
+    expect(bench.commandsOn(bench.queue, 'Recall').length).toBeGreaterThan(0);
+    await bench.link.stop();
+  });
+});
+
 describe('connections that break', () => {
   it('Recalls at once when the device is back on the channel', async () => {
     const bench = await createLinkBench();
