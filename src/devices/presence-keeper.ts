@@ -9,7 +9,8 @@ import { isDatabaseDown } from '../database/errors.ts';
 import { maskReport } from '../kernel/card-mask.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { DeviceSnapshot, Link } from '../link/link.ts';
+import type { Link } from '../link/link.ts';
+import type { DeviceSnapshot } from '../link/presence.ts';
 
 const lookEveryMs = 5_000;
 const writeEveryMs = 60_000;

@@ -12,7 +12,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { type Channel, type ChannelName, isCertainlyNotSent } from './channel.ts';
 import { writeCommand } from './command.ts';
-import type { CarryEnded, CarryResult, Delivery, LinkStepName } from './link.ts';
+import type { CarryEnded, CarryResult, Delivery, LinkStepName } from './delivery.ts';
 import { readRecallReport } from './messages.ts';
 import type { PresenceBook } from './presence.ts';
 import type { AnswerMessage, EndingOutcome, JsonObject } from './protocol.ts';

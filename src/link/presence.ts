@@ -3,8 +3,18 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import { type ClockOffset, createClockOffset } from './clock-offset.ts';
-import type { DeviceSnapshot } from './link.ts';
 import type { AnswerMessage, JsonObject, PresenceMessage } from './protocol.ts';
+
+export interface DeviceSnapshot {
+  liveOn: ChannelName[];
+  lastSeenAtMs: number;
+  journalId: string | undefined;
+  bootId: string | undefined;
+  /** Device clock minus gateway clock; 0 while nothing was measured. */
+  clockOffsetMs: number;
+  /** The last presence or the report of the last Status, without v and device. */
+  report: JsonObject | undefined;
+}
 
 export const liveForMs = 75_000;
 

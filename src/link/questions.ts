@@ -4,14 +4,22 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { type CarryDeps, inOrder, startWithinMs } from './carry.ts';
 import type { Channel, ChannelName } from './channel.ts';
 import { writeCommand } from './command.ts';
-import type { Link, Question } from './link.ts';
-import type { AnswerMessage } from './protocol.ts';
+import type { AnswerMessage, JsonObject, PlainCommandName } from './protocol.ts';
+
+export interface Question {
+  name: PlainCommandName;
+  args: JsonObject;
+  timeoutMs: number;
+  first: ChannelName;
+}
 
 const probeForMs = 2_000;
 /** A question unanswered for this long goes to the other channel as well. */
 const askOtherAfterMs = 1_500;
 
-export interface Questions extends Pick<Link, 'locate' | 'ask'> {
+export interface Questions {
+  locate(deviceId: string, first: ChannelName): Promise<ChannelName | undefined>;
+  ask(deviceId: string, question: Question): Promise<AnswerMessage | undefined>;
   /** The device said something on this channel: that ends a search for it. */
   heard(deviceId: string, channel: ChannelName): void;
   /** Ends every search and question as unanswered; later ones too. */

@@ -2,7 +2,7 @@
 // What must hold for every seed: one result, in time; it is true; never executed twice; without a journal never two copies; no timer left.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CarryResult } from '../../src/link/link.ts';
+import type { CarryResult } from '../../src/link/delivery.ts';
 import type { AnswerMessage, CommandMessage } from '../../src/link/protocol.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { FakeChannel } from './fake-channel.ts';

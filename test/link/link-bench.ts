@@ -1,5 +1,6 @@
 // A link on two fake channels in virtual time, with one device that the test speaks for.
-import { createLink, type Delivery, type Link, type LinkStep } from '../../src/link/link.ts';
+import type { Delivery, LinkStep } from '../../src/link/delivery.ts';
+import { createLink, type Link } from '../../src/link/link.ts';
 import type { AnswerMessage, CommandMessage, Outcome, RecallReport } from '../../src/link/protocol.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
