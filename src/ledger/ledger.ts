@@ -12,7 +12,6 @@ import { maskCardNumbers } from '../kernel/card-mask.ts';
 import { type Clock, every } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { baniToLei } from '../kernel/money.ts';
 import type { Random } from '../kernel/random.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { CarryResult } from '../link/delivery.ts';
@@ -22,6 +21,7 @@ import { createFollowing } from './following.ts';
 import { claimKey, moveKey, releaseKey, sweepKeys } from './idempotency.ts';
 import { createKeyedCalls, type KeyedCalls, otherRequestUnderKey } from './keyed-calls.ts';
 import { createRecovery } from './recovery.ts';
+import { createReview, type Review } from './review.ts';
 import { type Finding, judge } from './rules.ts';
 import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
 import * as store from './store.ts';
@@ -41,7 +41,7 @@ export interface CommandRequest extends Omit<store.NewCommand, 'id' | 'instanceI
   guard?(queries: Queries): Promise<void>;
 }
 
-export interface Ledger extends KeyedCalls {
+export interface Ledger extends KeyedCalls, Review {
   start(): void;
   /** After the link has stopped: leaves open commands to the next start or to another instance. */
   stop(): Promise<void>;
@@ -53,18 +53,7 @@ export interface Ledger extends KeyedCalls {
   follow(command: Command, untilMs: number): Promise<Command>;
   find(commandId: string): Promise<Command | undefined>;
   timelineOf(commandId: string): Promise<store.CommandEvent[]>;
-  listReview(limit: number): Promise<Command[]>;
-  /** A person settles an open command, or closes the review of a settled one. */
-  decide(commandId: string, decision: Decision): Promise<Command>;
   stats(): { inFlight: number; contradictions: number };
-}
-
-export interface Decision {
-  state: 'done' | 'refused';
-  reason: string;
-  actor: string;
-  operationId?: string | undefined;
-  rrn?: string | undefined;
 }
 
 interface Deps {
@@ -89,13 +78,8 @@ export function createLedger(deps: Deps): Ledger {
   const running = new Set<Promise<unknown>>();
   const timeline = createTimeline(deps);
   const settlements = createSettlements({ ...deps, timeline, kinds });
-  const recovery = createRecovery({
-    ...deps,
-    timeline,
-    settlements,
-    isInFlight: (id) => inFlight.has(id),
-    inFlightCount: () => inFlight.size,
-  });
+  const isInFlight = (commandId: string) => inFlight.has(commandId);
+  const recovery = createRecovery({ ...deps, timeline, settlements, isInFlight, inFlightCount: () => inFlight.size });
   const { findByKey, keepKey } = createKeyedCalls(deps);
   const { follow, stop: stopFollowing } = createFollowing(deps);
   const cancels = [stopFollowing];
@@ -306,32 +290,6 @@ export function createLedger(deps: Deps): Ledger {
     return follow(command, clock.now() + leftMs);
   }
 
-  async function decide(commandId: string, decision: Decision): Promise<Command> {
-    const command = await store.findCommand(database.queries, commandId);
-    if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
-    if (!isOpen(command)) {
-      if (command.reviewSinceMs === null || command.reviewedAtMs !== null) throw alreadySettled(command);
-      await store.closeReview(database.queries, commandId);
-      timeline.add({ commandId, atMs: clock.now(), step: 'review closed', detail: `${decision.actor}: ${decision.reason}` });
-      return (await store.findCommand(database.queries, commandId)) ?? command;
-    }
-    // `sent` and its time not over: some instance is carrying it, and its answer is the better judge.
-    if (inFlight.has(commandId) || (command.state === 'sent' && clock.now() < command.answerByMs))
-      throw new GatewayError('The_status_cannot_be_applied', 'The command is still running; wait for its answer.');
-    timeline.add({ commandId, atMs: clock.now(), step: 'decided', detail: `${decision.actor}: ${decision.state}, ${decision.reason}` });
-    const settled = await settlements.decide(command, {
-      state: decision.state,
-      by: 'person',
-      outcome: undefined,
-      report: reportOfDecision(command, decision),
-      reason: decision.reason,
-      operationId: decision.operationId,
-      rrn: decision.rrn,
-    });
-    if (!settled) throw alreadySettled((await store.findCommand(database.queries, commandId)) ?? command);
-    return settled;
-  }
-
   return {
     start() {
       recovery.start();
@@ -357,8 +315,7 @@ export function createLedger(deps: Deps): Ledger {
       await timeline.flush();
       return store.listEvents(database.queries, commandId);
     },
-    listReview: (limit) => store.listReview(database.queries, limit),
-    decide,
+    ...createReview({ ...deps, settlements, timeline, isInFlight }),
     stats: () => ({ inFlight: inFlight.size, contradictions: settlements.contradictions() }),
   };
 }
@@ -377,16 +334,6 @@ function findingOf(result: Extract<CarryResult, { kind: 'ended' }>): Finding {
     journalId: result.journalId,
     wasAccepted: result.wasAccepted,
   };
-}
-
-/** No device's word: what the person found, so that the caller can go on with CloseDoc. */
-function reportOfDecision(command: Command, { state, operationId, rrn }: Decision): string | undefined {
-  if (state !== 'done' || command.name !== 'Pay' || command.amountBani === null) return undefined;
-  return JSON.stringify({ rrn, operationId, amount: baniToLei(command.amountBani), source: 'person' });
-}
-
-function alreadySettled(command: Command): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', `The command is settled already: ${command.state} by ${command.settledBy}.`);
 }
 
 function busy(holder: Command | undefined): GatewayError {
