@@ -290,20 +290,20 @@ export interface CommandEvent {
   detail?: string | undefined;
 }
 
+/** A statement takes only so many parameters. */
+const eventsAtOnce = 500;
+
 export async function addEvents(queries: Queries, events: CommandEvent[]): Promise<void> {
-  if (events.length === 0) return;
-  await queries
-    .insertInto('command_events')
-    .values(
-      events.map((event) => ({
-        command_id: event.commandId,
-        at: event.atMs,
-        step: event.step,
-        channel: event.channel ?? null,
-        detail: event.detail ?? null,
-      })),
-    )
-    .execute();
+  for (let start = 0; start < events.length; start += eventsAtOnce) {
+    const rows = events.slice(start, start + eventsAtOnce).map((event) => ({
+      command_id: event.commandId,
+      at: event.atMs,
+      step: event.step,
+      channel: event.channel ?? null,
+      detail: event.detail ?? null,
+    }));
+    await queries.insertInto('command_events').values(rows).execute();
+  }
 }
 
 export async function listEvents(queries: Queries, commandId: string): Promise<CommandEvent[]> {
