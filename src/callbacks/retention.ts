@@ -61,7 +61,7 @@ export function createRetention({ database, clock, logger, keepDays }: Retention
       await clearDelivered(database, keepDays);
     } catch (error) {
       // The next round finds the same ones.
-      logger.warn({ err: error }, 'callbacks: old delivered ones could not be removed');
+      logger.warn({ err: error }, 'old delivered callbacks could not be removed');
     }
   }
 

@@ -87,7 +87,7 @@ export function createWorker(deps: WorkerDeps): Worker {
         backoffMs = firstBackoffMs;
         if (!isWoken && !isStopping) await nap(restMs);
       } catch (error) {
-        logger.warn({ err: error }, 'callbacks: the database did not answer; trying again');
+        logger.warn({ err: error }, 'due callbacks could not be claimed; trying again');
         // Wakes do not shorten this one: the database gets time to come back.
         await Promise.race([sleep(clock, backoffMs), stopped.promise]);
         backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
@@ -138,7 +138,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     try {
       return await deps.send({ id: callback.id, sequence: callback.sequence, url: callback.url, secret: callback.secret }, signal);
     } catch (error) {
-      logger.error({ err: error, callbackId: callback.id }, 'callbacks: an attempt ended in a way that is a mistake of this program');
+      logger.error({ err: error, callbackId: callback.id }, 'a callback attempt broke off by a mistake of this program');
       return { status: null, error: 'The attempt failed inside the gateway.', durationMs: 0, responseHead: null };
     }
   }
@@ -151,7 +151,7 @@ export function createWorker(deps: WorkerDeps): Worker {
         await database.transaction((queries) => recordAttempt(queries, callback, { instanceId, result, outcome, isRepeat }));
         break;
       } catch (error) {
-        logger.warn({ err: error, callbackId: callback.id }, 'callbacks: an attempt could not be recorded; trying again');
+        logger.warn({ err: error, callbackId: callback.id }, 'a callback attempt could not be recorded; trying again');
         // When stopping, the lease runs out and the callback is sent again: twice rather than never.
         if (isStopping) return;
         await Promise.race([sleep(clock, backoffMs), stopped.promise]);
@@ -162,7 +162,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     else counts.failedAttempts += 1;
     if (outcome.kind === 'dead') {
       counts.died += 1;
-      logger.warn({ callbackId: callback.id, merchantId: callback.merchantId, host: callback.host }, 'callbacks: the last retry failed');
+      logger.warn({ callbackId: callback.id, merchantId: callback.merchantId, host: callback.host }, 'the last retry of a callback failed');
     }
   }
 
@@ -195,7 +195,7 @@ export function createWorker(deps: WorkerDeps): Worker {
       try {
         await releaseLeases(database.queries, instanceId, left);
       } catch (error) {
-        logger.warn({ err: error }, 'callbacks: leases could not be given back; they run out by themselves');
+        logger.warn({ err: error }, 'leases of callbacks could not be given back; they run out by themselves');
       }
     },
     get counts() {

@@ -69,7 +69,7 @@ export function createPresenceKeeper(deps: {
     } catch (error) {
       if (before) written.set(deviceId, { ...before, atMs: clock.elapsed() });
       else written.delete(deviceId);
-      logger.warn({ deviceId, error: (error as Error).message }, 'The presence of a device could not be written; it is tried again.');
+      logger.warn({ err: error, deviceId }, 'the presence of a device could not be written; it is tried again');
       return !isDatabaseDown(error);
     }
   }

@@ -46,7 +46,7 @@ export function createExpirySweep(deps: InvoiceDeps, clock: Clock, periodMs: num
       await expireOverdue(deps);
     } catch (error) {
       // The database may be away for a while; the next round finds the same invoices.
-      deps.logger.warn({ err: error }, 'Overdue invoices could not be swept');
+      deps.logger.warn({ err: error }, 'overdue invoices could not be swept');
     }
   }
 

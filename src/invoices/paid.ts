@@ -59,6 +59,6 @@ async function writeOrphan(deps: InvoiceDeps, invoice: InvoiceFacts, payment: Pa
     return found;
   });
   const facts = { oid: invoice.oid, merchantId: invoice.merchantId, reason };
-  if (place === 'new') deps.logger.warn(facts, 'A payment was refused: money was taken');
-  if (place === 'full') deps.logger.error({ ...facts, ...payment }, 'A payment was refused, and the orphan board has no room for it');
+  if (place === 'new') deps.logger.warn(facts, 'a payment was refused: money was taken');
+  if (place === 'full') deps.logger.error({ ...facts, ...payment }, 'a payment was refused, and the orphan board has no room for it');
 }

@@ -43,7 +43,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   let stopPinging: Cancel = () => {};
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    socket.on('error', (error) => logger.debug({ err: error }, 'A socket of the built-in queue failed.'));
+    socket.on('error', (error) => logger.debug({ err: error }, 'a socket of the built-in queue failed'));
     const login = readBasic(request.headers.authorization);
     if (listener === undefined) return refuse(socket, 503, 'Internal_error', 'The queue is not open.');
     if (login === undefined) return refuse(socket, 401, 'Invalid_Request', 'HTTP Basic with DeviceID and secret is required.');
@@ -51,7 +51,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     try {
       isKnown = await checkDevice(login.deviceId, login.secret);
     } catch (error) {
-      logger.error({ err: error, deviceId: login.deviceId }, 'The login of a device could not be judged.');
+      logger.error({ err: error, deviceId: login.deviceId }, 'the login of a device could not be judged');
       return refuse(socket, 503, 'Error_Connection_Database', 'The login could not be judged.');
     }
     if (!isKnown) return refuse(socket, 401, 'Invalid_Request', 'DeviceID and secret do not match.');
@@ -66,7 +66,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     socket.on('pong', () => silentSincePing.delete(socket));
     socket.on('error', (error: Error & { code?: string }) => {
       if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') listener?.dropped('queue', 'too-large');
-      logger.debug({ err: error, deviceId }, 'A socket of the built-in queue failed.');
+      logger.debug({ err: error, deviceId }, 'a socket of the built-in queue failed');
     });
     socket.on('close', () => {
       leaving.get(socket)?.();

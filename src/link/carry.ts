@@ -101,7 +101,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
       });
     } catch (error) {
       // The timeline is for people; it must not decide about money.
-      logger.error({ err: error, commandId: id, step: name }, 'A step of a command could not be recorded.');
+      logger.error({ err: error, commandId: id, step: name }, 'a step of a command could not be recorded');
     }
   }
 
@@ -223,7 +223,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
     for (const channel of targets) {
       step('recall', channel.name);
       channel.send(deviceId, command, recallEveryMs).catch((error: unknown) => {
-        logger.debug({ err: error, commandId: id, channel: channel.name }, 'A Recall did not go out; it is repeated.');
+        logger.debug({ err: error, commandId: id, channel: channel.name }, 'a Recall did not go out; it is repeated');
       });
     }
   }
@@ -232,7 +232,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
     waiting.forget(recallId);
     const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
     if (recalled === undefined) {
-      logger.warn({ commandId: id, deviceId, outcome: answer.outcome }, 'A device answered Recall with nothing that could be used.');
+      logger.warn({ commandId: id, deviceId, outcome: answer.outcome }, 'a device answered Recall with nothing that could be used');
       return;
     }
     step('recalled', channel, recalled.outcome === undefined ? recalled.state : `${recalled.state} ${recalled.outcome}`);

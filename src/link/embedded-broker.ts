@@ -48,7 +48,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
     try {
       return (await checkDevice(username, password.toString('utf8'))) ? 0 : badLogin;
     } catch (error) {
-      logger.error({ err: error, deviceId: username }, 'The login of a device could not be judged.');
+      logger.error({ err: error, deviceId: username }, 'the login of a device could not be judged');
       return serverUnavailable;
     }
   }
@@ -71,7 +71,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
       authenticate(client, username, password, done) {
         void login(client, username, password).then((returnCode) => {
           if (returnCode === 0) return done(null, true);
-          logger.warn({ clientId: client.id, returnCode }, 'A device was not let in.');
+          logger.warn({ clientId: client.id, returnCode }, 'a device was not let in');
           done(Object.assign(new Error('The login was refused.'), { returnCode }), null);
         });
       },
@@ -125,9 +125,9 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
       if (client && topics.includes(mqttTopics.commands(client.id))) subscribed.delete(client);
     });
     // aedes tells its own troubles as an event that its types do not know; unheard it would end the process.
-    (aedes as EventEmitter).on('error', (error: unknown) => logger.error({ err: error }, 'The embedded broker has trouble.'));
-    aedes.on('clientError', (client, error) => logger.debug({ err: error, clientId: client.id }, 'A device connection failed.'));
-    aedes.on('connectionError', (_client, error) => logger.debug({ err: error }, 'A connection that never logged in failed.'));
+    (aedes as EventEmitter).on('error', (error: unknown) => logger.error({ err: error }, 'the embedded broker has trouble'));
+    aedes.on('clientError', (client, error) => logger.debug({ err: error, clientId: client.id }, 'a device connection failed'));
+    aedes.on('connectionError', (_client, error) => logger.debug({ err: error }, 'a connection that never logged in failed'));
   }
 
   return {
@@ -153,7 +153,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
         listening.once('error', reject);
         listening.listen(options.port, options.host, () => {
           listening.off('error', reject);
-          listening.on('error', (error) => logger.error({ err: error }, 'The embedded broker has trouble listening.'));
+          listening.on('error', (error) => logger.error({ err: error }, 'the embedded broker has trouble listening'));
           resolve();
         });
       }).catch(async (error: unknown) => {

@@ -112,17 +112,17 @@ export function createLink(deps: LinkDeps): Link {
       for (const carry of carries) if (carry.deviceId === deviceId) carry.lost(channel);
     },
     up(channel) {
-      logger.info({ channel }, 'The channel is up.');
+      logger.info({ channel }, 'the channel is up');
       for (const carry of carries) carry.seenAgain(channel, false);
     },
     down(channel) {
-      logger.warn({ channel }, 'The channel is down.');
+      logger.warn({ channel }, 'the channel is down');
       book.noteDown(channel);
       for (const carry of carries) carry.lost(channel);
     },
     dropped(channel, reason) {
       countDrop(reason);
-      logger.debug({ channel, reason }, 'A message from a device was dropped.');
+      logger.debug({ channel, reason }, 'a message from a device was dropped');
     },
   };
 
@@ -139,7 +139,7 @@ export function createLink(deps: LinkDeps): Link {
     try {
       action();
     } catch (error) {
-      logger.error({ err: error }, 'A listener of the link failed.');
+      logger.error({ err: error }, 'a listener of the link failed');
     }
   }
 

@@ -55,7 +55,7 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
       if (client === opening && listener) deliverMqttMessage(listener, gatewayId, { topic, payload, isRetained: packet.retain });
     });
     opening.on('error', (error) => {
-      logger.warn({ err: error, channel: 'mqtt' }, 'The MQTT connection has trouble.');
+      logger.warn({ err: error, channel: 'mqtt' }, 'the MQTT connection has trouble');
       // A refused login does not always close the socket.
       if (!isConnected) closed(opening);
     });
@@ -68,7 +68,7 @@ export function createMqttChannel(options: MqttChannelOptions): Channel {
       if (client !== opening || listener === undefined) return;
       // Without the answers nothing may be sent: better no channel than one that is deaf.
       if (error || (granted ?? []).some(({ qos }) => (qos as number) >= 128)) {
-        logger.error({ err: error, topics }, 'The broker does not let the gateway subscribe.');
+        logger.error({ err: error, topics }, 'the broker does not let the gateway subscribe');
         closed(opening);
         return;
       }

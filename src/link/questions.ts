@@ -98,7 +98,7 @@ export function createQuestions(deps: Omit<CarryDeps, 'onRecall'>): Questions {
       channel.send(deviceId, command, question.timeoutMs).then(
         () => deps.onSent(channel.name),
         (error: unknown) => {
-          logger.debug({ err: error, deviceId, channel: channel.name }, 'A question did not go out.');
+          logger.debug({ err: error, deviceId, channel: channel.name }, 'a question did not go out');
           tryNext();
         },
       );

@@ -43,18 +43,18 @@ export function createRabbitmqChannel(options: RabbitmqChannelOptions): Channel 
 
   async function setUp(model: ChannelModel): Promise<void> {
     // Until the recovery listens itself, an error without a listener would end the process.
-    model.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'The RabbitMQ connection has trouble.'));
+    model.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'the RabbitMQ connection has trouble'));
     // A channel that the broker closed cannot be used again; a fresh connection brings fresh channels.
     const startOver = () => void model.close().catch(() => {});
     const inbox = await model.createChannel();
-    inbox.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'The RabbitMQ inbox has trouble.'));
+    inbox.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'the RabbitMQ inbox has trouble'));
     await inbox.assertExchange(queueNames.answersExchange, 'topic', { durable: true });
     const { queue } = await inbox.assertQueue('', { exclusive: true, autoDelete: true, durable: false, maxLength: inboxLimit });
     await inbox.bindQueue(queue, queueNames.answersExchange, queueNames.answerKey('*', gatewayId));
     await inbox.bindQueue(queue, queueNames.answersExchange, queueNames.presenceKey('*'));
     await inbox.consume(queue, (message) => (message === null ? startOver() : received(message)), { noAck: true });
     const outbox = await model.createConfirmChannel();
-    outbox.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'The RabbitMQ outbox has trouble.'));
+    outbox.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'the RabbitMQ outbox has trouble'));
     outbox.on('return', (message) => {
       const call = unconfirmed.get(String(message.properties.messageId));
       if (call) call.isReturned = true;
@@ -102,8 +102,8 @@ export function createRabbitmqChannel(options: RabbitmqChannelOptions): Channel 
       clientProperties: { connection_name: `tillgate-${gatewayId}` },
       recovery: { waitForConnect: false, setup: setUp, calculateDelay: (attempt) => reconnectDelayMs(attempt, random) },
     });
-    opened.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'The RabbitMQ connection has trouble.'));
-    opened.on('handler-error', (error) => logger.error({ err: error, channel: 'queue' }, 'A message from RabbitMQ could not be handled.'));
+    opened.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'the RabbitMQ connection has trouble'));
+    opened.on('handler-error', (error) => logger.error({ err: error, channel: 'queue' }, 'a message from RabbitMQ could not be handled'));
     opened.on('connect', () =>
       changeState(() => {
         isUp = true;
@@ -143,7 +143,7 @@ export function createRabbitmqChannel(options: RabbitmqChannelOptions): Channel 
       await new Promise<void>((resolve) => {
         opened.once('connect', () => resolve());
         opened.once('connect-failed', (error: Error) => {
-          logger.warn({ err: error, channel: 'queue' }, 'RabbitMQ cannot be reached; the gateway keeps trying.');
+          logger.warn({ err: error, channel: 'queue' }, 'RabbitMQ cannot be reached; the gateway keeps trying');
           resolve();
         });
       });

@@ -87,7 +87,7 @@ export function createReconnecting(deps: ReconnectDeps): Connector {
       listener.connected();
     } catch (error) {
       if (life !== ownLife) return;
-      logger.debug({ deviceId, channel, error }, 'device could not connect');
+      logger.debug({ deviceId, channel, err: error }, 'the virtual device could not connect');
       again(ownLife, listener, error);
     }
   }
@@ -113,7 +113,7 @@ export function createReconnecting(deps: ReconnectDeps): Connector {
       send(wire);
       return true;
     } catch (error) {
-      logger.debug({ deviceId, channel, error }, 'device could not send');
+      logger.debug({ deviceId, channel, err: error }, 'the virtual device could not send');
       return false;
     }
   }

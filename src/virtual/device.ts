@@ -209,7 +209,7 @@ export function createDevice(deps: DeviceDeps): Device {
     try {
       return await handler.execute(task);
     } catch (error) {
-      logger.error({ deviceId, commandId: task.id, error }, 'a command broke off in the device');
+      logger.error({ deviceId, commandId: task.id, err: error }, 'a command broke off in the device');
       return await settle(task.entry);
     }
   }
@@ -220,7 +220,7 @@ export function createDevice(deps: DeviceDeps): Device {
     try {
       return await handler.recover(entry);
     } catch (error) {
-      logger.error({ deviceId, commandId: entry.id, error }, 'nobody can tell how an interrupted command ended');
+      logger.error({ deviceId, commandId: entry.id, err: error }, 'nobody can tell how an interrupted command ended');
       return { outcome: 'unknown', reason: 'It was interrupted, and neither bank nor memory can tell how it ended.' };
     }
   }

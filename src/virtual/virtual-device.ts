@@ -118,7 +118,7 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
       connectors,
       copiesOf: (answer) => misdelivery.copiesOf(answer),
       onFailure(error) {
-        logger.error({ deviceId, error }, 'the virtual device cannot go on and restarts');
+        logger.error({ deviceId, err: error }, 'the virtual device cannot go on and restarts');
         void crash();
       },
       ...(deps.presenceEveryMs === undefined ? {} : { presenceEveryMs: deps.presenceEveryMs }),

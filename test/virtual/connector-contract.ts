@@ -102,7 +102,7 @@ export function connectorContract(openGateway: () => Promise<GatewaySide>, creat
 
   it('goes on trying when its secret is refused, without a connection', async () => {
     start('wrong');
-    await until(() => logger.lines.filter((line) => line.message === 'device could not connect').length >= 2);
+    await until(() => logger.lines.filter((line) => line.message === 'the virtual device could not connect').length >= 2);
     expect([connections, connector.isConnected]).toEqual([0, false]);
   });
 
