@@ -5,11 +5,12 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import { markAbortRequested } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';
 import { administrativeTimeoutMs, cannotApply, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
 import { findOperation, findPaymentOfDocument, isOperationKnown, lockPayment, refundedOf } from './store.ts';
-import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalCall } from './terminal.ts';
 
 /** A terminal that says that it is too late may have ended the payment just now: its answer is on the way. */
 const lastWordMs = 2_000;
@@ -21,7 +22,7 @@ export interface CancelRequest extends TerminalCall {
   amountBani: Bani;
 }
 
-export async function cancelTransaction(deps: CardsDeps, request: CancelRequest): Promise<TerminalAnswer> {
+export async function cancelTransaction(deps: CardsDeps, request: CancelRequest): Promise<DeviceAnswer> {
   const device = await requireTerminal(deps, request);
   const { merchantId, operationId, token, amountBani } = request;
   const { queries } = deps.database;
@@ -50,7 +51,7 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   });
 }
 
-async function abort(deps: CardsDeps, request: CancelRequest, payment: Command): Promise<TerminalAnswer> {
+async function abort(deps: CardsDeps, request: CancelRequest, payment: Command): Promise<DeviceAnswer> {
   const { ledger, clock, database } = deps;
   if (!isOpen(payment)) return answerOfAborted(payment);
   if (!(await markAbortRequested(database.queries, payment.id))) throw tooLate();
@@ -76,7 +77,7 @@ async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcom
 }
 
 /** 0 when the payment's own answer says that it was not made, 22 when it was too late [D18]. */
-function answerOfAborted(payment: Command): TerminalAnswer {
+function answerOfAborted(payment: Command): DeviceAnswer {
   if (payment.state === 'done') throw tooLate();
   if (isOpen(payment)) {
     throw new GatewayError(

@@ -1,15 +1,16 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. A success is replayed, a refusal is not [D16].
 import { writeAudit } from '../access/audit.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
 import { closeDocument, findCloseOf, findOperation } from './store.ts';
-import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalCall } from './terminal.ts';
 
 export interface CloseDocumentRequest extends TerminalCall {
   documentNr: string;
   operationId: string;
 }
 
-export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): Promise<TerminalAnswer> {
+export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): Promise<DeviceAnswer> {
   const device = await requireTerminal(deps, request);
   const { merchantId, operationId } = request;
   const documentNr = sameDocument(request.documentNr);

@@ -4,14 +4,15 @@ import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import type { Command } from '../ledger/command.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { lastTransactionTimeoutMs } from './rules.ts';
 import { findLastCommand } from './store.ts';
-import { type CardsDeps, requireTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+import { type CardsDeps, requireTerminal, type TerminalCall } from './terminal.ts';
 
 const stateWords = { sent: 'running', unknown: 'unknown', done: 'approved', refused: 'refused', never: 'refused' } as const;
 
-export async function lastTransaction(deps: CardsDeps, request: TerminalCall): Promise<TerminalAnswer> {
+export async function lastTransaction(deps: CardsDeps, request: TerminalCall): Promise<DeviceAnswer> {
   const device = await requireTerminal(deps, request);
   const channel = await deps.link.locate(device.id, 'mqtt');
   if (channel === undefined) {

@@ -1,16 +1,17 @@
 // Pay: one charge per documentNr [D13].
 // A repeat joins the payment in flight or gets the stored answer; the unique index on documentNr decides between two at once.
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import { checkRepeatedPay, payTimeoutMs, sameDocument } from './rules.ts';
 import { findPaymentOfDocument } from './store.ts';
-import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalCall } from './terminal.ts';
 
 export interface PayRequest extends TerminalCall {
   amountBani: Bani;
   documentNr?: string | undefined;
 }
 
-export async function pay(deps: CardsDeps, request: PayRequest): Promise<TerminalAnswer> {
+export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceAnswer> {
   const device = await requireTerminal(deps, request);
   const { merchantId, amountBani } = request;
   const documentNr = request.documentNr === undefined ? undefined : sameDocument(request.documentNr);

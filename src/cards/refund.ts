@@ -3,9 +3,10 @@
 // so that parallel refunds can never add up to more than was paid.
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import { administrativeTimeoutMs, checkRefund, noSuchOperation, sameDocument } from './rules.ts';
 import { findOperation, lockPayment, refundedOf } from './store.ts';
-import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalAnswer, type TerminalCall } from './terminal.ts';
+import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalCall } from './terminal.ts';
 
 export interface RefundRequest extends TerminalCall {
   documentNr: string;
@@ -15,7 +16,7 @@ export interface RefundRequest extends TerminalCall {
   currency: string | undefined;
 }
 
-export async function refund(deps: CardsDeps, request: RefundRequest): Promise<TerminalAnswer> {
+export async function refund(deps: CardsDeps, request: RefundRequest): Promise<DeviceAnswer> {
   const { merchantId, operationId, rrn, amountBani } = request;
   const currency = request.currency ?? 'MDL';
   if (currency !== 'MDL') throw invalidRequest('currency must be MDL.');

@@ -4,10 +4,8 @@ import type { Database } from '../database/database.ts';
 import type { Invoices } from '../invoices/invoices.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Command } from '../ledger/command.ts';
 import type { CommandRequest, Ledger } from '../ledger/ledger.ts';
-import { throwUnlessDone } from '../ledger/rules.ts';
+import { answerOf, type DeviceAnswer } from '../ledger/rules.ts';
 import type { Link } from '../link/link.ts';
 
 export interface CardsDeps {
@@ -15,7 +13,6 @@ export interface CardsDeps {
   ledger: Ledger;
   link: Link;
   clock: Clock;
-  logger: Logger;
   invoices: Pick<Invoices, 'cancelUnpaidInvoice'>;
   callbacks: { wake(): void };
 }
@@ -24,11 +21,6 @@ export interface TerminalCall {
   merchantId: string;
   deviceId: string;
   idempotency?: { key: string; requestHash: string } | undefined;
-}
-
-/** What the caller gets: the device's own answer, as one JSON document in a string. */
-export interface TerminalAnswer {
-  report?: string;
 }
 
 /** The Idempotency-Key is looked at before anything else that the body names [D13]. */
@@ -46,7 +38,7 @@ export async function runOnTerminal(
   call: TerminalCall,
   device: MerchantDevice,
   specifics: Specifics,
-): Promise<TerminalAnswer> {
+): Promise<DeviceAnswer> {
   const command = await deps.ledger.run({
     ...specifics,
     merchantId: call.merchantId,
@@ -56,9 +48,4 @@ export async function runOnTerminal(
     idempotency: call.idempotency,
   });
   return answerOf(command);
-}
-
-export function answerOf(command: Command): TerminalAnswer {
-  throwUnlessDone(command);
-  return command.report === null ? {} : { report: command.report };
 }

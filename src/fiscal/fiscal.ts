@@ -1,15 +1,16 @@
 // Fiscal Mode: what a register's commands add to the ledger, and the four calls as one object.
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import { type CashRequest, moveCash } from './cash.ts';
 import { completionNotices } from './notices.ts';
 import { type PrintRequest, printReceipt } from './print-receipt.ts';
-import type { FiscalDeps, RegisterAnswer } from './register.ts';
+import type { FiscalDeps } from './register.ts';
 import { createReport, type ReportRequest } from './report.ts';
 
 export interface Fiscal {
-  cashIn(request: CashRequest): Promise<RegisterAnswer>;
-  cashOut(request: CashRequest): Promise<RegisterAnswer>;
-  createReport(request: ReportRequest): Promise<RegisterAnswer>;
-  printReceipt(request: PrintRequest): Promise<RegisterAnswer>;
+  cashIn(request: CashRequest): Promise<DeviceAnswer>;
+  cashOut(request: CashRequest): Promise<DeviceAnswer>;
+  createReport(request: ReportRequest): Promise<DeviceAnswer>;
+  printReceipt(request: PrintRequest): Promise<DeviceAnswer>;
 }
 
 export function createFiscal(deps: FiscalDeps): Fiscal {

@@ -2,8 +2,9 @@
 // The receipt is passed on whole; that the register prints strictly after the bank's yes is the device protocol's part [D32].
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { checkReceipt } from '../kernel/receipt.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import { messageLimitBytes } from '../link/protocol.ts';
-import { type FiscalDeps, type RegisterAnswer, type RegisterCall, runOnRegister } from './register.ts';
+import { type FiscalDeps, type RegisterCall, runOnRegister } from './register.ts';
 import { checkRepeatedReceipt, contentHashOf, receiptTimeoutMs } from './rules.ts';
 import { findPrintOfReceipt } from './store.ts';
 
@@ -14,7 +15,7 @@ export interface PrintRequest extends RegisterCall {
   receipt: unknown;
 }
 
-export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<RegisterAnswer> {
+export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<DeviceAnswer> {
   const receipt = checkReceipt(request.receipt, { needsPayments: true });
   if (Buffer.byteLength(JSON.stringify(receipt)) > receiptLimitBytes) {
     throw invalidRequest(`Receipt must not be larger than ${receiptLimitBytes} bytes, which is what a register can be sent.`);

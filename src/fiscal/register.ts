@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import type { Random } from '../kernel/random.ts';
 import type { CommandRequest, Ledger } from '../ledger/ledger.ts';
-import { throwUnlessDone } from '../ledger/rules.ts';
+import { answerOf, type DeviceAnswer } from '../ledger/rules.ts';
 
 export interface FiscalDeps {
   database: Database;
@@ -21,14 +21,9 @@ export interface RegisterCall {
   idempotency?: { key: string; requestHash: string } | undefined;
 }
 
-/** What the caller gets: the register's own answer, as one JSON document in a string. */
-export interface RegisterAnswer {
-  report?: string;
-}
-
 type Specifics = Omit<CommandRequest, 'merchantId' | 'deviceId' | 'journalId' | 'first' | 'callbackUri' | 'idempotency'>;
 
-export async function runOnRegister(deps: FiscalDeps, call: RegisterCall, specifics: Specifics): Promise<RegisterAnswer> {
+export async function runOnRegister(deps: FiscalDeps, call: RegisterCall, specifics: Specifics): Promise<DeviceAnswer> {
   const callbackUri = call.callbackUri || undefined;
   if (callbackUri !== undefined) checkTemplate(callbackUri);
   const device = await requireMerchantDevice(deps.database.queries, call.merchantId, call.deviceId);
@@ -42,6 +37,5 @@ export async function runOnRegister(deps: FiscalDeps, call: RegisterCall, specif
     callbackUri,
     idempotency: call.idempotency,
   });
-  throwUnlessDone(command);
-  return command.report === null ? {} : { report: command.report };
+  return answerOf(command);
 }

@@ -1,5 +1,6 @@
 // Report/Create: Z closes the fiscal day and resets its counters, X only tells them.
-import { type FiscalDeps, type RegisterAnswer, type RegisterCall, runOnRegister } from './register.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
+import { type FiscalDeps, type RegisterCall, runOnRegister } from './register.ts';
 import { registerTimeoutMs } from './rules.ts';
 
 export interface ReportRequest extends RegisterCall {
@@ -7,6 +8,6 @@ export interface ReportRequest extends RegisterCall {
   isFiscal: boolean;
 }
 
-export function createReport(deps: FiscalDeps, request: ReportRequest): Promise<RegisterAnswer> {
+export function createReport(deps: FiscalDeps, request: ReportRequest): Promise<DeviceAnswer> {
   return runOnRegister(deps, request, { name: 'Report', args: { fiscal: request.isFiscal }, answerWithinMs: registerTimeoutMs });
 }

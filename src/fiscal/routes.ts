@@ -4,9 +4,9 @@ import { callerOf, keyFor } from '../http/access.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
 import { amountField, answers, idempotencyHeaders, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';
-import type { RegisterAnswer } from './register.ts';
 
 const register = {
   APIKey: keyField,
@@ -131,7 +131,7 @@ function cashRoute(
   operationId: string,
   summary: string,
   description: string,
-  move: (request: CashRequest) => Promise<RegisterAnswer>,
+  move: (request: CashRequest) => Promise<DeviceAnswer>,
 ): void {
   app.post(
     path,

@@ -14,7 +14,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { ChannelName } from '../link/channel.ts';
-import type { CarryResult } from '../link/delivery.ts';
+import type { CarryEnded, CarryResult } from '../link/delivery.ts';
 import type { Link } from '../link/link.ts';
 import { type Command, isOpen } from './command.ts';
 import { createFollowing } from './following.ts';
@@ -22,7 +22,7 @@ import { claimKey, moveKey, releaseKey, sweepKeys } from './idempotency.ts';
 import { createKeyedCalls, type KeyedCalls, otherRequestUnderKey } from './keyed-calls.ts';
 import { createRecovery } from './recovery.ts';
 import { createReview, type Review } from './review.ts';
-import { type Finding, judge } from './rules.ts';
+import { busyWith, judge } from './rules.ts';
 import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
 import * as store from './store.ts';
 import { createTimeline } from './timeline.ts';
@@ -110,7 +110,7 @@ export function createLedger(deps: Deps): Ledger {
   async function joinOrBusy(request: CommandRequest, holder: Command | undefined): Promise<Command> {
     const winner = await findEarlier(request);
     if (winner) return join(winner, request);
-    throw busy(holder);
+    throw busyWith(holder);
   }
 
   /** The commit's outcome is unknown, and nothing was published: the row is read back by its id, and ended if it is there. */
@@ -193,8 +193,8 @@ export function createLedger(deps: Deps): Ledger {
     let command = first;
     try {
       let result = await carry(command, request);
-      if (result.kind === 'ended' && result.outcome === 'expired' && judge(command, findingOf(result), undefined).kind === 'settle') {
-        const again = await issueAgain(command, request, findingOf(result));
+      if (result.kind === 'ended' && result.outcome === 'expired' && judge(command, result, undefined).kind === 'settle') {
+        const again = await issueAgain(command, request, result);
         if (again) {
           command = again;
           result = await carry(command, request);
@@ -228,9 +228,9 @@ export function createLedger(deps: Deps): Ledger {
   }
 
   /** `expired` told that the clock offset was wrong; the link has corrected it, so the command goes out once more under a new id. */
-  async function issueAgain(command: Command, request: CommandRequest, finding: Finding): Promise<Command | undefined> {
+  async function issueAgain(command: Command, request: CommandRequest, ended: CarryEnded): Promise<Command | undefined> {
     const id = random.uuid();
-    const reason = finding.reason === undefined ? undefined : maskCardNumbers(finding.reason);
+    const reason = ended.reason === undefined ? undefined : maskCardNumbers(ended.reason);
     inFlight.add(id);
     const again = await database
       .transaction(async (queries) => {
@@ -260,7 +260,7 @@ export function createLedger(deps: Deps): Ledger {
   /** Commits what the link found. With the database away the outcome is kept here and tried again; the caller hears 2 meanwhile. */
   async function conclude(command: Command, result: CarryResult): Promise<Command> {
     const commit = () => {
-      if (result.kind === 'ended') return settlements.apply(command, findingOf(result), result.by);
+      if (result.kind === 'ended') return settlements.apply(command, result, result.by);
       if (result.kind === 'not-sent') return settlements.neverSent(command, result.reason);
       return settlements.becomeUnknown(command, 0);
     };
@@ -324,23 +324,4 @@ class LostRace extends Error {}
 
 function isIssuedAgain(command: Command): boolean {
   return command.state === 'never' && command.outcome === 'expired';
-}
-
-function findingOf(result: Extract<CarryResult, { kind: 'ended' }>): Finding {
-  return {
-    outcome: result.outcome,
-    report: result.report,
-    reason: result.reason,
-    journalId: result.journalId,
-    wasAccepted: result.wasAccepted,
-  };
-}
-
-function busy(holder: Command | undefined): GatewayError {
-  if (holder?.documentState === 'open') {
-    return new GatewayError('Device_Busy', 'An approved payment on this device awaits CloseDoc.');
-  }
-  return holder?.state === 'unknown'
-    ? new GatewayError('Device_Busy', 'The outcome of an earlier operation on this device is still being settled.')
-    : new GatewayError('Device_Busy', 'The device is processing another operation.');
 }

@@ -70,12 +70,17 @@ export function contradicts(command: Command, finding: Finding, operationId?: st
   }
 }
 
-/** Throws what the caller is told about a command that was not done; returns for one that was [D13, D15]. */
-export function throwUnlessDone(command: Command): void {
+/** What the caller gets of a command that was done: the device's own answer, as one JSON document in a string. */
+export interface DeviceAnswer {
+  report?: string;
+}
+
+/** The answer of a command that was done; throws what the caller is told about any other [D13, D15]. */
+export function answerOf(command: Command): DeviceAnswer {
   const report = command.report === null ? {} : { report: command.report };
   switch (command.state) {
     case 'done':
-      return;
+      return report;
     case 'refused':
       throw new GatewayError(
         'Refused_By_Device',
@@ -93,4 +98,12 @@ export function throwUnlessDone(command: Command): void {
         'The outcome is not known yet and is being settled; repeat the same request to learn it, and do not start another payment for it.',
       );
   }
+}
+
+/** Why the device cannot serve a new command now [D14]; `holder` is what keeps it, unless that has ended meanwhile. */
+export function busyWith(holder: Command | undefined): GatewayError {
+  if (holder?.documentState === 'open') return new GatewayError('Device_Busy', 'An approved payment on this device awaits CloseDoc.');
+  return holder?.state === 'unknown'
+    ? new GatewayError('Device_Busy', 'The outcome of an earlier operation on this device is still being settled.')
+    : new GatewayError('Device_Busy', 'The device is processing another operation.');
 }

@@ -1,8 +1,8 @@
 // What a device's word means for a command, as tables.
 import { describe, expect, it } from 'vitest';
-import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
+import { errorCodes } from '../../src/kernel/error-codes.ts';
 import type { Command } from '../../src/ledger/command.ts';
-import { contradicts, type Finding, judge, throwUnlessDone } from '../../src/ledger/rules.ts';
+import { answerOf, contradicts, type Finding, judge } from '../../src/ledger/rules.ts';
 import { type EndingOutcome, outcomes } from '../../src/link/protocol.ts';
 
 const command = (overrides: Partial<Command> = {}): Command =>
@@ -111,9 +111,13 @@ describe('contradicts', () => {
   });
 });
 
-describe('throwUnlessDone', () => {
+describe('the answer of a command', () => {
+  it('that was done is its report, where there is one', () => {
+    expect(answerOf(command({ state: 'done', report: '{"amount":1}' }))).toEqual({ report: '{"amount":1}' });
+    expect(answerOf(command({ state: 'done', report: null }))).toEqual({});
+  });
+
   it.each<[Partial<Command>, number]>([
-    [{ state: 'done' }, 0],
     [{ state: 'refused', outcome: 'refused' }, 50],
     [{ state: 'refused', outcome: 'unsupported' }, 50],
     [{ state: 'never', outcome: 'busy' }, 31],
@@ -123,17 +127,12 @@ describe('throwUnlessDone', () => {
     [{ state: 'sent' }, 3],
     [{ state: 'unknown' }, 3],
   ])('%o is %i', (overrides, code) => {
-    let thrown: unknown;
-    try {
-      throwUnlessDone(command(overrides));
-    } catch (error) {
-      thrown = error;
-    }
-    expect(thrown instanceof GatewayError ? errorCodes[thrown.errorName].code : 0).toBe(code);
+    const errorName = Object.entries(errorCodes).find(([, error]) => error.code === code)?.[0];
+    expect(() => answerOf(command(overrides))).toThrow(expect.objectContaining({ errorName }));
   });
 
   it('carries the report of a refusal and its reason', () => {
-    const call = () => throwUnlessDone(command({ state: 'refused', report: '{"amount":1}', reason: 'No money.' }));
+    const call = () => answerOf(command({ state: 'refused', report: '{"amount":1}', reason: 'No money.' }));
     expect(call).toThrow('No money.');
     expect(call).toThrow(expect.objectContaining({ report: '{"amount":1}' }));
   });
