@@ -4,7 +4,8 @@ import { checkTemplate } from '../callbacks/template.ts';
 import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import type { Random } from '../kernel/random.ts';
-import type { CommandRequest, Ledger } from '../ledger/ledger.ts';
+import type { CommandRequest } from '../ledger/beginning.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { answerOf, type DeviceAnswer } from '../ledger/rules.ts';
 
 export interface FiscalDeps {

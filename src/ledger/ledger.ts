@@ -1,45 +1,32 @@
-// The ledger: every command that moves money or writes fiscal memory goes through `run`, is committed before it is sent
-// and settled exactly once. Whoever asked may hang up or die: the command goes on, and a repeat finds it.
+// The ledger: whatever moves money or changes a fiscal memory goes through `run`, is committed before it is sent and settled
+// exactly once. Whoever asked may hang up or die: the command goes on, and a repeat finds it.
 //
 // If the process dies
 //   before the insert commits ........ nothing was sent, nothing is there
 //   between insert and publish ....... the row is `sent`; Recall hears `never`
 //   after the publish ................ Recall hears the outcome, or asks until it does
 //   after the answer was committed ... a repeat gets the stored answer
-import type { Database, Queries } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { maskCardNumbers } from '../kernel/card-mask.ts';
 import { type Clock, every } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import type { ChannelName } from '../link/channel.ts';
 import type { CarryEnded, CarryResult } from '../link/delivery.ts';
 import type { Link } from '../link/link.ts';
+import { type CommandRequest, createBeginnings } from './beginning.ts';
 import { type Command, isOpen } from './command.ts';
+import { type CommandEvent, listEvents } from './event-store.ts';
 import { createFollowing } from './following.ts';
-import { claimKey, moveKey, releaseKey, sweepKeys } from './idempotency.ts';
-import { createKeyedCalls, type KeyedCalls, otherRequestUnderKey } from './keyed-calls.ts';
+import { releaseKey, sweepKeys } from './idempotency.ts';
+import { createKeyedCalls, type KeyedCalls } from './keyed-calls.ts';
 import { createRecovery } from './recovery.ts';
 import { createReview, type Review } from './review.ts';
 import { busyWith, judge } from './rules.ts';
 import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
 import * as store from './store.ts';
 import { createTimeline } from './timeline.ts';
-
-export interface CommandRequest extends Omit<store.NewCommand, 'id' | 'instanceId'> {
-  /** The journal as stored with the device; what the device itself says now wins. */
-  journalId: string | undefined;
-  /** The channel that is tried first. */
-  first: ChannelName;
-  idempotency?: { key: string; requestHash: string } | undefined;
-  /** The command that this request repeats; throws when it contradicts that one. */
-  findEarlier?(queries: Queries): Promise<Command | undefined>;
-  /** The approved payment that this command may act on although it holds the device [D14]. */
-  mayPass?: string | undefined;
-  /** Checks inside the insert's transaction, under its locks; throws to refuse. */
-  guard?(queries: Queries): Promise<void>;
-}
 
 export interface Ledger extends KeyedCalls, Review {
   start(): void;
@@ -52,7 +39,7 @@ export interface Ledger extends KeyedCalls, Review {
   /** Waits until the command is settled or `untilMs` (gateway clock) has come, and returns it as it stands. */
   follow(command: Command, untilMs: number): Promise<Command>;
   find(commandId: string): Promise<Command | undefined>;
-  timelineOf(commandId: string): Promise<store.CommandEvent[]>;
+  timelineOf(commandId: string): Promise<CommandEvent[]>;
   stats(): { inFlight: number; contradictions: number };
 }
 
@@ -72,7 +59,7 @@ const askAgainForMs = 5_000;
 const followGraceMs = 1_000;
 
 export function createLedger(deps: Deps): Ledger {
-  const { database, link, clock, random, logger, instanceId } = deps;
+  const { database, link, clock, random, logger } = deps;
   const kinds: CommandKinds = {};
   const inFlight = new Set<string>();
   const running = new Set<Promise<unknown>>();
@@ -81,6 +68,7 @@ export function createLedger(deps: Deps): Ledger {
   const isInFlight = (commandId: string) => inFlight.has(commandId);
   const recovery = createRecovery({ ...deps, timeline, settlements, isInFlight, inFlightCount: () => inFlight.size });
   const { findByKey, keepKey } = createKeyedCalls(deps);
+  const { begin, beginAgain } = createBeginnings(deps);
   const { follow, stop: stopFollowing } = createFollowing(deps);
   const cancels = [stopFollowing];
 
@@ -95,7 +83,10 @@ export function createLedger(deps: Deps): Ledger {
     const id = random.uuid();
     inFlight.add(id);
     try {
-      const command = await begin(request, id);
+      const command = await begin(request, id).catch((error: unknown) => {
+        if (isDatabaseDown(error)) readBack(id, error);
+        throw error;
+      });
       if (command === undefined) {
         inFlight.delete(id);
         return await joinOrBusy(request, await store.findHolder(database.queries, request.deviceId));
@@ -150,45 +141,6 @@ export function createLedger(deps: Deps): Ledger {
     return followed;
   }
 
-  /** Commits `sent` and takes the device's lock; undefined when another command was faster. */
-  async function begin(request: CommandRequest, id: string): Promise<Command | undefined> {
-    const { idempotency, guard } = request;
-    const fresh = freshCommand(request, id);
-    const begun = !idempotency && !guard ? store.insertSent(database.queries, fresh) : insertUnderLocks(fresh, request);
-    return begun.catch((error: unknown) => {
-      if (isDatabaseDown(error)) readBack(id, error);
-      throw error;
-    });
-  }
-
-  function insertUnderLocks(fresh: store.NewCommand, { merchantId, idempotency, guard }: CommandRequest): Promise<Command | undefined> {
-    return database
-      .transaction(async (queries) => {
-        await guard?.(queries);
-        const command = await store.insertSent(queries, fresh);
-        if (!command || !idempotency) return command;
-        const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
-        const claimed = await claimKey(queries, claim);
-        if (claimed.kind === 'other') throw otherRequestUnderKey();
-        if (claimed.kind === 'same') {
-          // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
-          const earlier = await store.findCommand(queries, claimed.subjectId);
-          if (earlier?.state !== 'never') throw new LostRace();
-          await moveKey(queries, merchantId, idempotency.key, fresh.id);
-        }
-        return command;
-      })
-      .catch((error: unknown) => {
-        if (error instanceof LostRace) return undefined;
-        throw error;
-      });
-  }
-
-  function freshCommand(request: CommandRequest, id: string): store.NewCommand {
-    const seen = link.presence.of(request.deviceId);
-    return { ...request, id, instanceId, journalId: seen ? seen.journalId : request.journalId };
-  }
-
   async function carryOut(first: Command, request: CommandRequest): Promise<Command> {
     let command = first;
     try {
@@ -232,28 +184,17 @@ export function createLedger(deps: Deps): Ledger {
     const id = random.uuid();
     const reason = ended.reason === undefined ? undefined : maskCardNumbers(ended.reason);
     inFlight.add(id);
-    const again = await database
-      .transaction(async (queries) => {
-        const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason } as const;
-        const settled = await store.settle(queries, command, settlement);
-        // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
-        if (settled?.abortRequestedAtMs !== null) throw new LostRace();
-        const fresh = await store.insertSent(queries, freshCommand(request, id));
-        if (!fresh) throw new LostRace();
-        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
-        return fresh;
-      })
-      .catch((error: unknown) => {
-        inFlight.delete(id);
-        if (error instanceof LostRace) return undefined;
-        // Whichever of the two is in the database, nothing of it was published: Recall settles it.
-        throw error;
-      });
-    if (again) {
-      timeline.add({ commandId: command.id, atMs: clock.now(), step: 'settled', detail: `never by answer; issued again as ${id}` });
-      timeline.add({ commandId: id, atMs: clock.now(), step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
-      database.wake(commandsTopic, command.id);
+    let again: Command | undefined;
+    try {
+      again = await beginAgain(command, reason, request, id);
+    } finally {
+      // Also when the commit's outcome is unknown: the new one was not published, and Recall settles whichever of the two is there.
+      if (!again) inFlight.delete(id);
     }
+    if (!again) return undefined;
+    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'settled', detail: `never by answer; issued again as ${id}` });
+    timeline.add({ commandId: id, atMs: clock.now(), step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
+    database.wake(commandsTopic, command.id);
     return again;
   }
 
@@ -313,14 +254,12 @@ export function createLedger(deps: Deps): Ledger {
     find: (commandId) => store.findCommand(database.queries, commandId),
     async timelineOf(commandId) {
       await timeline.flush();
-      return store.listEvents(database.queries, commandId);
+      return listEvents(database.queries, commandId);
     },
     ...createReview({ ...deps, settlements, timeline, isInFlight }),
     stats: () => ({ inFlight: inFlight.size, contradictions: settlements.contradictions() }),
   };
 }
-
-class LostRace extends Error {}
 
 function isIssuedAgain(command: Command): boolean {
   return command.state === 'never' && command.outcome === 'expired';

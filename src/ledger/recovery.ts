@@ -1,6 +1,6 @@
 // Settling what stayed open: late answers, Recall of this instance's and of dead instances' commands, and the review list.
 //
-// A command is asked about when its device is next seen and at growing intervals. Asking is harmless: Recall never starts anything.
+// The device is asked as soon as it appears again, and otherwise after longer and longer pauses. Asking is harmless: Recall starts nothing.
 // A device without a journal is asked for its LastTransaction, which settles only by an equal command id; all else is for a person.
 import type { Database } from '../database/database.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
@@ -87,7 +87,7 @@ export function createRecovery(deps: Deps): Recovery {
     return (await store.findCommand(database.queries, command.id)) ?? command;
   }
 
-  async function askAll(commands: Command[], isHeardNow = false): Promise<void> {
+  function askAll(commands: Command[], isHeardNow = false): void {
     for (const command of commands) {
       if (isInFlight(command.id) || stopped) continue;
       recall(command, isHeardNow).catch((error: unknown) =>
@@ -100,7 +100,7 @@ export function createRecovery(deps: Deps): Recovery {
     try {
       // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
       const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce + inFlightCount());
-      await askAll(await store.findCommands(database.queries, due.filter((id) => !isInFlight(id)).slice(0, atOnce)));
+      askAll(await store.findCommands(database.queries, due.filter((id) => !isInFlight(id)).slice(0, atOnce)));
       // Nobody carries them any more, and their time is over: who follows them, and their completion notices, must hear so.
       const abandoned = await store.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, atOnce);
       for (const command of abandoned) if (!isInFlight(command.id)) await settlements.becomeUnknown(command, 0);

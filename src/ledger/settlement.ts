@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import { type Command, type CommandState, isOpen, type SettledBy } from './command.ts';
+import { heardAccepted } from './event-store.ts';
 import { contradicts, type Finding, judge } from './rules.ts';
 import * as store from './store.ts';
 import type { Timeline } from './timeline.ts';
@@ -147,7 +148,7 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
   /** `accepted` may have been heard by a call that is over, or by another instance. */
   async function wasAcceptedBefore(command: Command): Promise<boolean> {
     await timeline.flush();
-    return store.wasAccepted(database.queries, command.id);
+    return heardAccepted(database.queries, command.id);
   }
 
   async function becomeUnknown(command: Command, recallAfterMs: number): Promise<Command> {

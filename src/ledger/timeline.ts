@@ -3,7 +3,7 @@
 import type { Database } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { addEvents, type CommandEvent } from './store.ts';
+import { addEvents, type CommandEvent } from './event-store.ts';
 
 const flushAfterMs = 50;
 const mostWaiting = 10_000;

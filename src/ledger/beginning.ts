@@ -1,0 +1,90 @@
+// The first commit of a command: its row as `sent`, which is the device's lock too, with its Idempotency-Key in the same transaction.
+// Nothing goes out before it. Undefined: another command was faster, and nothing was written.
+import type { Database, Queries } from '../database/database.ts';
+import type { ChannelName } from '../link/channel.ts';
+import type { Link } from '../link/link.ts';
+import type { Command } from './command.ts';
+import { claimKey, moveKey } from './idempotency.ts';
+import { otherRequestUnderKey } from './keyed-calls.ts';
+import * as store from './store.ts';
+
+export interface CommandRequest extends Omit<store.NewCommand, 'id' | 'instanceId'> {
+  /** The journal as stored with the device; what the device itself says now wins. */
+  journalId: string | undefined;
+  /** The channel that is tried first. */
+  first: ChannelName;
+  idempotency?: { key: string; requestHash: string } | undefined;
+  /** The command that this request repeats; throws when it contradicts that one. */
+  findEarlier?(queries: Queries): Promise<Command | undefined>;
+  /** The approved payment that this command may act on although it holds the device [D14]. */
+  mayPass?: string | undefined;
+  /** Checks inside the insert's transaction, under its locks; throws to refuse. */
+  guard?(queries: Queries): Promise<void>;
+}
+
+export interface Beginnings {
+  begin(request: CommandRequest, id: string): Promise<Command | undefined>;
+  /** Ends a command that expired by a wrong clock, and begins it once more under a new id, in one transaction. */
+  beginAgain(expired: Command, reason: string | undefined, request: CommandRequest, id: string): Promise<Command | undefined>;
+}
+
+class LostRace extends Error {}
+
+interface Deps {
+  database: Database;
+  link: Link;
+  instanceId: string;
+}
+
+export function createBeginnings({ database, link, instanceId }: Deps): Beginnings {
+  function freshCommand(request: CommandRequest, id: string): store.NewCommand {
+    const seen = link.presence.of(request.deviceId);
+    return { ...request, id, instanceId, journalId: seen ? seen.journalId : request.journalId };
+  }
+
+  async function transactionOrLost(work: (queries: Queries) => Promise<Command | undefined>): Promise<Command | undefined> {
+    try {
+      return await database.transaction(work);
+    } catch (error) {
+      if (error instanceof LostRace) return undefined;
+      throw error;
+    }
+  }
+
+  function insertUnderLocks(fresh: store.NewCommand, { merchantId, idempotency, guard }: CommandRequest): Promise<Command | undefined> {
+    return transactionOrLost(async (queries) => {
+      await guard?.(queries);
+      const command = await store.insertSent(queries, fresh);
+      if (!command || !idempotency) return command;
+      const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
+      const claimed = await claimKey(queries, claim);
+      if (claimed.kind === 'other') throw otherRequestUnderKey();
+      if (claimed.kind === 'same') {
+        // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
+        const earlier = await store.findCommand(queries, claimed.subjectId);
+        if (earlier?.state !== 'never') throw new LostRace();
+        await moveKey(queries, merchantId, idempotency.key, fresh.id);
+      }
+      return command;
+    });
+  }
+
+  return {
+    async begin(request, id) {
+      const fresh = freshCommand(request, id);
+      const isAlone = !request.idempotency && !request.guard;
+      return isAlone ? store.insertSent(database.queries, fresh) : insertUnderLocks(fresh, request);
+    },
+    beginAgain: (expired, reason, request, id) =>
+      transactionOrLost(async (queries) => {
+        const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason } as const;
+        const settled = await store.settle(queries, expired, settlement);
+        // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
+        if (settled?.abortRequestedAtMs !== null) throw new LostRace();
+        const fresh = await store.insertSent(queries, freshCommand(request, id));
+        if (!fresh) throw new LostRace();
+        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
+        return fresh;
+      }),
+  };
+}
