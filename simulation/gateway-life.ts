@@ -12,6 +12,7 @@ import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
 import { createLedger } from '../src/ledger/ledger.ts';
+import type { Channel } from '../src/link/channel.ts';
 import { createLink, type Link } from '../src/link/link.ts';
 import type { MemoryWire } from './wire.ts';
 
@@ -24,6 +25,7 @@ export interface LifeOptions {
   open(clock: Clock): Promise<Database>;
   send: Send;
   /** A planted bug between the ledger and the link. */
+  alterChannel?: ((channel: Channel) => Channel) | undefined;
   alterLink?: ((link: Link) => Link) | undefined;
 }
 
@@ -48,7 +50,9 @@ export async function startGatewayLife(options: LifeOptions) {
   const instanceId = random.uuid();
   const database = await options.open(clock);
   const shared = { database, clock, random, logger, instanceId };
-  const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels: wires.map((wire) => wire.channel(instanceId)) });
+  const { alterChannel = (channel: Channel) => channel } = options;
+  const channels = wires.map((wire) => alterChannel(wire.channel(instanceId)));
+  const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels });
   const link = options.alterLink?.(realLink) ?? realLink;
   const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });
   const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0 });

@@ -3,11 +3,13 @@
 import { sql } from 'kysely';
 import type { Database } from '../src/database/database.ts';
 import type { SqliteExecutor } from '../src/database/sqlite-driver.ts';
+import type { Channel, ChannelListener } from '../src/link/channel.ts';
 import type { Link } from '../src/link/link.ts';
 import type { Plan } from './plan.ts';
 
 export interface PlantedBug {
   name: string;
+  alterChannel?: (channel: Channel) => Channel;
   alterLink?: (link: Link) => Link;
   alterDatabase?: (database: Database) => Promise<void>;
   alterSql?: (text: string) => string;
@@ -87,7 +89,15 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'sends a second copy to a device without a journal',
-    alterLink: (link) => ({ ...link, carry: (delivery) => link.carry({ ...delivery, journalId: delivery.journalId ?? 'assumed' }) }),
+    // It takes every device for one that keeps a journal.
+    alterChannel: (channel) =>
+      Object.assign(Object.create(channel) as Channel, {
+        start: (listener: ChannelListener) =>
+          channel.start({
+            ...listener,
+            presence: (name, deviceId, presence) => listener.presence(name, deviceId, { journalId: 'assumed', ...presence }),
+          }),
+      }),
     alterPlan: (plan) => withoutJournals(lossy(plan)),
   },
   {

@@ -111,6 +111,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
           clock: lifeClock,
           logger: quiet,
         }),
+      alterChannel: bug?.alterChannel,
       alterLink: bug?.alterLink,
       async send({ url }) {
         const isFailing = !state.isCalm && callbackDice.fraction() < plan.failingCallbackRate;
