@@ -1,5 +1,5 @@
 // A broker in memory, with its gateways and its devices: the port of src/link on one side, the connector of src/virtual on the other.
-// As the real ones: nothing is stored for a device that is away, and what is under way on a connection dies with it.
+// As the real ones: a device that is away finds nothing waiting later, and what is under way on a connection dies with it.
 import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';

@@ -32,7 +32,7 @@ export function createCards(deps: CardsDeps): Cards {
     if (payment.abortRequestedAtMs !== null) await cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
   }
 
-  // [D19] A payment belongs to an invoice when its documentNr is the invoice's id.
+  // [D19] What ties a payment to an invoice is its documentNr, if that is an OID.
   async function cancelInvoiceOf(queries: Queries, payment: Command, reason: string): Promise<void> {
     if (payment.documentNr !== null) await invoices.cancelUnpaidInvoice(queries, payment.documentNr, payment.merchantId, reason);
   }

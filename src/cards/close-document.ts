@@ -1,4 +1,4 @@
-// CloseDoc: ends the document of an approved payment and frees the terminal. A success is replayed, a refusal is not [D16].
+// CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
 import { writeAudit } from '../access/audit.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';

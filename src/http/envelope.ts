@@ -1,5 +1,5 @@
 // The envelope that every response wears [D4 to D7]. This file alone turns error names into numbers.
-// A success is errorCode 0 and an empty errorMessage; a failure is the table's name, a colon and one plain sentence.
+// A success is errorCode 0 and an empty errorMessage; a failure is the error's name and a sentence, with a colon between.
 import { STATUS_CODES } from 'node:http';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 

@@ -264,7 +264,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** 503 instead of 429 [D5]: a proxy in front takes it as the word to try another instance. */
+/** 503 instead of 429 [D57]: a proxy in front takes it as the word to try another instance. */
 function stopping(): GatewayError {
   return new GatewayError('Too_Many_Requests', 'The gateway is stopping; nothing was done.', { httpStatus: 503, retryAfterS: 1 });
 }

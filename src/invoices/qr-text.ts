@@ -1,4 +1,4 @@
-// The text in a QR [D20]: Base64 of version (1 byte), OID (16) and a keyed MAC of both (16): 33 bytes, so 44 characters and no padding.
+// The text in a QR [D20]: one byte of version, the OID's 16 and 16 of a keyed MAC over both; 33 bytes are 44 characters of Base64, no padding.
 // The OID is drawn again until the text has letters and digits alone; then it is Base64, Base64url and safe in a URL at once.
 // All 264 bits count: whatever is changed, cut or added, the MAC no longer fits.
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -180,7 +180,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
               DeviceID: Type.Unsafe<string | null>({
                 type: 'string',
                 nullable: true,
-                description: 'Preferred terminal; told only to a caller with a key or a device credential.',
+                description: 'Preferred terminal; left out for callers without a key or a device credential.',
               }),
             },
             example: {

@@ -1,21 +1,21 @@
 // The one catalogue of errors: number, HTTP status and what it means [D4, D5].
-// Everyone throws by name; http/envelope.ts alone writes the numbers.
+// Code throws the names; the numbers are written in http/envelope.ts only.
 
 export const errorCodes = {
   NoError: { code: 0, httpStatus: 200, meaning: 'Success.' },
   Internal_error: { code: 1, httpStatus: 200, meaning: 'The gateway failed while handling the request.' },
   Error_Connection_Database: { code: 2, httpStatus: 200, meaning: 'The database is offline.' },
-  Timeout_or_no_response: { code: 3, httpStatus: 200, meaning: 'The device did not answer in the allotted time.' },
+  Timeout_or_no_response: { code: 3, httpStatus: 200, meaning: 'No answer of the device came in time; the outcome is not known yet.' },
   Invalid_API_Key: { code: 10, httpStatus: 200, meaning: 'The key is missing, expired or invalid.' },
   API_Key_Wrong_Product: { code: 11, httpStatus: 200, meaning: 'The key has no access to this module.' },
   Record_not_exist: { code: 20, httpStatus: 200, meaning: 'The QR, invoice or transaction does not exist.' },
   Invalid_QR: { code: 21, httpStatus: 200, meaning: 'The QR is malformed or corrupt.' },
   The_status_cannot_be_applied: { code: 22, httpStatus: 200, meaning: 'The state does not allow this move.' },
-  Device_Offline: { code: 30, httpStatus: 200, meaning: 'The device is not available on the message bus or the queue.' },
+  Device_Offline: { code: 30, httpStatus: 200, meaning: 'The device is reachable neither by MQTT nor by the queue.' },
   Device_Busy: { code: 31, httpStatus: 200, meaning: 'The device is processing another transaction.' },
   Invalid_Request: { code: 40, httpStatus: 400, meaning: 'The request breaks a rule; the message names the field.' },
-  Too_Many_Requests: { code: 41, httpStatus: 429, meaning: 'The key has used up its requests for now.' },
-  Refused_By_Device: { code: 50, httpStatus: 200, meaning: 'The bank, terminal or register answered and said no.' },
+  Too_Many_Requests: { code: 41, httpStatus: 429, meaning: 'The key has used up its requests for now, or the gateway has too many.' },
+  Refused_By_Device: { code: 50, httpStatus: 200, meaning: 'The device or its bank refused.' },
 } as const;
 
 export type ErrorName = Exclude<keyof typeof errorCodes, 'NoError'>;

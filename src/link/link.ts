@@ -1,4 +1,4 @@
-// Carrying one command to one device and its answer back, over whichever channel has the device.
+// The way to a device and home again for commands and questions, over whichever channel has the device.
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';

@@ -1,5 +1,5 @@
-// A device on the wire, to be lifted out by whoever writes one: joins the protocol core to its channels. Presence goes out at
-// connect and every 30 s on each channel; an answer goes by the channel its command came on, or by any that is live.
+// A device on the wire, to be lifted out by whoever writes one: joins the protocol core to its channels. Each channel
+// carries presence when it connects and twice a minute; an answer goes by the channel its command came on, or by any that is live.
 import { type Cancel, every } from '../kernel/clock.ts';
 import type { Connector } from './connector.ts';
 import { createDevice, type Device, type DeviceChannel, type DeviceDeps } from './device.ts';

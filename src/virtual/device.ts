@@ -225,7 +225,7 @@ export function createDevice(deps: DeviceDeps): Device {
     }
   }
 
-  // Promise 1: a known id is answered from the journal, or `accepted` while it runs.
+  // Promise 1: what is known does not run again. The journal tells how it ended; until then it is `accepted`.
   async function repeat(entry: JournalEntry, command: ReceivedCommand, channel: DeviceChannel | undefined): Promise<void> {
     if (entry.state !== 'ended') addReplyTo(entry.id, command.replyTo);
     await journal.flushed();

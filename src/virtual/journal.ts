@@ -14,7 +14,7 @@ export interface JournalEntry {
   replyTos: string[];
   takenAtMs: number;
   answerByMs: number;
-  /** `begun` is written before the bank or the fiscal memory is touched. */
+  /** `begun` is on disk before bank or fiscal memory hear of it. */
   state: 'taken' | 'begun' | 'ended';
   /** It was accepted and ran; false for busy, expired, never and unsupported. */
   hasRun: boolean;

@@ -1,5 +1,5 @@
 // The virtual fiscal register. Strict order for a receipt with a card payment: the bank says yes, then the fiscal memory is
-// written and the paper printed. After that yes it ends `done`, or `refused` once the bank has confirmed the reversal.
+// written and the paper printed. A receipt whose money was taken ends `done`; `refused` only when the bank has given it back.
 import { baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Bank, BankEntry } from './bank.ts';

@@ -42,7 +42,7 @@ describe('a void', () => {
     expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
   });
 
-  it('of another amount is 40; already voided or refunded at all is 22; another documentNr is 20', async () => {
+  it('is 40 for another amount, 22 after a void or a refund, 20 for another documentNr', async () => {
     const payment = await paid(10);
     expect((await world.run(cancel(payment, 9.99))).code).toBe(40);
     expect((await world.run(cancel({ ...payment, documentNr: 'other' }, 10))).code).toBe(20);

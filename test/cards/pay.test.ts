@@ -39,7 +39,7 @@ describe('Pay', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('gives the stored answer until CloseDoc, and 22 after it', async () => {
+  it('is answered from the ledger while its document is open, then with 22', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -52,7 +52,7 @@ describe('Pay', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('refuses another amount or terminal under a documentNr in flight or approved with 22', async () => {
+  it('is 22 when its documentNr stands for another amount or terminal', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const other = await world.terminal();

@@ -41,7 +41,7 @@ describe.each(engines)('status on %s', (engine) => {
     expect(await ask()).not.toContain('1111 1111');
   });
 
-  it('answers the same for a device that is unknown, foreign, disabled or no UUID: 30, both possibilities, no report', async () => {
+  it('answers a device that is unknown, foreign, disabled or no UUID with the same 30', async () => {
     const { database, link, merchantId, refused } = await setUp();
     const other = await seedMerchant(database.queries);
     const foreign = await seedDevice(database.queries, other.id, { last_report: '{"battery":1}' });

@@ -153,7 +153,7 @@ describe('the channel', () => {
     expect(world.ledgerSends().map(({ channel }) => channel)).toEqual(['queue', 'mqtt']);
   });
 
-  it('serves one at a time: 31 while one is in flight', async () => {
+  it('is taken by one command; another gets 31', async () => {
     const printing = print(receipt(10.64, { Payments: [{ PaymentCode: 1, Amount: 10.64 }] }));
     await world.clock.advance(1_000);
     expect((await world.run(world.fiscal.createReport({ ...call(), isFiscal: false }), 100)).code).toBe(31);

@@ -240,7 +240,7 @@ describe('expired', () => {
     return terminal;
   }
 
-  it('is issued once more under a new id, within the call, and the Idempotency-Key moves with it', async () => {
+  it('goes out again with another id before its call ends, and the Idempotency-Key moves along', async () => {
     const terminal = await skewed();
     const documentNr = world.random.uuid();
     const answer = await world.run(world.pay(terminal.id, 10, documentNr, key('k')));

@@ -37,7 +37,7 @@ describe('reading commands', () => {
 });
 
 describe('presence', () => {
-  it('goes out at connect and every 30 s, on each channel', async () => {
+  it('goes out on both channels when they connect, and twice a minute', async () => {
     const { clock, presences } = await benchOfOne();
     expect(presences).toHaveLength(2);
     expect(presences[0]).toMatchObject({ v: 1, device: deviceId, online: true, kind: 'terminal', bank: 'MAIB', paper: 'OK' });
