@@ -7,12 +7,11 @@ import { readConfig } from './config.ts';
 import type { World } from './gateway.ts';
 import { StartRefused } from './kernel/start-refused.ts';
 import { readSandboxFile } from './sandbox-file.ts';
+import type { DeviceKind } from './virtual/device.ts';
 import { type FaultStep, noFaults, parseFaultScript, playFaultScript } from './virtual/faults.ts';
 import { describeMagic } from './virtual/magic.ts';
 import { startVirtualDevice } from './virtual/run.ts';
 import { scanInvoice } from './virtual/scan.ts';
-
-type Kind = 'terminal' | 'register';
 
 interface Io {
   out(text: string): void;
@@ -25,7 +24,7 @@ interface Io {
 /** What the device keeps of its pairing. */
 interface Identity {
   baseUrl: string;
-  kind: Kind;
+  kind: DeviceKind;
   name: string;
   bank?: string;
   deviceId: string;
@@ -48,7 +47,8 @@ function help(): string {
     '  --pair       pairing code from the cabinet or `tillgate device create`; needed once. Without one, a new device is',
     '               registered with the sandbox that runs in TILLGATE_DATA_DIR',
     '  --url        base URL of the gateway (the sandbox in TILLGATE_DATA_DIR, or http://127.0.0.1:8080/tillgate)',
-    '  --state-dir  where the device keeps its journal, bank and fiscal memory (TILLGATE_DATA_DIR/simulate/KIND)',
+    '  --state-dir  where the device keeps its journal, bank and fiscal memory, and pictures of what it printed in paper/',
+    '               (TILLGATE_DATA_DIR/simulate/KIND)',
     '  --faults     JSON file: faults to set, or a script [{"afterMs":5000,"set":{"mqtt":false}}, ...]; there are',
     `               ${Object.keys(noFaults).join(', ')}`,
     '  --slow-ms    how long the slow magic amount takes (20000)',
@@ -140,7 +140,7 @@ function wrong(io: Io, sentence: string): number {
 }
 
 /** From the state directory, by the pairing code, or by registering with the sandbox that runs here. */
-async function identify(kind: Kind, stateDir: string, dataDir: string, values: { pair?: string; url?: string }): Promise<Identity> {
+async function identify(kind: DeviceKind, stateDir: string, dataDir: string, values: { pair?: string; url?: string }): Promise<Identity> {
   const path = join(stateDir, 'device.json');
   if (values.pair === undefined && existsSync(path)) {
     const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
@@ -153,7 +153,7 @@ async function identify(kind: Kind, stateDir: string, dataDir: string, values: {
   const paired = await post(`${baseUrl}/pairing`, { code });
   const identity: Identity = {
     baseUrl,
-    kind: paired['kind'] as Kind,
+    kind: paired['kind'] as DeviceKind,
     name: paired['name'] as string,
     ...(typeof paired['bank'] === 'string' ? { bank: paired['bank'] } : {}),
     deviceId: paired['deviceId'] as string,
@@ -167,7 +167,7 @@ async function identify(kind: Kind, stateDir: string, dataDir: string, values: {
   return identity;
 }
 
-async function registerWithSandbox(kind: Kind, baseUrl: string, sandbox: ReturnType<typeof readSandboxFile>): Promise<string> {
+async function registerWithSandbox(kind: DeviceKind, baseUrl: string, sandbox: ReturnType<typeof readSandboxFile>): Promise<string> {
   if (!sandbox) throw new StartRefused('Name a pairing code with --pair, or start the sandbox in TILLGATE_DATA_DIR first (npm start).');
   const request = { merchantId: sandbox.merchantId, kind, name: `Simulated ${kind}` };
   const { pairingCode } = await post(`${baseUrl}/cabinet/api/devices`, request, { authorization: `Bearer ${sandbox.adminToken}` });
