@@ -1,8 +1,8 @@
 // A device on the wire, to be lifted out by whoever writes one: joins the protocol core to its channels. Each channel
 // carries presence when it connects and twice a minute; an answer goes by the channel its command came on, or by any that is live.
 import { type Cancel, every } from '../kernel/clock.ts';
-import type { Connector } from './connector.ts';
-import { createDevice, type Device, type DeviceChannel, type DeviceDeps } from './device.ts';
+import type { Connector, DeviceChannel } from './connector.ts';
+import { createDevice, type Device, type DeviceDeps } from './device.ts';
 
 export interface DeviceClientDeps extends Omit<DeviceDeps, 'send'> {
   /** In order of preference. */

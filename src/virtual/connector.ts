@@ -4,7 +4,8 @@ import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { AnswerMessage, PresenceMessage } from '../link/protocol.ts';
-import type { DeviceChannel } from './device.ts';
+
+export type DeviceChannel = 'mqtt' | 'queue';
 
 export interface ConnectorListener {
   connected(): void;

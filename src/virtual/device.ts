@@ -8,52 +8,13 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import type {
-  AnswerMessage,
-  EndingOutcome,
-  JsonObject,
-  LedgerCommandName,
-  Outcome,
-  PresenceMessage,
-  RecallReport,
-} from '../link/protocol.ts';
+import type { JsonObject, LedgerCommandName, Outcome, PresenceMessage } from '../link/protocol.ts';
+import { type AnswerExtras, createAnswers, endingOf, lastState, recallReport, type SendAnswer } from './answers.ts';
 import { type DropReason, isLedgerCommand, type ReceivedCommand, readCommand } from './command-reader.ts';
+import type { DeviceChannel } from './connector.ts';
+import type { Ending, Handler } from './handler.ts';
 import type { Journal, JournalEntry } from './journal.ts';
-import { createTask, type RunningTask, type Task } from './task.ts';
-
-export type DeviceChannel = 'mqtt' | 'queue';
-export type DeviceKind = 'terminal' | 'register';
-
-/** How a ledger command ends. */
-export interface Ending {
-  outcome: EndingOutcome;
-  report?: JsonObject;
-  reason?: string;
-}
-
-/** What presence and Status tell about the device's body. */
-export interface DeviceFacts {
-  battery: number;
-  paper: string;
-  signal: number;
-  bank?: string;
-  firmware: string;
-}
-
-/** What kind of device it is: does the work of a ledger command, and knows afterwards whether it was done. */
-export interface Handler {
-  readonly kind: DeviceKind;
-  readonly commands: ReadonlySet<LedgerCommandName>;
-  facts(): DeviceFacts;
-  /** A no that can be said before anything is taken on: wrong arguments, or busy with something of its own. */
-  judge(name: LedgerCommandName, args: JsonObject): Ending | undefined;
-  /** Does it. Must call task.begin() and get true before it touches the bank or the fiscal memory. */
-  execute(task: Task): Promise<Ending>;
-  /** After a power cut, of a command that was begun: asks the bank or the fiscal memory how it ended. */
-  recover(entry: JournalEntry): Promise<Ending>;
-  /** What LastTransaction adds for this kind of device. */
-  lastDocument?(): JsonObject;
-}
+import { createTask, type RunningTask } from './task.ts';
 
 export interface DeviceDeps {
   deviceId: string;
@@ -63,8 +24,7 @@ export interface DeviceDeps {
   logger: Logger;
   journal: Journal;
   handler: Handler;
-  /** Sends on `first` if that is live, otherwise on any live channel; false when none is. */
-  send(answer: AnswerMessage, replyTo: string, first: DeviceChannel | undefined): boolean;
+  send: SendAnswer;
   /** The journal cannot be written: the device must stop, it can no longer keep its promises. */
   onFailure(error: unknown): void;
 }
@@ -84,41 +44,17 @@ export interface Device {
   halt(): void;
 }
 
-/** How many endings wait for a channel; older ones are found by Recall. */
-const unsentLimit = 1_000;
-
 export function createDevice(deps: DeviceDeps): Device {
   const { deviceId, clock, random, logger, journal, handler } = deps;
   const bootId = random.uuid();
+  const answers = createAnswers({ deviceId, clock, journal, send: deps.send });
   const dropped: Partial<Record<DropReason, number>> = {};
   const localWaiting = new Map<string, ((ending: Ending) => void)[]>();
-  let unsent: { answer: AnswerMessage; replyTo: string }[] = [];
   let running: RunningTask | undefined;
   let isHalted = false;
 
-  function answer(
-    id: string,
-    outcome: Outcome,
-    extras: { report?: JsonObject | undefined; reason?: string | undefined } = {},
-  ): AnswerMessage {
-    return {
-      v: 1,
-      id,
-      device: deviceId,
-      clock: new Date(clock.now()).toISOString(),
-      ...(journal.journalId === undefined ? {} : { journalId: journal.journalId }),
-      outcome,
-      ...(extras.report === undefined ? {} : { report: extras.report }),
-      ...(extras.reason === undefined ? {} : { reason: extras.reason }),
-    };
-  }
-
-  function endingAnswer(entry: JournalEntry): AnswerMessage {
-    return answer(entry.id, entry.outcome ?? 'unknown', { report: entry.report, reason: entry.reason });
-  }
-
-  function reply(command: ReceivedCommand, channel: DeviceChannel | undefined, message: AnswerMessage): void {
-    if (!isHalted && command.replyTo !== '') deps.send(message, command.replyTo, channel);
+  function reply(command: ReceivedCommand, channel: DeviceChannel | undefined, outcome: Outcome, extras?: AnswerExtras): void {
+    if (!isHalted && command.replyTo !== '') deps.send(answers.answer(command.id, outcome, extras), command.replyTo, channel);
   }
 
   async function write(entry: JournalEntry): Promise<boolean> {
@@ -132,13 +68,8 @@ export function createDevice(deps: DeviceDeps): Device {
     return !isHalted;
   }
 
-  // Promise 7: to the sender and to everyone who asked, on any live channel, now or when one comes up.
-  function sendEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void {
-    for (const replyTo of entry.replyTos) {
-      const message = endingAnswer(entry);
-      if (!deps.send(message, replyTo, channel)) unsent.push({ answer: message, replyTo });
-    }
-    unsent = unsent.slice(-unsentLimit);
+  function sayEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void {
+    answers.sendEnding(entry, channel);
     for (const resolve of localWaiting.get(entry.id) ?? []) resolve(endingOf(entry));
     localWaiting.delete(entry.id);
   }
@@ -146,7 +77,7 @@ export function createDevice(deps: DeviceDeps): Device {
   /** Ends a command that was not taken on. An old terminal has nowhere to keep that. */
   async function turnDown(entry: JournalEntry, ending: Ending, channel: DeviceChannel | undefined): Promise<void> {
     const ended: JournalEntry = { ...entry, ...ending, state: 'ended', hasRun: false };
-    if (journal.journalId === undefined || (await write(ended))) sendEnding(ended, channel);
+    if (journal.journalId === undefined || (await write(ended))) sayEnding(ended, channel);
   }
 
   /** Writes the ending and then says it. The device is free again when it is written, before it is said. */
@@ -154,7 +85,7 @@ export function createDevice(deps: DeviceDeps): Device {
     const ended: JournalEntry = { ...task.entry, ...ending, state: 'ended' };
     if (!(await write(ended))) return;
     running = undefined;
-    sendEnding(ended, channel);
+    sayEnding(ended, channel);
   }
 
   function newEntry(command: ReceivedCommand): JournalEntry {
@@ -200,7 +131,7 @@ export function createDevice(deps: DeviceDeps): Device {
       task.entry = { ...task.entry, hasRun: false };
       return await finish(task, late, channel);
     }
-    reply(command, channel, answer(command.id, 'accepted'));
+    reply(command, channel, 'accepted');
     const ending = await execute(task);
     await finish(task, ending, channel);
   }
@@ -230,8 +161,9 @@ export function createDevice(deps: DeviceDeps): Device {
     if (entry.state !== 'ended') addReplyTo(entry.id, command.replyTo);
     await journal.flushed();
     const now = journal.find(command.id) ?? entry;
-    if (now.state === 'ended') reply(command, channel, endingAnswer(now));
-    else reply(command, channel, answer(command.id, 'accepted'));
+    const { outcome, ...extras } = endingOf(now);
+    if (now.state === 'ended') reply(command, channel, outcome, extras);
+    else reply(command, channel, 'accepted');
   }
 
   function addReplyTo(id: string, replyTo: string): void {
@@ -251,31 +183,30 @@ export function createDevice(deps: DeviceDeps): Device {
   // Promise 3.
   async function recall(command: ReceivedCommand, channel: DeviceChannel): Promise<void> {
     const target = targetOf(command);
-    if (journal.journalId === undefined)
-      return reply(command, channel, answer(command.id, 'unsupported', { reason: 'This device keeps no journal.' }));
-    if (target === undefined) return reply(command, channel, answer(command.id, 'refused', { reason: 'target must be a command id.' }));
+    if (journal.journalId === undefined) return reply(command, channel, 'unsupported', { reason: 'This device keeps no journal.' });
+    if (target === undefined) return reply(command, channel, 'refused', { reason: 'target must be a command id.' });
     const entry = journal.find(target);
     if (!entry) {
-      if (await bury(target)) reply(command, channel, answer(command.id, 'done', { report: { state: 'never' } }));
+      if (await bury(target)) reply(command, channel, 'done', { report: { state: 'never' } });
       return;
     }
     if (entry.state !== 'ended') addReplyTo(target, command.replyTo);
     await journal.flushed();
     const report = recallReport(journal.find(target) ?? entry);
-    reply(command, channel, answer(command.id, 'done', { report: { ...report } }));
+    reply(command, channel, 'done', { report: { ...report } });
   }
 
   async function abort(command: ReceivedCommand, channel: DeviceChannel): Promise<void> {
     const target = targetOf(command);
-    if (target === undefined) return reply(command, channel, answer(command.id, 'refused', { reason: 'target must be a command id.' }));
+    if (target === undefined) return reply(command, channel, 'refused', { reason: 'target must be a command id.' });
     if (running?.entry.id === target) {
-      if (running.abort()) return reply(command, channel, answer(command.id, 'done'));
-      return reply(command, channel, answer(command.id, 'refused', { reason: 'It is too late: the bank has been asked.' }));
+      if (running.abort()) return reply(command, channel, 'done');
+      return reply(command, channel, 'refused', { reason: 'It is too late: the bank has been asked.' });
     }
     if (journal.journalId === undefined || journal.find(target)) {
-      return reply(command, channel, answer(command.id, 'refused', { reason: 'That command does not run here.' }));
+      return reply(command, channel, 'refused', { reason: 'That command does not run here.' });
     }
-    if (await bury(target)) reply(command, channel, answer(command.id, 'done', { reason: 'It was never seen and will not run.' }));
+    if (await bury(target)) reply(command, channel, 'done', { reason: 'It was never seen and will not run.' });
   }
 
   function lastTransaction(): JsonObject {
@@ -290,9 +221,9 @@ export function createDevice(deps: DeviceDeps): Device {
     if (isLedgerCommand(name)) return await take({ ...command, name }, channel);
     if (name === 'Recall') return await recall(command, channel);
     if (name === 'Abort') return await abort(command, channel);
-    if (name === 'Status') return reply(command, channel, answer(command.id, 'done', { report: { online: true, ...handler.facts() } }));
-    if (name === 'LastTransaction') return reply(command, channel, answer(command.id, 'done', { report: lastTransaction() }));
-    reply(command, channel, answer(command.id, 'unsupported', { reason: 'No such command here.' }));
+    if (name === 'Status') return reply(command, channel, 'done', { report: { online: true, ...handler.facts() } });
+    if (name === 'LastTransaction') return reply(command, channel, 'done', { report: lastTransaction() });
+    reply(command, channel, 'unsupported', { reason: 'No such command here.' });
   }
 
   return {
@@ -330,13 +261,7 @@ export function createDevice(deps: DeviceDeps): Device {
       kind: handler.kind,
       ...handler.facts(),
     }),
-    channelUp() {
-      const waiting = unsent;
-      unsent = [];
-      // Said now: the gateway measures the device's clock by what it hears.
-      const clockNow = new Date(clock.now()).toISOString();
-      for (const item of waiting) if (!deps.send({ ...item.answer, clock: clockNow }, item.replyTo, undefined)) unsent.push(item);
-    },
+    channelUp: answers.channelUp,
     runLocal({ id, name, args, withinMs }) {
       return new Promise((resolve, reject) => {
         const known = journal.find(id);
@@ -356,25 +281,4 @@ export function createDevice(deps: DeviceDeps): Device {
 function targetOf(command: ReceivedCommand): string | undefined {
   const { target } = command.args;
   return typeof target === 'string' && target.length <= 64 ? target.toLowerCase() : undefined;
-}
-
-function endingOf(entry: JournalEntry): Ending {
-  return {
-    outcome: entry.outcome ?? 'unknown',
-    ...(entry.report === undefined ? {} : { report: entry.report }),
-    ...(entry.reason === undefined ? {} : { reason: entry.reason }),
-  };
-}
-
-function recallReport(entry: JournalEntry): RecallReport {
-  if (entry.state !== 'ended') return { state: 'running' };
-  if (entry.outcome === 'never') return { state: 'never' };
-  if (entry.outcome === 'unknown') return { state: 'unknown', ...(entry.reason === undefined ? {} : { reason: entry.reason }) };
-  return { state: 'final', ...endingOf(entry) };
-}
-
-function lastState(entry: JournalEntry): 'running' | 'approved' | 'refused' | 'unknown' {
-  if (entry.state !== 'ended') return 'running';
-  if (entry.outcome === 'done') return 'approved';
-  return entry.outcome === 'unknown' ? 'unknown' : 'refused';
 }

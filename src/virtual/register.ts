@@ -3,8 +3,8 @@
 import { baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Bank, BankEntry } from './bank.ts';
-import type { Ending, Handler } from './device.ts';
 import { describeTotals, type FiscalDocument, type FiscalMemory, type ReceiptDocument, type VatTotal } from './fiscal-memory.ts';
+import type { Ending, Handler } from './handler.ts';
 import type { JournalEntry } from './journal.ts';
 import { type Magic, magicOf } from './magic.ts';
 import type { Misdelivery } from './misdelivery.ts';

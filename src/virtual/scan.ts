@@ -7,7 +7,7 @@ import { bytesToUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei, formatLei } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import { isJsonObject } from './command-reader.ts';
-import type { Ending } from './device.ts';
+import type { Ending } from './handler.ts';
 import { receiptTotal } from './receipt.ts';
 import type { VirtualDevice } from './virtual-device.ts';
 

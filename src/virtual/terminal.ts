@@ -3,7 +3,7 @@
 import { type Bani, baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Bank, BankAnswer, BankEntry } from './bank.ts';
-import type { Ending, Handler } from './device.ts';
+import type { Ending, Handler } from './handler.ts';
 import type { JournalEntry } from './journal.ts';
 import { type Magic, magicOf } from './magic.ts';
 import type { Misdelivery } from './misdelivery.ts';

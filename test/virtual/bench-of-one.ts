@@ -1,7 +1,6 @@
 // One device on a table, in virtual time and in memory: a connector that is a pair of arrays, and helpers to speak as the gateway does.
 import type { AnswerMessage, JsonObject, PresenceMessage } from '../../src/link/protocol.ts';
-import type { Connector, ConnectorListener } from '../../src/virtual/connector.ts';
-import type { DeviceChannel } from '../../src/virtual/device.ts';
+import type { Connector, ConnectorListener, DeviceChannel } from '../../src/virtual/connector.ts';
 import { createMemoryStore } from '../../src/virtual/record-store.ts';
 import { createVirtualDevice, type VirtualDeviceDeps } from '../../src/virtual/virtual-device.ts';
 import { quietLogger } from '../support/quiet-logger.ts';

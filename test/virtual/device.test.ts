@@ -1,7 +1,8 @@
 // The protocol core with a handler made for the test: what no well-behaved terminal can show.
 import { describe, expect, it } from 'vitest';
 import type { AnswerMessage, JsonObject } from '../../src/link/protocol.ts';
-import { createDevice, type Ending, type Handler } from '../../src/virtual/device.ts';
+import { createDevice } from '../../src/virtual/device.ts';
+import type { Ending, Handler } from '../../src/virtual/handler.ts';
 import { openJournal } from '../../src/virtual/journal.ts';
 import { createMemoryStore, type RecordStore } from '../../src/virtual/record-store.ts';
 import type { Task } from '../../src/virtual/task.ts';
