@@ -21,8 +21,9 @@ import { createPresenceKeeper } from './devices/presence-keeper.ts';
 import { registerDeviceRoutes } from './devices/routes.ts';
 import { createFiscal } from './fiscal/fiscal.ts';
 import { registerFiscalRoutes } from './fiscal/routes.ts';
+import { addGauges } from './gauges.ts';
 import { createTokenCheck } from './http/access.ts';
-import { createMetrics, type Metrics } from './http/metrics.ts';
+import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { createInvoices } from './invoices/invoices.ts';
 import { registerInvoiceRoutes } from './invoices/routes.ts';
@@ -151,7 +152,7 @@ export function assemble(config: Config, world: World, database: Database) {
       cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
     });
   });
-  addCollectors(metrics, { database, callbacks, link, ledger });
+  addGauges(metrics, { database, callbacks, link, ledger });
 
   function knownAddresses(): Addresses {
     if (!addresses) throw new GatewayError('Internal_error', 'The gateway is not listening yet.');
@@ -271,36 +272,4 @@ function withoutLogin(address: string | undefined): string | undefined {
   url.username = '';
   url.password = '';
   return url.href;
-}
-
-type Rooms = Pick<ReturnType<typeof assemble>, 'database' | 'callbacks' | 'link' | 'ledger'>;
-
-function addCollectors(metrics: Metrics, { database, callbacks, link, ledger }: Rooms): void {
-  metrics.gauge('tillgate_database_connections', 'Connections to the database by state.', ['state'], () => {
-    const load = database.load();
-    return Object.entries(load).map(([state, value]) => ({ labels: { state }, value }));
-  });
-  metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
-    const { pending, dead, inFlight } = await callbacks.stats();
-    return Object.entries({ pending, dead, in_flight: inFlight }).map(([state, value]) => ({ labels: { state }, value }));
-  });
-  metrics.gauge('tillgate_callbacks_total', 'Callback attempts of this process by outcome.', ['outcome'], async () => {
-    const { delivered, failedAttempts, died } = await callbacks.stats();
-    return Object.entries({ delivered, failed: failedAttempts, died }).map(([outcome, value]) => ({ labels: { outcome }, value }));
-  });
-  metrics.gauge(
-    'tillgate_callbacks_oldest_pending_seconds',
-    'Age of the oldest callback that still waits.',
-    async () => (await callbacks.stats()).oldestPendingAgeMs / 1000,
-  );
-  metrics.gauge('tillgate_devices_live', 'Devices that are live on some channel.', () => link.stats().liveDevices);
-  metrics.gauge('tillgate_link_waiting_calls', 'Calls that wait for a device.', () => link.stats().waitingCalls);
-  metrics.gauge('tillgate_link_connected', 'Whether the channel is connected.', ['channel'], () =>
-    Object.entries(link.stats().connected).map(([channel, isConnected]) => ({ labels: { channel }, value: isConnected ? 1 : 0 })),
-  );
-  metrics.gauge('tillgate_link_dropped_messages', 'Messages of devices that were dropped, by reason.', ['reason'], () =>
-    Object.entries(link.stats().dropped).map(([reason, value]) => ({ labels: { reason }, value })),
-  );
-  metrics.gauge('tillgate_ledger_in_flight', 'Commands that this instance is carrying.', () => ledger.stats().inFlight);
-  metrics.gauge('tillgate_ledger_contradictions', 'Answers that contradicted a settled outcome.', () => ledger.stats().contradictions);
 }

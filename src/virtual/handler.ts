@@ -12,6 +12,10 @@ export interface Ending {
   reason?: string;
 }
 
+export function refused(reason: string): Ending {
+  return { outcome: 'refused', reason };
+}
+
 /** What presence and Status tell about the device's body. */
 export interface DeviceFacts {
   battery: number;

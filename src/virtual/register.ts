@@ -1,10 +1,11 @@
 // The virtual fiscal register. Strict order for a receipt with a card payment: the bank says yes, then the fiscal memory is
 // written and the paper printed. A receipt whose money was taken ends `done`; `refused` only when the bank has given it back.
-import { baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
+import { formatLei, parseAmount } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Bank, BankEntry } from './bank.ts';
-import { describeTotals, type FiscalDocument, type FiscalMemory, type ReceiptDocument, type VatTotal } from './fiscal-memory.ts';
-import type { Ending, Handler } from './handler.ts';
+import { documentReport } from './document-report.ts';
+import { type FiscalDocument, type FiscalMemory, type ReceiptDocument, type VatTotal } from './fiscal-memory.ts';
+import { type Ending, type Handler, refused } from './handler.ts';
 import type { JournalEntry } from './journal.ts';
 import { type Magic, magicOf } from './magic.ts';
 import type { Misdelivery } from './misdelivery.ts';
@@ -256,49 +257,6 @@ function cardsOf(receipt: PricedReceipt): PricedReceipt['payments'] {
   return receipt.payments.filter((payment) => payment.kind === 'card');
 }
 
-function refused(reason: string): Ending {
-  return { outcome: 'refused', reason };
-}
-
 function doneWith(document: FiscalDocument, bankEntries: BankEntry[] = []): Ending {
-  return { outcome: 'done', report: reportOf(document, bankEntries) };
-}
-
-function reportOf(document: FiscalDocument, bankEntries: BankEntry[]): JsonObject {
-  const { documentNumber } = document;
-  const time = new Date(document.atMs).toISOString();
-  switch (document.type) {
-    case 'receipt': {
-      const cards = bankEntries
-        .filter((entry) => entry.kind === 'charge')
-        .map(({ rrn, authCode, operationId, maskedCard, amountBani }) => ({
-          rrn,
-          authCode,
-          operationId,
-          maskedCard,
-          amount: baniToLei(amountBani),
-        }));
-      const { receiptId, fiscalNumber, totalBani, changeBani } = document;
-      return {
-        receiptId,
-        fiscalNumber,
-        total: baniToLei(totalBani),
-        change: baniToLei(changeBani),
-        documentNumber,
-        time,
-        ...(cards.length > 0 ? { cards } : {}),
-      };
-    }
-    case 'moneyIn':
-    case 'moneyOut':
-      return { documentNumber, cashInDrawer: baniToLei(document.drawerAfterBani), amount: baniToLei(document.amountBani), time };
-    default:
-      return {
-        number: document.reportNumber,
-        type: document.type,
-        totals: describeTotals(document.totals, document.drawerBani),
-        documentNumber,
-        time,
-      };
-  }
+  return { outcome: 'done', report: documentReport(document, bankEntries) };
 }

@@ -3,7 +3,7 @@
 import { type Bani, baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Bank, BankAnswer, BankEntry } from './bank.ts';
-import type { Ending, Handler } from './handler.ts';
+import { type Ending, type Handler, refused } from './handler.ts';
 import type { JournalEntry } from './journal.ts';
 import { type Magic, magicOf } from './magic.ts';
 import type { Misdelivery } from './misdelivery.ts';
@@ -133,10 +133,6 @@ export function createTerminal(deps: TerminalDeps): Handler {
 function recover(bank: Bank, entry: JournalEntry): Ending {
   const found = bank.find(entry.id).at(-1);
   return found ? endingOf(entry.name, { entry: found }) : refused('The power went before the bank was asked.');
-}
-
-function refused(reason: string): Ending {
-  return { outcome: 'refused', reason };
 }
 
 function amountOf(args: JsonObject): Bani {

@@ -23,6 +23,7 @@ export const virtualMayImport: readonly string[] = ['src/kernel/', 'src/link/pro
 export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/main.ts': 'wiring',
   'src/gateway.ts': 'wiring',
+  'src/gauges.ts': 'wiring',
   'src/administration.ts': 'wiring',
   'src/sandbox.ts': 'wiring',
   'src/sandbox-file.ts': 'wiring',
