@@ -13,14 +13,12 @@ import { StartRefused } from './kernel/start-refused.ts';
 import { systemClock, systemRandom } from './kernel/system.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { startSink } from './sink.ts';
+import { UsageError } from './usage-error.ts';
 
 interface Command {
   help: string;
   run(args: string[]): Promise<number>;
 }
-
-/** The command was typed wrongly; the message says how. */
-class UsageError extends Error {}
 
 const out = (text: string) => void process.stdout.write(`${text}\n`);
 const err = (text: string) => void process.stderr.write(`${text}\n`);

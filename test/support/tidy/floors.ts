@@ -25,10 +25,12 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/gauges.ts': 'wiring',
   'src/administration.ts': 'wiring',
+  'src/administration-calls.ts': 'wiring',
   'src/sandbox.ts': 'wiring',
   'src/sandbox-file.ts': 'wiring',
   'src/simulate.ts': 'wiring',
   'src/sink.ts': 'wiring',
+  'src/usage-error.ts': 'wiring',
   'src/config.ts': 'settings',
 };
 

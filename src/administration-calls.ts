@@ -1,0 +1,200 @@
+// What the command line's administration can do: one entry a command, with its options, the call of the admin API that it makes
+// and how its answer is shown. A new command is a new entry.
+import { UsageError } from './usage-error.ts';
+
+export type Body = Record<string, unknown>;
+type Row = Record<string, unknown>;
+export type Values = Record<string, string | undefined>;
+
+export interface Call {
+  method: 'GET' | 'POST';
+  path: string;
+  query?: Values;
+  body?: Body;
+}
+
+export interface Definition {
+  name: string;
+  help: string;
+  /** The one word after the name, if any: 'KEY_ID'. */
+  subject?: string;
+  subjectIsOptional?: boolean;
+  /** Option name to its meaning; required ones end with an exclamation mark. */
+  options?: Record<string, string>;
+  call(values: Values, subject: string): Call;
+  show(body: Body): string;
+}
+
+const merchantOption = { merchant: 'only what belongs to the merchant with this id' };
+const part = encodeURIComponent;
+
+export const definitions: readonly Definition[] = [
+  {
+    name: 'merchant create',
+    help: 'Creates a merchant. The callback secret verifies the signature of callbacks.',
+    options: { 'name!': 'name of the merchant' },
+    call: ({ name }) => ({ method: 'POST', path: '/merchants', body: { name } }),
+    show: fields('id', 'name', 'callbackSecret'),
+  },
+  {
+    name: 'merchant list',
+    help: 'Lists the merchants.',
+    call: () => ({ method: 'GET', path: '/merchants' }),
+    show: table('merchants', 'id', 'name', 'createdAt'),
+  },
+  {
+    name: 'key create',
+    help: 'Creates an API key. The key is shown this once.',
+    options: {
+      'merchant!': 'id of the merchant',
+      'name!': 'what the key is for',
+      'modules!': 'what it opens, of POS, QR and Fiscal, separated by commas',
+      expires: 'when it ends, for example 2027-01-31T00:00:00Z; never, if absent',
+    },
+    call: ({ merchant, name, modules = '', expires }) => ({
+      method: 'POST',
+      path: '/keys',
+      body: { merchantId: merchant, name, modules: modules.split(',').map((module) => module.trim()), expiresAt: expires },
+    }),
+    show: fields('id', 'key', 'expiresAt'),
+  },
+  {
+    name: 'key list',
+    help: 'Lists API keys, without the keys themselves.',
+    options: merchantOption,
+    call: ({ merchant }) => ({ method: 'GET', path: '/keys', query: { merchantId: merchant } }),
+    show: table('keys', 'id', 'merchantId', 'name', 'modules', 'state', 'expiresAt'),
+  },
+  {
+    name: 'key revoke',
+    help: 'Ends a key at once.',
+    subject: 'KEY_ID',
+    call: (_values, id) => ({ method: 'POST', path: `/keys/${part(id)}/revoke` }),
+    show: fields('revokedAt'),
+  },
+  {
+    name: 'key rotate',
+    help: 'Creates a key that takes over; the old one goes on for the overlap. The new key is shown this once.',
+    subject: 'KEY_ID',
+    options: { 'overlap-s': 'seconds that the old key goes on (86400)' },
+    call: (values, id) => ({ method: 'POST', path: `/keys/${part(id)}/rotate`, body: { overlapS: wholeSeconds(values['overlap-s']) } }),
+    show: fields('id', 'key', 'expiresAt', 'oldKeyEndsAt'),
+  },
+  {
+    name: 'device create',
+    help: 'Registers a device and shows the code to pair it with.',
+    options: {
+      'merchant!': 'id of the merchant',
+      'kind!': 'terminal or register',
+      'name!': 'name of the device',
+      bank: 'code of the bank, for a terminal',
+      'pos-code': 'point-of-sale code',
+      id: 'its UUID, if it has one already',
+    },
+    call: ({ merchant, kind, name, bank, id, ...rest }) => ({
+      method: 'POST',
+      path: '/devices',
+      body: { id, merchantId: merchant, kind, name, bank, pointOfSalesCode: rest['pos-code'] },
+    }),
+    show: fields('id', 'pairingCode', 'pairingExpiresAt'),
+  },
+  {
+    name: 'device list',
+    help: 'Lists devices.',
+    options: merchantOption,
+    call: ({ merchant }) => ({ method: 'GET', path: '/devices', query: { merchantId: merchant } }),
+    show: table('devices', 'id', 'kind', 'name', 'bank', 'state', 'liveOn', 'lastSeenAt'),
+  },
+  {
+    name: 'device rename',
+    help: 'Gives a device another name.',
+    subject: 'DEVICE_ID',
+    options: { 'name!': 'the new name' },
+    call: ({ name }, id) => ({ method: 'POST', path: `/devices/${part(id)}/rename`, body: { name } }),
+    show: () => 'Renamed.',
+  },
+  {
+    name: 'device disable',
+    help: 'Cuts a device off: it can neither log in nor be reached.',
+    subject: 'DEVICE_ID',
+    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/disable` }),
+    show: () => 'Disabled.',
+  },
+  {
+    name: 'device enable',
+    help: 'Lets a disabled device in again, with the secret that it has.',
+    subject: 'DEVICE_ID',
+    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/enable` }),
+    show: () => 'Enabled.',
+  },
+  {
+    name: 'device secret',
+    help: 'Gives a device a new secret, shown this once; the old one ends.',
+    subject: 'DEVICE_ID',
+    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/secret` }),
+    show: fields('secret'),
+  },
+  {
+    name: 'device pairing-code',
+    help: 'Shows a new code to pair a device with; an older one ends.',
+    subject: 'DEVICE_ID',
+    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/pairing` }),
+    show: fields('pairingCode', 'pairingExpiresAt'),
+  },
+  {
+    name: 'callback list',
+    help: 'Lists callbacks, newest first.',
+    options: { ...merchantOption, state: 'only those that are pending, delivered or dead' },
+    call: ({ merchant, state }) => ({ method: 'GET', path: '/callbacks', query: { merchantId: merchant, state } }),
+    show: table('callbacks', 'id', 'subjectId', 'sequence', 'state', 'attempts', 'createdAt'),
+  },
+  {
+    name: 'callback resend',
+    help: "Sends one callback again, or a merchant's of a span of time.",
+    subject: 'CALLBACK_ID',
+    subjectIsOptional: true,
+    options: { merchant: 'id of the merchant', from: 'from this moment', to: 'up to this moment' },
+    call({ merchant, from, to }, id) {
+      if (id !== '') return { method: 'POST', path: `/callbacks/${part(id)}/resend` };
+      if (!merchant || !from || !to) throw new UsageError('Name a callback, or --merchant, --from and --to.');
+      return { method: 'POST', path: '/callbacks/resend', body: { merchantId: merchant, from, to } };
+    },
+    show: (body) => (body['count'] === undefined ? 'Sent again.' : `Callbacks sent again: ${plain(body['count'])}`),
+  },
+];
+
+function wholeSeconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--overlap-s takes a whole number of seconds.');
+  return Number(text);
+}
+
+function plain(value: unknown): string {
+  if (value === undefined || value === null) return '-';
+  if (Array.isArray(value)) return value.join(',') || '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function fields(...names: string[]): (body: Body) => string {
+  const width = Math.max(...names.map((name) => name.length));
+  return (body) =>
+    names
+      .filter((name) => body[name] !== undefined)
+      .map((name) => `${name.padEnd(width)}  ${plain(body[name])}`)
+      .join('\n');
+}
+
+function table(list: string, ...columns: string[]): (body: Body) => string {
+  return (body) => {
+    const rows = [columns, ...(body[list] as Row[]).map((row) => columns.map((column) => plain(row[column])))];
+    const widths = columns.map((_column, place) => Math.max(...rows.map((row) => row[place]?.length ?? 0)));
+    return rows
+      .map((row) =>
+        row
+          .map((cell, place) => cell.padEnd(widths[place] ?? 0))
+          .join('  ')
+          .trimEnd(),
+      )
+      .join('\n');
+  };
+}
