@@ -60,14 +60,3 @@ export function memoryErp(options: { nowMs: () => number; answer?: (call: Call) 
     });
   return { send, calls };
 }
-
-/** Asks again until it holds; fails after a while. */
-export async function eventually(condition: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
-  const end = performance.now() + withinMs;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error('This did not come true in time.');
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-}

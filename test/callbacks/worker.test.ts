@@ -13,8 +13,9 @@ import { systemClock } from '../../src/kernel/system.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
+import { until } from '../support/until.ts';
 import { type Erp, startErp } from './erp.ts';
-import { callbacksOn, enqueue, eventually } from './harness.ts';
+import { callbacksOn, enqueue } from './harness.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -65,7 +66,7 @@ describe.each(engines)('callbacks on %s', (engine) => {
     }
     tookMs.sort((one, other) => one - other);
     expect(tookMs[10]).toBeLessThan(50);
-    await eventually(async () => (await states(callbacks)).every((state) => state === 'delivered'));
+    await until(async () => (await states(callbacks)).every((state) => state === 'delivered'));
   });
 
   it('written but rolled back are never sent', async () => {
@@ -95,7 +96,7 @@ describe.each(engines)('callbacks on %s', (engine) => {
     const callbacks = begin(database, { delaysS });
     await enqueue(database, callbacks, { merchantId, url: `${erp.base}/cb` });
     await erp.hears(6);
-    await eventually(async () => (await states(callbacks))[0] === 'dead');
+    await until(async () => (await states(callbacks))[0] === 'dead');
     const gaps = erp.heard.slice(1).map((each, index) => each.atMs - (erp.heard[index]?.atMs ?? 0));
     for (const [index, gap] of gaps.entries()) {
       expect(gap).toBeGreaterThanOrEqual((delaysS[index] ?? 0) * 1000 - 3);
@@ -125,7 +126,7 @@ describe.each(engines)('callbacks on %s', (engine) => {
     });
     here.wake();
     await erp.hears(300);
-    await eventually(async () => (await states(here)).every((state) => state === 'delivered'), 15_000);
+    await until(async () => (await states(here)).every((state) => state === 'delivered'), 15_000);
     expect(erp.heard.length).toBe(300);
     expect(new Set(erp.heard.map((each) => each.headers['webhook-id'])).size).toBe(300);
     const [one, two] = [await here.stats(), await other.stats()];
@@ -154,7 +155,7 @@ describe.each(engines)('callbacks on %s', (engine) => {
       );
     }
     await erp.hears(60);
-    await eventually(() => log.length === 120);
+    await until(() => log.length === 120);
     for (const oid of invoices) {
       expect(log.filter((line) => line.includes(oid)).map((line) => line.replace(`/${oid}/`, ''))).toEqual([
         'begin 1',
@@ -196,7 +197,7 @@ describe.each(engines)('callbacks on %s', (engine) => {
     const erp = await erpUp();
     const callbacks = begin(database, { allow: [], delaysS: [] });
     await enqueue(database, callbacks, { merchantId, url: `${erp.base}/cb` });
-    await eventually(async () => (await states(callbacks))[0] === 'dead');
+    await until(async () => (await states(callbacks))[0] === 'dead');
     const [dead] = await callbacks.list({ limit: 1 });
     expect(await callbacks.attempts(dead?.id ?? '')).toMatchObject([
       { status: null, error: expect.stringContaining('not public (loopback)') },
@@ -279,6 +280,6 @@ describe.each(engines)('kill -9 on %s', (engine) => {
     const callbacks = begin(await reopen());
     await erp.hears(2);
     expect(erp.heard[1]?.headers['webhook-id']).toBe(erp.heard[0]?.headers['webhook-id']);
-    await eventually(async () => (await callbacks.list({ limit: 1 }))[0]?.state === 'delivered');
+    await until(async () => (await callbacks.list({ limit: 1 }))[0]?.state === 'delivered');
   });
 });

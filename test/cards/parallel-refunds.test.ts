@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
+import { until } from '../support/until.ts';
 
 describe.each(engines)('refunds on %s', (engine) => {
   it('under parallel load sum up to the original at most, and ledger and bank agree', async () => {
@@ -40,7 +41,3 @@ describe.each(engines)('refunds on %s', (engine) => {
     await database.close();
   });
 });
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
-}

@@ -1,5 +1,5 @@
 // The register, pairing and credentials of devices, on each engine.
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { listAudit } from '../../src/access/audit.ts';
 import { findMerchantDevice, requireMerchantDevice } from '../../src/access/merchant-device.ts';
 import { ensureDemoDevices } from '../../src/devices/demo.ts';
@@ -13,15 +13,10 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
 
 describe.each(engines)('devices on %s', (engine) => {
-  const closers: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) await close();
-  });
-
   async function setUp() {
     const clock = createVirtualClock();
     const database = await openTestDatabase(engine, clock);
-    closers.push(() => database.close());
+    onTestFinished(() => database.close());
     const devices = createDevices({
       database,
       clock,
@@ -32,7 +27,7 @@ describe.each(engines)('devices on %s', (engine) => {
       ],
       addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'ws://gate.example/tillgate/queue' }),
     });
-    closers.push(devices.stop);
+    onTestFinished(devices.stop);
     const { id: merchantId } = await seedMerchant(database.queries);
     const terminal = { merchantId, kind: 'terminal' as const, name: 'Till 1', bank: 'one' };
     const auditOf = async (subject: string) =>

@@ -1,6 +1,6 @@
 // What the link hears is written: at most once a minute a device, a new journal at once.
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { databaseDown } from '../../src/database/errors.ts';
 import { createPresenceKeeper } from '../../src/devices/presence-keeper.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
@@ -10,19 +10,14 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createFakeLink, snapshot } from './fake-link.ts';
 
 describe.each(engines)('presence on %s', (engine) => {
-  const closers: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) await close();
-  });
-
   async function setUp() {
     const clock = createVirtualClock();
     const database = await openTestDatabase(engine, clock);
-    closers.push(() => database.close());
+    onTestFinished(() => database.close());
     const link = createFakeLink();
     const logger = recordingLogger();
     const keeper = createPresenceKeeper({ database, clock, logger, link });
-    closers.push(() => keeper.stop());
+    onTestFinished(() => keeper.stop());
     keeper.start();
     const { id: merchantId } = await seedMerchant(database.queries);
     const { id } = await seedDevice(database.queries, merchantId);

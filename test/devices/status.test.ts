@@ -1,5 +1,5 @@
 // Device/Device/Status: the device's own report, or why there is none [D6, D11].
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { askStatus } from '../../src/devices/status.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -7,15 +7,10 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createFakeLink, snapshot } from './fake-link.ts';
 
 describe.each(engines)('status on %s', (engine) => {
-  const closers: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) await close();
-  });
-
   async function setUp() {
     const clock = createVirtualClock();
     const database = await openTestDatabase(engine, clock);
-    closers.push(() => database.close());
+    onTestFinished(() => database.close());
     const link = createFakeLink();
     const { id: merchantId } = await seedMerchant(database.queries);
     const device = await seedDevice(database.queries, merchantId);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
+import { until } from '../support/until.ts';
 
 async function openPair(engine: (typeof engines)[number]) {
   const database = await openTestDatabase(engine);
@@ -10,8 +11,7 @@ async function openPair(engine: (typeof engines)[number]) {
   const second = engine === 'postgres' ? await database.another() : database;
   const other = await world.startLife({ database: second });
   const terminal = await world.terminal({ hasMagic: false, timing: { customerMs: 20, bankMs: 5 } });
-  const isKnown = () => [world.life, other].every(({ link }) => link.presence.of(terminal.id) !== undefined);
-  while (!isKnown()) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => [world.life, other].every(({ link }) => link.presence.of(terminal.id) !== undefined));
   const gateways = [world.life, other];
   const call = (documentNr: string, amountBani = 1_000) => ({
     merchantId: world.merchantId,

@@ -5,6 +5,7 @@ import type { AnswerMessage, PresenceMessage } from '../../src/link/protocol.ts'
 import type { Connector } from '../../src/virtual/connector.ts';
 import type { NetworkConnectorOptions } from '../../src/virtual/mqtt-connector.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { until } from '../support/until.ts';
 
 export const contractDevice = { deviceId: '22222222-2222-4222-8222-222222222222', secret: 'hush hush/1' };
 
@@ -19,14 +20,6 @@ export interface GatewaySide {
   /** Whether a device that goes politely, or by a cut, is told of by this wire itself. */
   saysGoodbye: boolean;
   stop(): Promise<void>;
-}
-
-export async function until(condition: () => boolean, withinMs = 15_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('it did not happen in time');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 function answer(id: string): AnswerMessage {

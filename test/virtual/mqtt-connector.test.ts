@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { createMqttConnector } from '../../src/virtual/mqtt-connector.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { connectorContract, contractDevice, type GatewaySide, until } from './connector-contract.ts';
+import { until } from '../support/until.ts';
+import { connectorContract, contractDevice, type GatewaySide } from './connector-contract.ts';
 
 async function openBroker(): Promise<GatewaySide & { broker: Aedes }> {
   const broker = await Aedes.createBroker();

@@ -5,7 +5,8 @@ import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { createAmqpConnector } from '../../src/virtual/amqp-connector.ts';
 import { recordingLogger } from '../support/quiet-logger.ts';
 import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts';
-import { connectorContract, contractDevice, type GatewaySide, until } from './connector-contract.ts';
+import { until } from '../support/until.ts';
+import { connectorContract, contractDevice, type GatewaySide } from './connector-contract.ts';
 
 const { deviceId, secret } = contractDevice;
 const queue = `tillgate.device.${deviceId}`;

@@ -7,7 +7,7 @@ import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { startVirtualDevice } from '../../src/virtual/run.ts';
 import type { VirtualDevice } from '../../src/virtual/virtual-device.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { until } from './connector-contract.ts';
+import { until } from '../support/until.ts';
 
 const deviceId = '44444444-4444-4444-8444-444444444444';
 const commandId = '55555555-5555-4555-8555-555555555555';
