@@ -4,10 +4,9 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Asker, type InvoiceDeps, move, withCurrent } from './move.ts';
-import { checkText, judge, refusal, type State, states } from './rules.ts';
+import { checkReceiptId, checkText, judge, refusal, type State, states } from './rules.ts';
 import { findInvoiceForPayment, type InvoiceFacts, insertEvents, insertOrphan, type Payment } from './store.ts';
 
-const largestReceiptIdLength = 128;
 const largestDeviceIdLength = 64;
 
 /** Why a payment is on the orphan board. */
@@ -21,7 +20,7 @@ export async function payInvoice(
 ): Promise<void> {
   const oid = await deps.qrSecrets.read(qr);
   const payment = {
-    receiptId: checkText('ReceiptID', named.receiptId, largestReceiptIdLength),
+    receiptId: checkReceiptId(named.receiptId),
     deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, largestDeviceIdLength),
   };
   await withCurrent(

@@ -75,10 +75,23 @@ export function noSuchInvoice(): GatewayError {
   return new GatewayError('Record_not_exist', 'There is no invoice with this QR.');
 }
 
+const largestReceiptIdLength = 128;
+
 /** A text that a caller names and the database keeps as it is. `field` is the name that the caller knows. */
 export function checkText(field: string, value: string, largestLength: number): string {
   if (value === '' || value.length > largestLength || !isPlainText(value)) {
     throw invalidRequest(`${field} must be a text of 1 to ${largestLength} characters without control characters.`);
+  }
+  return value;
+}
+
+/**
+ * Money was taken before anybody names a ReceiptID, so a line break in it is no reason to refuse the payment: it is kept, and percent-encoded in the callback.
+ * Only what a database cannot hold is refused.
+ */
+export function checkReceiptId(value: string): string {
+  if (value === '' || value.length > largestReceiptIdLength || !value.isWellFormed() || value.includes('\0')) {
+    throw invalidRequest(`ReceiptID must be a text of 1 to ${largestReceiptIdLength} characters without the character zero.`);
   }
   return value;
 }

@@ -38,18 +38,18 @@ describe.each(engines)('an invoice on %s', (engine) => {
     });
     expect(shop.wakes()).toBe(1);
 
-    await pay(qr, 'F & #State#', shop.deviceId.toUpperCase());
-    expect(await shop.invoices.status(qr, anybody)).toEqual({ state: states.paid, receiptId: 'F & #State#' });
+    await pay(qr, 'F & #State#\r\n', shop.deviceId.toUpperCase());
+    expect(await shop.invoices.status(qr, anybody)).toEqual({ state: states.paid, receiptId: 'F & #State#\r\n' });
     expect(shop.wakes()).toBe(2);
 
     const common = { merchant_id: shop.merchantId, subject_kind: 'invoice', state: 'pending', attempts: 0 };
     expect(await callbackRows(database, oid)).toEqual([
       { ...common, sequence: 1, url: toldUrl(oid, 'Scanned') },
-      { ...common, sequence: 2, url: toldUrl(oid, 'Payed', 'F & #State#', shop.deviceId) },
+      { ...common, sequence: 2, url: toldUrl(oid, 'Payed', 'F & #State#\r\n', shop.deviceId) },
     ]);
     expect(await eventRows(database, oid)).toEqual([
       { event: 'Scanned', detail: { by: 'key 1' } },
-      { event: 'Payed', detail: { by: 'anybody', receiptId: 'F & #State#', deviceId: shop.deviceId } },
+      { event: 'Payed', detail: { by: 'anybody', receiptId: 'F & #State#\r\n', deviceId: shop.deviceId } },
     ]);
     expect(await orphanRows(database, oid)).toEqual([]);
   });
@@ -172,7 +172,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
     });
   });
 
-  it.each(['', 'x'.repeat(129), 'a\nb', 'a\u0000'])('takes no ReceiptID like %j', async (receiptId) => {
+  it.each(['', 'x'.repeat(129), 'a\u0000'])('takes no ReceiptID like %j', async (receiptId) => {
     const { oid, qr } = await create();
     await shop.invoices.scan(qr, anybody);
     expect(await codeOf(pay(qr, receiptId))).toBe(40);

@@ -133,7 +133,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect(await payd({ QR: '' })).toMatchObject({ errorCode: 21 });
     expect(await payd({ ReceiptID: '' })).toMatchObject({ errorCode: 40 });
     expect(await payd({ ReceiptID: 'x'.repeat(129) })).toMatchObject({ errorCode: 40 });
-    expect(await payd({ ReceiptID: 'a\nb' })).toMatchObject({ errorCode: 40 });
+    expect(await payd({ ReceiptID: 'a\u0000' })).toMatchObject({ errorCode: 40 });
     expect(await payd({})).toMatchObject({ errorCode: 0 });
     expect(await payd({ ReceiptID: 'F-2' })).toMatchObject({ errorCode: 22 });
     expect(await get('Get', { QR })).toMatchObject({ errorCode: 22 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  checkReceiptId,
   checkText,
   type Facts,
   isOverdue,
@@ -74,9 +75,18 @@ describe('the life of an invoice', () => {
 
 describe('a text that is named', () => {
   it.each(['', 'x'.repeat(129), 'a\r\nb', 'a\u0000', '\ud83d'])('is refused: %j', (text) => {
-    expect(() => checkText('ReceiptID', text, 128)).toThrow('ReceiptID must be a text of 1 to 128 characters');
+    expect(() => checkText('PointOfSalesCode', text, 128)).toThrow('PointOfSalesCode must be a text of 1 to 128 characters');
   });
   it.each(['1', 'x'.repeat(128), 'a & b #State#', 'č'])('is taken as it is: %j', (text) => {
-    expect(checkText('ReceiptID', text, 128)).toBe(text);
+    expect(checkText('PointOfSalesCode', text, 128)).toBe(text);
+  });
+});
+
+describe('a ReceiptID', () => {
+  it.each(['1', 'x'.repeat(128), 'A&B #State#', 'a\r\nb', '\t'])('is taken as it is, because the money was taken: %j', (text) => {
+    expect(checkReceiptId(text)).toBe(text);
+  });
+  it.each(['', 'x'.repeat(129), 'a\u0000', '\ud83d'])('is refused where no database could keep it: %j', (text) => {
+    expect(() => checkReceiptId(text)).toThrow('ReceiptID must be a text of 1 to 128 characters');
   });
 });
