@@ -12,6 +12,7 @@ import type { DeviceKind } from './virtual/handler.ts';
 import { describeMagic } from './virtual/magic.ts';
 import { startVirtualDevice } from './virtual/run.ts';
 import { scanInvoice } from './virtual/scan.ts';
+import { holdStateDir } from './virtual/state-hold.ts';
 
 interface Io {
   out(text: string): void;
@@ -48,7 +49,7 @@ function help(): string {
     '               registered with the sandbox that runs in TILLGATE_DATA_DIR',
     '  --url        base URL of the gateway (the sandbox in TILLGATE_DATA_DIR, or http://127.0.0.1:8080/tillgate)',
     '  --state-dir  where the device keeps its journal, bank and fiscal memory, and pictures of what it printed in paper/',
-    '               (TILLGATE_DATA_DIR/simulate/KIND)',
+    '               (TILLGATE_DATA_DIR/simulate/KIND); one process at a time',
     '  --faults     JSON file: faults to set, or a script [{"afterMs":5000,"set":{"mqtt":false}}, ...]; there are',
     `               ${Object.keys(noFaults).join(', ')}`,
     '  --slow-ms    how long the slow magic amount takes (20000)',
@@ -83,29 +84,34 @@ export async function simulate(args: string[], io: Io): Promise<number> {
   const script = values.faults === undefined ? [] : readFaultScript(values.faults);
   const config = readConfig('sandbox');
   const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));
-  const identity = await identify(kind, stateDir, config.dataDir, values);
-  const device = await startVirtualDevice({
-    ...io.world,
-    ...identity,
-    stateDir,
-    ...(slowMs === undefined ? {} : { timing: { slowMs: Number(slowMs) } }),
-    log: values.json ? () => {} : (line: string) => io.out(line),
-  });
-  playFaultScript(script, io.world.clock, (faults) => device.setFaults(faults));
-  if (qr === undefined) {
-    io.out(`${identity.name} (${identity.deviceId}) serves ${identity.baseUrl}; Ctrl-C ends.`);
-    return io.untilStopped(() => device.stop());
-  }
+  const release = holdStateDir(stateDir);
   try {
-    const outcome = await scanInvoice({ baseUrl: identity.baseUrl, qr, device, deviceSecret: identity.secret, clock: io.world.clock });
-    io.out(
-      values.json
-        ? JSON.stringify(outcome)
-        : outcome.steps.map(({ step, isOk, detail }) => `${isOk ? 'ok ' : 'NO '} ${step.padEnd(5)} ${detail}`).join('\n'),
-    );
-    return outcome.isPaid ? 0 : 1;
+    const identity = await identify(kind, stateDir, config.dataDir, values);
+    const device = await startVirtualDevice({
+      ...io.world,
+      ...identity,
+      stateDir,
+      ...(slowMs === undefined ? {} : { timing: { slowMs: Number(slowMs) } }),
+      log: values.json ? () => {} : (line: string) => io.out(line),
+    });
+    playFaultScript(script, io.world.clock, (faults) => device.setFaults(faults));
+    if (qr === undefined) {
+      io.out(`${identity.name} (${identity.deviceId}) serves ${identity.baseUrl}; Ctrl-C ends.`);
+      return await io.untilStopped(() => device.stop());
+    }
+    try {
+      const outcome = await scanInvoice({ baseUrl: identity.baseUrl, qr, device, deviceSecret: identity.secret, clock: io.world.clock });
+      io.out(
+        values.json
+          ? JSON.stringify(outcome)
+          : outcome.steps.map(({ step, isOk, detail }) => `${isOk ? 'ok ' : 'NO '} ${step.padEnd(5)} ${detail}`).join('\n'),
+      );
+      return outcome.isPaid ? 0 : 1;
+    } finally {
+      await device.stop();
+    }
   } finally {
-    await device.stop();
+    release();
   }
 }
 

@@ -111,6 +111,8 @@ describe('--pair', () => {
     const device = startProgram(['simulate', '--kind', 'terminal', '--state-dir', stateDir, '--faults', faults]);
     programs.push(device);
     await device.prints(/Ctrl-C ends/);
+    const twin = await runProgram(['simulate', '--kind', 'terminal', '--state-dir', stateDir, 'scan', (await createInvoice(1)).QR]);
+    expect(twin).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/is already run by process \d+[^\n]*\n$/) });
     const last = () => shop.till.get('/Device/payment/LastTransaction', { DeviceID });
     const { operationId } = reportOf(await eventually('it is back', last, ({ errorCode }) => errorCode === 0));
     const closed = { DeviceID, documentNr: 'any', operationId };
