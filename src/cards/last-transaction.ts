@@ -1,7 +1,6 @@
 // LastTransaction: the terminal's own word about its last command; for a terminal that is away, errorCode 30 with what the ledger knows [D6].
-import { deviceOffline } from '../access/merchant-device.ts';
 import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
+import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import type { Command } from '../ledger/command.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';

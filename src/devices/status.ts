@@ -1,10 +1,10 @@
 // Terminal status: the device's own answer, passed on as it came [D6]; for a device that is away, what it last said, marked so.
 // A device that is unknown, another merchant's or disabled answers 30 without any report [D11].
-import { deviceOffline, findMerchantDevice, type MerchantDevice } from '../access/merchant-device.ts';
+import { type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
 import type { Database } from '../database/database.ts';
 import { maskReport } from '../kernel/card-mask.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
+import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Link } from '../link/link.ts';
@@ -25,8 +25,8 @@ export async function askStatus(deps: StatusDeps, merchantId: string, deviceId: 
   const startedAtMs = clock.elapsed();
   // The specification types this DeviceID as a string: one that is no UUID is merely unknown.
   const id = parseUuid(deviceId);
-  const device = id === undefined ? undefined : await findMerchantDevice(database.queries, merchantId, id);
-  if (!device || device.isDisabled) throw deviceOffline();
+  if (id === undefined) throw deviceOffline();
+  const device = await requireMerchantDevice(database.queries, merchantId, id);
 
   const channel = await link.locate(device.id, 'mqtt');
   if (channel === undefined) throw deviceOffline(lastKnownReport(device, link));

@@ -50,3 +50,12 @@ export class GatewayError extends Error {
 export function invalidRequest(sentence: string): GatewayError {
   return new GatewayError('Invalid_Request', sentence);
 }
+
+/** A device that the caller cannot reach, whatever the reason: one sentence for all of them, so that it tells nothing of other merchants [D11]. */
+export function deviceOffline(report?: string): GatewayError {
+  return new GatewayError(
+    'Device_Offline',
+    'The device is offline, or no such device is registered with this merchant.',
+    report === undefined ? {} : { report },
+  );
+}

@@ -10,7 +10,7 @@ import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { maskCardNumbers } from '../kernel/card-mask.ts';
 import { type Clock, every } from '../kernel/clock.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
+import { deviceOffline } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { CarryEnded, CarryResult } from '../link/delivery.ts';
@@ -77,9 +77,7 @@ export function createLedger(deps: Deps): Ledger {
     if (earlier) return join(earlier, request);
     const holder = await store.findHolder(database.queries, request.deviceId);
     if (holder && holder.id !== request.mayPass) return joinOrBusy(request, holder);
-    if ((await link.locate(request.deviceId, request.first)) === undefined) {
-      throw new GatewayError('Device_Offline', 'The device is offline, or no such device is registered with this merchant.');
-    }
+    if ((await link.locate(request.deviceId, request.first)) === undefined) throw deviceOffline();
     const id = random.uuid();
     inFlight.add(id);
     try {

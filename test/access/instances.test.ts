@@ -1,5 +1,5 @@
 // Two gateways on one PostgreSQL: what one changes, the other feels by a wake-up, long before its memory runs out.
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createDevices } from '../../src/devices/devices.ts';
@@ -9,20 +9,15 @@ import { quietLogger } from '../support/quiet-logger.ts';
 
 // SQLite has one gateway a file, so its two are the same one twice.
 describe.each(engines)('two instances on %s', (engine) => {
-  const closers: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) await close();
-  });
-
   async function setUp() {
     const place = await emptyPlace(engine);
-    closers.push(place.remove);
+    onTestFinished(place.remove);
     const open = () => openDatabase({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger });
     const here = await open();
-    closers.push(() => here.close());
+    onTestFinished(() => here.close());
     if (engine === 'sqlite') return { here, there: here };
     const there = await open();
-    closers.push(() => there.close());
+    onTestFinished(() => there.close());
     return { here, there };
   }
 
@@ -33,7 +28,9 @@ describe.each(engines)('two instances on %s', (engine) => {
     const access = [here, there].map((database) => createAccess({ database, clock, random: systemRandom }));
     const options = { clock, random: systemRandom, banks: [], addresses: () => ({ mqttUrl: 'mqtt://x', queueUrl: 'ws://x' }) };
     const devices = [here, there].map((database) => createDevices({ database, ...options }));
-    closers.push(() => [...access, ...devices].map(({ stop }) => stop()));
+    onTestFinished(() => {
+      for (const { stop } of [...access, ...devices]) stop();
+    });
     const [accessHere, accessThere] = access;
     const [devicesHere, devicesThere] = devices;
     if (!accessHere || !accessThere || !devicesHere || !devicesThere) throw new Error('unreachable');

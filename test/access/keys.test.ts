@@ -1,5 +1,5 @@
 // The life of a key: who it stands for, and how it ends, on each engine.
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
 import { listAudit } from '../../src/access/audit.ts';
 import { ensureDemo } from '../../src/access/demo.ts';
@@ -10,17 +10,12 @@ import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 describe.each(engines)('keys on %s', (engine) => {
-  const closers: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) await close();
-  });
-
   async function setUp(): Promise<{ database: TestDatabase; clock: VirtualClock; access: Access; merchantId: string }> {
     const clock = createVirtualClock();
     const database = await openTestDatabase(engine, clock);
-    closers.push(() => database.close());
+    onTestFinished(() => database.close());
     const access = createAccess({ database, clock, random: seededRandom(1) });
-    closers.push(access.stop);
+    onTestFinished(access.stop);
     const { id: merchantId } = await access.createMerchant('test', 'Shop');
     return { database, clock, access, merchantId };
   }
@@ -36,7 +31,6 @@ describe.each(engines)('keys on %s', (engine) => {
   it('does not ask the database for what is no UUID', async () => {
     const { access, database } = await setUp();
     await database.close();
-    closers.splice(0, 1);
     expect(await access.findCaller("' or 1=1 --")).toBeUndefined();
     expect(await access.findCaller('')).toBeUndefined();
     await expect(access.findCaller('3b241101-e2bb-4255-8caf-4136c566a962')).rejects.toThrow();
@@ -80,7 +74,7 @@ describe.each(engines)('keys on %s', (engine) => {
       onWake: (topic, listener) => database.onWake(topic, (detail) => isDeaf || listener(detail)),
     };
     const other = createAccess({ database: elsewhere, clock, random: seededRandom(2) });
-    closers.push(other.stop);
+    onTestFinished(other.stop);
     const one = await access.createKey('test', { merchantId, name: 'one', modules: allModules });
     const two = await access.createKey('test', { merchantId, name: 'two', modules: allModules });
     expect(await other.findCaller(one.key)).toBeDefined();

@@ -1,7 +1,7 @@
 // The register, pairing and credentials of devices, on each engine.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listAudit } from '../../src/access/audit.ts';
-import { findMerchantDevice, requireMerchantDevice } from '../../src/access/merchant-device.ts';
+import { requireMerchantDevice } from '../../src/access/merchant-device.ts';
 import { ensureDemoDevices } from '../../src/devices/demo.ts';
 import { createDevices } from '../../src/devices/devices.ts';
 import { readCode } from '../../src/devices/pairing.ts';
@@ -132,7 +132,6 @@ describe.each(engines)('devices on %s', (engine) => {
     await devices.disable('ana', id);
     expect(cutOff).toEqual([id]);
     expect(await devices.checkSecret(id, secret)).toBeUndefined();
-    expect((await findMerchantDevice(database.queries, merchantId, id))?.isDisabled).toBe(true);
     await expect(requireMerchantDevice(database.queries, merchantId, id)).rejects.toMatchObject({ errorName: 'Device_Offline' });
     await expect(devices.newPairingCode('ana', id)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });
     await devices.enable('ana', id);
@@ -191,8 +190,8 @@ describe.each(engines)('devices on %s', (engine) => {
     const { devices, database, merchantId, terminal } = await setUp();
     const other = await seedMerchant(database.queries);
     const { id } = await devices.register('ana', terminal);
-    expect((await findMerchantDevice(database.queries, merchantId, id))?.name).toBe('Till 1');
-    expect(await findMerchantDevice(database.queries, other.id, id)).toBeUndefined();
+    expect(await requireMerchantDevice(database.queries, merchantId, id)).toMatchObject({ id, kind: 'terminal' });
+    await expect(requireMerchantDevice(database.queries, other.id, id)).rejects.toMatchObject({ errorName: 'Device_Offline' });
   });
 
   it('keeps the sandbox devices over restarts, and repairs a lost secret', async () => {
