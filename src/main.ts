@@ -15,23 +15,89 @@ import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { startSink } from './sink.ts';
 import { UsageError } from './usage-error.ts';
 
+type Values = Record<string, string | undefined>;
+
 interface Command {
   help: string;
   run(args: string[]): Promise<number>;
+}
+
+/** A command of plain options: `usage` is what its --help prints. */
+function command(
+  help: string,
+  usage: string[],
+  names: Record<string, 'string' | 'boolean'>,
+  act: (values: Values) => Promise<number>,
+): Command {
+  return {
+    help,
+    async run(args) {
+      const values = readOptions(args, names);
+      if (!values['help']) return act(values);
+      out(usage.join('\n'));
+      return 0;
+    },
+  };
 }
 
 const out = (text: string) => void process.stdout.write(`${text}\n`);
 const err = (text: string) => void process.stderr.write(`${text}\n`);
 
 const commands: Record<string, Command> = {
-  sandbox: { help: 'run a test gateway with a demo merchant and virtual devices', run: runSandbox },
-  serve: { help: 'run the gateway in production', run: runServe },
-  migrate: { help: 'bring the database up to date and say what that took', run: runMigrate },
+  sandbox: command(
+    'run a test gateway with a demo merchant and virtual devices',
+    [
+      'Usage: tillgate sandbox [--json]',
+      '',
+      'Runs a test gateway on embedded defaults in TILLGATE_DATA_DIR, with a demo merchant, a key for all modules',
+      'and virtual devices. When it is ready it writes sandbox.json there.',
+      '',
+      '  --json  print what sandbox.json holds, as one line, instead of the tour',
+    ],
+    { json: 'boolean' },
+    runSandbox,
+  ),
+  serve: command(
+    'run the gateway in production',
+    [
+      'Usage: tillgate serve [--json]',
+      '',
+      'Runs the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous',
+      'configuration. SIGTERM lets calls in flight finish within TILLGATE_STOP_GRACE_S.',
+      '',
+      '  --json  print the addresses as one line of JSON when it is ready',
+    ],
+    { json: 'boolean' },
+    runServe,
+  ),
+  migrate: command(
+    'bring the database up to date and say what that took',
+    [
+      'Usage: tillgate migrate [--json]',
+      '',
+      'Brings the database of TILLGATE_DATABASE_URL, or the embedded one in TILLGATE_DATA_DIR, up to date.',
+      'A gateway does the same at its start.',
+    ],
+    { json: 'boolean' },
+    runMigrate,
+  ),
   simulate: {
     help: 'run a virtual device against any gateway, or let it scan an invoice',
     run: async (args) => (await import('./simulate.ts')).simulate(args, { out, err, world: world('warn'), untilStopped }),
   },
-  sink: { help: 'print the callbacks that arrive at a local port', run: runSink },
+  sink: command(
+    'print the callbacks that arrive at a local port',
+    [
+      'Usage: tillgate sink [--port 9000] [--status 200]',
+      '',
+      'Listens on 127.0.0.1 and prints every callback that arrives.',
+      '',
+      '  --port    where to listen (9000)',
+      '  --status  HTTP status to answer with (200); another one lets the gateway retry',
+    ],
+    { port: 'string', status: 'string' },
+    runSink,
+  ),
 };
 
 async function main(args: string[]): Promise<number> {
@@ -76,14 +142,7 @@ function overview(): string {
   ].join('\n');
 }
 
-async function runSandbox(args: string[]): Promise<number> {
-  const { values } = options(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } });
-  if (values['help']) {
-    out(
-      'Usage: tillgate sandbox [--json]\n\nRuns a test gateway on embedded defaults in TILLGATE_DATA_DIR, with a demo merchant, a key for all modules\nand virtual devices. When it is ready it writes sandbox.json there.\n\n  --json  print what sandbox.json holds, as one line, instead of the tour',
-    );
-    return 0;
-  }
+async function runSandbox(values: Values): Promise<number> {
   const config = configFor('sandbox');
   const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
@@ -91,14 +150,7 @@ async function runSandbox(args: string[]): Promise<number> {
   return untilStopped(sandbox.stop);
 }
 
-async function runServe(args: string[]): Promise<number> {
-  const { values } = options(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } });
-  if (values['help']) {
-    out(
-      'Usage: tillgate serve [--json]\n\nRuns the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous\nconfiguration. SIGTERM lets calls in flight finish within TILLGATE_STOP_GRACE_S.\n\n  --json  print the addresses as one line of JSON when it is ready',
-    );
-    return 0;
-  }
+async function runServe(values: Values): Promise<number> {
   const config = configFor('serve');
   const { startGateway } = await import('./gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
@@ -106,14 +158,7 @@ async function runServe(args: string[]): Promise<number> {
   return untilStopped(gateway.stop);
 }
 
-async function runMigrate(args: string[]): Promise<number> {
-  const { values } = options(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } });
-  if (values['help']) {
-    out(
-      'Usage: tillgate migrate [--json]\n\nBrings the database of TILLGATE_DATABASE_URL, or the embedded one in TILLGATE_DATA_DIR, up to date.\nA gateway does the same at its start.',
-    );
-    return 0;
-  }
+async function runMigrate(values: Values): Promise<number> {
   const { migrateDatabase } = await import('./database/open.ts');
   // Only the database's settings count here, so the dangers of serving are not judged.
   const { databaseUrl: url, dataDir } = configFor('sandbox');
@@ -126,14 +171,7 @@ async function runMigrate(args: string[]): Promise<number> {
   return 0;
 }
 
-async function runSink(args: string[]): Promise<number> {
-  const { values } = options(args, { port: { type: 'string' }, status: { type: 'string' }, help: { type: 'boolean', short: 'h' } });
-  if (values['help']) {
-    out(
-      'Usage: tillgate sink [--port 9000] [--status 200]\n\nListens on 127.0.0.1 and prints every callback that arrives.\n\n  --port    where to listen (9000)\n  --status  HTTP status to answer with (200); another one lets the gateway retry',
-    );
-    return 0;
-  }
+async function runSink(values: Values): Promise<number> {
   const sink = await startSink({
     port: numberOf('--port', values['port'] ?? '9000', 65_535),
     status: numberOf('--status', values['status'] ?? '200', 599),
@@ -143,9 +181,10 @@ async function runSink(args: string[]): Promise<number> {
   return untilStopped(sink.stop);
 }
 
-function options(args: string[], config: NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>) {
+function readOptions(args: string[], names: Record<string, 'string' | 'boolean'>): Values {
+  const own = Object.fromEntries(Object.entries(names).map(([name, type]) => [name, { type }]));
   try {
-    return parseArgs({ args, options: config, allowPositionals: false }) as { values: Record<string, string | undefined> };
+    return parseArgs({ args, options: { ...own, help: { type: 'boolean', short: 'h' } }, allowPositionals: false }).values as Values;
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
