@@ -3,14 +3,13 @@
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
-import { type ListedCallback, resendCallback, resendDeadCallbacks } from '../callbacks/delivery-log.ts';
+import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../callbacks/delivery-log.ts';
 import type { Database } from '../database/database.ts';
 import { actorOf, adminOnly } from '../http/access.ts';
 import { adminAnswers, dateTimeField, readUuid, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { parseMoment } from '../invoices/valid-to.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { findCallback } from './callback-store.ts';
 import { hideLogin } from './hidden-login.ts';
 import { isoTime } from './moments.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';

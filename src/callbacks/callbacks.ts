@@ -4,16 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { createAddressGuard } from './address-guard.ts';
-import {
-  countCallbacks,
-  type ListedAttempt,
-  type ListedCallback,
-  type ListFilter,
-  listAttempts,
-  listCallbacks,
-  resendCallback,
-  resendDeadCallbacks,
-} from './delivery-log.ts';
+import { countCallbacks, type ListedAttempt, type ListedCallback, type ListFilter, listAttempts, listCallbacks } from './delivery-log.ts';
 import { enqueueCallback, type NewCallback } from './outbox.ts';
 import { createRetention } from './retention.ts';
 import { createSender, type Send } from './sender.ts';
@@ -56,9 +47,6 @@ export interface Callbacks {
   stop(): Promise<void>;
   list(filter: ListFilter): Promise<ListedCallback[]>;
   attempts(callbackId: string): Promise<ListedAttempt[]>;
-  resend(id: string, merchantId?: string): Promise<void>;
-  /** How many dead ones were given a new round. */
-  resendRange(range: { merchantId: string; fromMs: number; toMs: number }): Promise<number>;
   stats(): Promise<CallbackStats>;
 }
 
@@ -89,15 +77,6 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
     },
     list: (filter) => listCallbacks(database.queries, filter),
     attempts: (callbackId) => listAttempts(database.queries, callbackId),
-    async resend(id, merchantId) {
-      await resendCallback(database.queries, id, merchantId);
-      wake();
-    },
-    async resendRange(range) {
-      const count = await resendDeadCallbacks(database.queries, range);
-      if (count > 0) wake();
-      return count;
-    },
     stats: async () => ({ ...(await countCallbacks(database.queries)), ...worker.counts }),
   };
 }

@@ -39,24 +39,30 @@ export interface ListFilter {
   before?: string | undefined;
 }
 
+const listedColumns = [
+  'c.id',
+  'c.merchant_id as merchantId',
+  'c.subject_kind as subjectKind',
+  'c.subject_id as subjectId',
+  'c.sequence',
+  'c.url',
+  'c.state',
+  'c.attempts',
+  'c.next_attempt_at as nextAttemptAtMs',
+  'c.created_at as createdAtMs',
+  'c.ended_at as endedAtMs',
+] as const;
+
+export async function findCallback(queries: Queries, id: string): Promise<ListedCallback | undefined> {
+  return await queries.selectFrom('callbacks as c').select(listedColumns).where('c.id', '=', id).executeTakeFirst();
+}
+
 /** Newest first. */
 export async function listCallbacks(queries: Queries, filter: ListFilter): Promise<ListedCallback[]> {
   const { merchantId, state, subjectId, before } = filter;
   return await queries
     .selectFrom('callbacks as c')
-    .select([
-      'c.id',
-      'c.merchant_id as merchantId',
-      'c.subject_kind as subjectKind',
-      'c.subject_id as subjectId',
-      'c.sequence',
-      'c.url',
-      'c.state',
-      'c.attempts',
-      'c.next_attempt_at as nextAttemptAtMs',
-      'c.created_at as createdAtMs',
-      'c.ended_at as endedAtMs',
-    ])
+    .select(listedColumns)
     .$if(merchantId !== undefined, (query) => query.where('c.merchant_id', '=', merchantId ?? ''))
     .$if(subjectId !== undefined, (query) => query.where('c.subject_id', '=', subjectId ?? ''))
     .$if(state !== undefined, (query) => query.where('c.state', '=', sql.lit(state ?? 'dead')))
@@ -92,23 +98,17 @@ const newRound = { state: 'pending', attempts: 0, next_attempt_at: nowMs, ended_
 
 /**
  * A new round for one callback, from its first attempt, now. One that waits for a retry is sent now as well;
- * one in flight is left alone. Within `merchantId`, when given: another merchant's is as absent.
+ * one in flight is left alone.
  */
-export async function resendCallback(queries: Queries, id: string, merchantId?: string): Promise<void> {
+export async function resendCallback(queries: Queries, id: string): Promise<void> {
   const { numUpdatedRows } = await queries
     .updateTable('callbacks')
     .set(newRound)
     .where('id', '=', id)
     .where('leased_by', 'is', null)
-    .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
     .executeTakeFirstOrThrow();
   if (numUpdatedRows > 0n) return;
-  const inFlight = await queries
-    .selectFrom('callbacks')
-    .select('id')
-    .where('id', '=', id)
-    .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
-    .executeTakeFirst();
+  const inFlight = await queries.selectFrom('callbacks').select('id').where('id', '=', id).executeTakeFirst();
   if (inFlight === undefined) throw new GatewayError('Record_not_exist', 'There is no such callback.');
 }
 
