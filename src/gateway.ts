@@ -162,8 +162,8 @@ export function assemble(config: Config, world: World, database: Database) {
   async function whyNotReady(): Promise<string | undefined> {
     try {
       await database.ping();
-    } catch {
-      return 'The database is offline.';
+    } catch (cause) {
+      throw new GatewayError('Error_Connection_Database', 'The database cannot be reached.', { cause });
     }
     const down = Object.entries(link.stats().connected).filter(([, isConnected]) => !isConnected);
     return down.length === 0 ? undefined : `Not connected: ${down.map(([name]) => name).join(', ')}.`;

@@ -8,7 +8,7 @@ import { openAnswers } from './schemas.ts';
 
 export interface OperationOptions {
   metrics: Metrics;
-  /** Undefined when ready, otherwise one sentence that says what is missing. */
+  /** Undefined when ready, otherwise one sentence that says what is missing; or it throws, where the catalogue has a name for that. */
   whyNotReady: () => Promise<string | undefined>;
 }
 
@@ -40,8 +40,12 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, whyNotR
       },
     },
     async () => {
-      const reason = await whyNotReady();
-      if (reason !== undefined) throw new GatewayError('Internal_error', reason, { httpStatus: 503, retryAfterS: 1 });
+      const notReady = { httpStatus: 503, retryAfterS: 1 };
+      const reason = await whyNotReady().catch((error: unknown) => {
+        if (error instanceof GatewayError) throw new GatewayError(error.errorName, error.message, { ...notReady, cause: error });
+        throw error;
+      });
+      if (reason !== undefined) throw new GatewayError('Internal_error', reason, notReady);
       return {};
     },
   );

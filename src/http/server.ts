@@ -65,7 +65,7 @@ export interface HttpServerOptions extends Omit<AccessOptions, 'failedAttempts'>
   clock: Clock;
   random: Random;
   metrics: Metrics;
-  /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing. */
+  /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing; or it throws, where the catalogue has a name for that. */
   whyNotReady: () => Promise<string | undefined>;
   failedAttempts?: { burst: number; perS: number };
   /** The address that the one proxy in front wrote last into X-Forwarded-For is the caller's. */

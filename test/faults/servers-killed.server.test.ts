@@ -98,7 +98,8 @@ describe('in the middle of a payment', () => {
     const other = await shop.till.post('/Device/payment/Pay', { ...payment.body, documentNr: randomUUID() });
     expect(other).toMatchObject({ status: 200, errorCode: 2 });
     expect(await payment.outcome).toMatchObject({ status: 200, errorCode: 2 });
-    expect((await fetch(`${shop.till.baseUrl}/health/ready`)).status).toBe(503);
+    const ready = await fetch(`${shop.till.baseUrl}/health/ready`);
+    expect([ready.status, await ready.json()]).toMatchObject([503, { errorCode: 2 }]);
     await servers.postgres.restart();
     await isReady();
     const repeated = await eventually(

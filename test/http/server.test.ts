@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { open } from '../../src/http/access.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { openRaw, parseAnswers, sendRaw } from './raw-socket.ts';
 import { base, createSample, type Sample } from './sample-server.ts';
 import { selfSigned } from './self-signed.ts';
@@ -192,13 +193,21 @@ describe('the base path', () => {
 
 describe('health and metrics', () => {
   it('ready tells what is missing, with 503', async () => {
-    const { url } = await start({ whyNotReady: async () => 'The database is offline.' });
+    const { url } = await start({ whyNotReady: async () => 'Not connected: mqtt.' });
     const response = await fetch(`${url}/health/ready`);
-    expect([response.status, await response.json()]).toEqual([
-      503,
-      { errorCode: 1, errorMessage: 'Internal_error: The database is offline.' },
-    ]);
+    expect([response.status, await response.json()]).toEqual([503, { errorCode: 1, errorMessage: 'Internal_error: Not connected: mqtt.' }]);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  });
+
+  it('ready has the code of a database that is away, and still 503', async () => {
+    const away = new GatewayError('Error_Connection_Database', 'The database cannot be reached.');
+    const { url } = await start({ whyNotReady: () => Promise.reject(away) });
+    const response = await fetch(`${url}/health/ready`);
+    expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
+      503,
+      '1',
+      { errorCode: 2, errorMessage: 'Error_Connection_Database: The database cannot be reached.' },
+    ]);
   });
 
   it('counts requests by route and errorCode, and carries what other rooms add', async () => {
