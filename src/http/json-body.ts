@@ -70,6 +70,38 @@ function checkContent(value: unknown, path: string): void {
   }
 }
 
+/** Fifteen digits pass through the parser unchanged; only a longer number needs a second look. */
+const manyDigits = /[\d.]{16}/;
+
+/** Digits and power of ten, so that 1.50, 1.5 and 15e-1 are one and the same. */
+function decimalOf(text: string): string {
+  const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
+  const [whole = '', places = ''] = mantissa.replace('-', '').split('.');
+  const digits = `${whole}${places}`.replace(/^0+/, '');
+  const shortened = digits.replace(/0+$/, '');
+  return `${shortened}e${Number(power) - places.length + digits.length - shortened.length}`;
+}
+
+/**
+ * A field of the body whose number the parser rounded stays the text that was sent: 10.1000000000000000001 is no amount, and must not become one [D12].
+ * Only the outermost fields, where amounts are: further in, a price that some ERP computed in floating point is its own affair [D24].
+ */
+function parseKeepingDecimals(text: string): unknown {
+  const rounded = new Map<object, [name: string, source: string][]>();
+  const note = function (this: object, name: string, value: unknown, context?: { source?: string }): unknown {
+    const source = context?.source;
+    if (typeof value === 'number' && source !== undefined && decimalOf(source) !== decimalOf(String(value))) {
+      rounded.set(this, [...(rounded.get(this) ?? []), [name, source]]);
+    }
+    return value;
+  };
+  const value: unknown = JSON.parse(text, note);
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
+    for (const [name, source] of rounded.get(value) ?? []) (value as Record<string, unknown>)[name] = source;
+  }
+  return value;
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Undefined for an empty body: whether one is needed is the schema's business, after the key's [D8]. */
@@ -85,7 +117,7 @@ export function parseJsonBody(bytes: Buffer, caps: JsonCaps): unknown {
   checkShape(text, caps);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = manyDigits.test(text) ? parseKeepingDecimals(text) : JSON.parse(text);
   } catch {
     // The parser's own message quotes the body, which may hold a key.
     throw invalidRequest('The body must be valid JSON.');

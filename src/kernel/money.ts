@@ -10,7 +10,7 @@ const decimalPattern = /^(0|[1-9]\d{0,9})(?:\.(\d{1,2}))?$/;
 /** Lei as a JSON number or string, from 0.01 to 9,999,999,999.99 with at most two places; undefined for anything else. */
 export function parseAmount(value: unknown): Bani | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
-  // A number's shortest text is what the sender wrote, unless it was too precise to be an amount anyway.
+  // A number's shortest text is what the sender wrote: one that the parser had to round comes here as the text that was sent.
   const match = decimalPattern.exec(String(value));
   if (!match) return undefined;
   const bani = Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0'));

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { parseJsonBody } from '../../src/http/json-body.ts';
+import { parseAmount } from '../../src/kernel/money.ts';
+
+const caps = { deepest: 32, mostValues: 1_000 };
+const read = (text: string) => parseJsonBody(Buffer.from(text), caps) as Record<string, unknown>;
+const amountIn = (literal: string) => parseAmount(read(`{"amount":${literal}}`)['amount']);
+
+describe('an amount as a JSON number', () => {
+  it.each([
+    '10.10000000000000000000001',
+    '10.0999999999999999999999',
+    '0.10000000000000001',
+    '9999999999.9900000000001',
+    '9999999999.98999999999999999',
+    '1010000000000000000000001e-23',
+    '9999999999990001e-6',
+    '12345678901234567.89',
+  ])('is none if it has more than two places, however near it comes to one: %s', (literal) => {
+    expect(amountIn(literal)).toBeUndefined();
+  });
+
+  it.each([
+    ['10.1', 1_010],
+    ['10.10000000000000000000000', 1_010],
+    ['0.1e2', 1_000],
+    ['101000000000000000000000e-22', 1_010],
+    ['9999999999.99', 999_999_999_999],
+  ])('may be written in any way that is exact: %s', (literal, bani) => {
+    expect(amountIn(literal)).toBe(bani);
+  });
+});
+
+describe('numbers further in', () => {
+  it('are passed on as they were computed', () => {
+    const body = read(
+      '{"Receipt":{"Items":[{"Price":0.30000000000000004,"Quantity":0.1000000000000000055}]},"note":"1234567890123456789012"}',
+    );
+    expect(body).toEqual({ Receipt: { Items: [{ Price: 0.30000000000000004, Quantity: 0.1 }] }, note: '1234567890123456789012' });
+  });
+
+  it('do no harm under names of the outermost fields, nor without any', () => {
+    expect(read('{"a":{"amount":0.1000000000000000055},"amount":5}')).toEqual({ a: { amount: 0.1 }, amount: 5 });
+    expect(read('[0.1000000000000000055]')).toEqual([0.1]);
+    expect(read('0.1000000000000000055')).toBe(0.1);
+  });
+});
