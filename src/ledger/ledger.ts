@@ -9,7 +9,7 @@
 import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { maskCardNumbers } from '../kernel/card-mask.ts';
-import { type Clock, every } from '../kernel/clock.ts';
+import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import { deviceOffline } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
@@ -70,7 +70,7 @@ export function createLedger(deps: Deps): Ledger {
   const { findByKey, keepKey } = createKeyedCalls(deps);
   const { begin, beginAgain } = createBeginnings(deps);
   const { follow, stop: stopFollowing } = createFollowing(deps);
-  const cancels = [stopFollowing];
+  const cancels = new Set<Cancel>([stopFollowing]);
 
   async function run(request: CommandRequest): Promise<Command> {
     const earlier = await findEarlier(request);
@@ -213,11 +213,11 @@ export function createLedger(deps: Deps): Ledger {
   }
 
   function commitLater(commit: () => Promise<unknown>, pauseMs: number): void {
-    cancels.push(
-      clock.after(pauseMs, () => {
-        commit().catch(() => commitLater(commit, Math.min(pauseMs * 2, 30_000)));
-      }),
-    );
+    const cancel = clock.after(pauseMs, () => {
+      cancels.delete(cancel);
+      commit().catch(() => commitLater(commit, Math.min(pauseMs * 2, 30_000)));
+    });
+    cancels.add(cancel);
   }
 
   async function followEarlier(command: Command): Promise<Command> {
@@ -234,7 +234,7 @@ export function createLedger(deps: Deps): Ledger {
       recovery.start();
       const sweep = () =>
         sweepKeys(database.queries).catch((error: unknown) => logger.warn({ err: error }, 'old Idempotency-Keys could not be removed'));
-      cancels.push(every(clock, sweepKeysEveryMs, sweep));
+      cancels.add(every(clock, sweepKeysEveryMs, sweep));
     },
     async stop() {
       recovery.stop();
