@@ -1,4 +1,4 @@
--- Every command that moves money or writes fiscal memory [D13 to D18, D31].
+-- The ledger [D13 to D18, D31]: a row for each thing that a device was told to do about money or its fiscal memory.
 -- sent: committed before it was published, and nobody knows the outcome yet.
 -- unknown: the API has answered 3; the outcome is still open. done, refused, never: settled, once and for all.
 
