@@ -32,6 +32,8 @@ interface Identity {
   secret: string;
   mqttUrl: string;
   queueUrl: string;
+  /** Registered with the sandbox of the data directory, whose addresses may be others after its next start. */
+  isOfSandbox?: boolean;
 }
 
 const usage =
@@ -148,12 +150,13 @@ function wrong(io: Io, sentence: string): number {
 /** From the state directory, by the pairing code, or by registering with the sandbox that runs here. */
 async function identify(kind: DeviceKind, stateDir: string, dataDir: string, values: { pair?: string; url?: string }): Promise<Identity> {
   const path = join(stateDir, 'device.json');
+  const sandbox = readSandboxFile(join(dataDir, 'sandbox.json'));
   if (values.pair === undefined && existsSync(path)) {
     const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
     if (known.kind !== kind) throw new StartRefused(`The device in ${stateDir} is a ${known.kind}; name another --state-dir.`);
-    return known;
+    const { baseUrl, mqttUrl, queueUrl } = (known.isOfSandbox && sandbox) || known;
+    return { ...known, baseUrl: values.url?.replace(/\/+$/, '') ?? baseUrl, mqttUrl, queueUrl };
   }
-  const sandbox = readSandboxFile(join(dataDir, 'sandbox.json'));
   const baseUrl = (values.url ?? sandbox?.baseUrl ?? 'http://127.0.0.1:8080/tillgate').replace(/\/+$/, '');
   const code = values.pair ?? (await registerWithSandbox(kind, baseUrl, sandbox));
   const paired = await post(`${baseUrl}/pairing`, { code });
@@ -166,6 +169,7 @@ async function identify(kind: DeviceKind, stateDir: string, dataDir: string, val
     secret: paired['secret'] as string,
     mqttUrl: (paired['mqtt'] as { url: string }).url,
     queueUrl: (paired['queue'] as { url: string }).url,
+    ...(values.pair === undefined ? { isOfSandbox: true } : {}),
   };
   if (identity.kind !== kind) throw new StartRefused(`That code is for a ${identity.kind}; say --kind ${identity.kind}.`);
   mkdirSync(stateDir, { recursive: true });

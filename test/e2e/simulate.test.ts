@@ -1,6 +1,6 @@
 // `tillgate simulate`: a device as its own process, and the whole invoice journey as one action.
 import { randomUUID } from 'node:crypto';
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Erp, startErp } from '../callbacks/erp.ts';
@@ -75,6 +75,19 @@ describe('scan QR', () => {
     expect(JSON.parse(scanned.out)).toMatchObject({ isPaid: false, isMoneyTaken: false });
     expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ Status: 1 });
     expect(readFiscalMemory(stateDirOf('register'))).toHaveLength(1);
+  });
+});
+
+describe('a sandbox that started again on other ports', () => {
+  it('is found by the devices that it has registered', slowTest, async () => {
+    const path = join(stateDirOf('register'), 'device.json');
+    const known = JSON.parse(readFileSync(path, 'utf8'));
+    const gone = { baseUrl: 'http://127.0.0.1:1/tillgate', mqttUrl: 'mqtt://127.0.0.1:1', queueUrl: 'ws://127.0.0.1:1/tillgate/queue' };
+    writeFileSync(path, JSON.stringify({ ...known, ...gone }));
+    const { QR } = await createInvoice(7);
+    const scanned = await runProgram(['simulate', '--kind', 'register', '--json', 'scan', QR], settings());
+    expect(JSON.parse(scanned.out)).toMatchObject({ isPaid: true });
+    writeFileSync(path, JSON.stringify(known));
   });
 });
 
