@@ -70,15 +70,29 @@ const neededServers: NeededServer[] = [
       return { variables: { TILLGATE_TEST_CHROMIUM: chromiumPlaces.find(existsSync) ?? '' }, async stop() {} };
     },
   },
+  program('curl', 'curl'),
+  program('ps', 'procps'),
 ];
+
+/** What the tests type on a command line, and a bare machine lacks. */
+function program(name: string, aptPackage: string): NeededServer {
+  return {
+    name,
+    aptPackage,
+    variables: [],
+    isInstalled: () => (process.env['PATH'] ?? '').split(':').some((place) => existsSync(`${place}/${name}`)),
+    start: async () => ({ variables: {}, async stop() {} }),
+  };
+}
 
 export const serverVariables = neededServers.flatMap((server) => server.variables);
 
 function missing(servers: NeededServer[], problem: string): ServersMissing {
   const names = servers.map((server) => server.name).join(', ');
   const variables = servers.flatMap((server) => server.variables).join(', ');
+  const orPoint = variables === '' ? '' : `, or set ${variables} to running ones`;
   return new ServersMissing(
-    `${names} cannot be installed here (${problem}): install by hand, or set ${variables} to running ones, or use \`npm run test:embedded\`, which needs none.`,
+    `${names} cannot be installed here (${problem}): install by hand${orPoint}, or use \`npm run test:embedded\`, which needs no server.`,
   );
 }
 
@@ -104,7 +118,7 @@ function install(servers: NeededServer[], say: (line: string) => void): void {
 }
 
 export async function provideServers(say: (line: string) => void): Promise<RunningServers> {
-  const own = neededServers.filter((server) => server.variables.some((name) => !process.env[name]));
+  const own = neededServers.filter(({ variables }) => variables.length === 0 || variables.some((name) => !process.env[name]));
   for (const server of neededServers) if (!own.includes(server)) say(`${server.name}: as given in ${server.variables.join(', ')}`);
   const absent = own.filter((server) => !server.isInstalled());
   if (absent.length > 0) install(absent, say);
@@ -120,7 +134,7 @@ export async function provideServers(say: (line: string) => void): Promise<Runni
       const running = await server.start();
       started.push(running);
       Object.assign(variables, running.variables);
-      say(`${server.name}: ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+      if (server.variables.length > 0) say(`${server.name}: ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
     }),
   );
   const failure = results.find((result) => result.status === 'rejected');
