@@ -98,6 +98,18 @@ export const settings = {
     'maib=maib,micb=Moldindconbank,victoria=Victoriabank,otp=OTP Bank',
     'banks of the terminals as code=name pairs',
   ),
+  vat: setting(
+    'TILLGATE_VAT',
+    listOf(vatRate),
+    'A=20@1998-01-01,B=8@1998-01-01,D=0@1998-01-01',
+    'VAT letters of virtual registers as letter=percent@first-day; a later day replaces an earlier one',
+  ),
+  limitShiftTo24h: setting(
+    'TILLGATE_LIMIT_SHIFT_24H',
+    yesOrNo,
+    'no',
+    'yes: a virtual register whose shift has been open for 24 h makes only reports',
+  ),
 } as const;
 
 type Settings = typeof settings;
@@ -258,6 +270,14 @@ function webUrl(value: string): string {
 function pathSegment(value: string): string {
   if (!/^\/[A-Za-z0-9._~-]+$/.test(value)) throw new Error('must be one path segment such as /tillgate');
   return value;
+}
+
+/** Rates are dated, because laws change them; hundredths of a percent, because money is never a fraction. */
+function vatRate(value: string): { letter: string; basisPoints: number; validFrom: string } {
+  const match = /^([A-Z])=(\d{1,2}(?:\.\d{1,2})?)@(\d{4}-\d{2}-\d{2})$/.exec(value);
+  const [, letter, percent, day] = match ?? [];
+  if (!letter || !day || Number.isNaN(Date.parse(day))) throw new Error('must be a list such as A=20@1998-01-01,B=8@1998-01-01');
+  return { letter, basisPoints: Math.round(Number(percent) * 100), validFrom: `${day}T00:00:00Z` };
 }
 
 function banks(value: string): { code: string; name: string }[] {

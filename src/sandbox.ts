@@ -50,6 +50,8 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
         mqttUrl,
         queueUrl,
         stateDir: join(config.dataDir, 'devices', device.id),
+        vat: config.vat,
+        limitShiftTo24h: config.limitShiftTo24h,
       });
       stops.push(() => virtual.stop());
     }

@@ -93,6 +93,8 @@ export async function simulate(args: string[], io: Io): Promise<number> {
       ...io.world,
       ...identity,
       stateDir,
+      vat: config.vat,
+      limitShiftTo24h: config.limitShiftTo24h,
       ...(slowMs === undefined ? {} : { timing: { slowMs: Number(slowMs) } }),
       log: values.json ? () => {} : (line: string) => io.out(line),
     });

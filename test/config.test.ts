@@ -64,6 +64,16 @@ describe('the configuration', () => {
     expect(problem).not.toContain('canary');
   });
 
+  it('reads dated VAT rates, which laws change', () => {
+    expect(readConfig('sandbox', { TILLGATE_VAT: 'A=20@1998-01-01, A=21.5@2027-01-01' }).vat).toEqual([
+      { letter: 'A', basisPoints: 2_000, validFrom: '1998-01-01T00:00:00Z' },
+      { letter: 'A', basisPoints: 2_150, validFrom: '2027-01-01T00:00:00Z' },
+    ]);
+    for (const wrong of ['A=20', 'a=20@1998-01-01', 'A=200@1998-01-01', 'A=20@1998-13-01', 'A=-1@1998-01-01']) {
+      expect(problemsOf('sandbox', { TILLGATE_VAT: wrong })[0]).toContain('TILLGATE_VAT');
+    }
+  });
+
   it('says which variable has no effect', () => {
     expect(readConfig('sandbox', { TILLGATE_PROT: '1' }).warnings[0]).toContain('TILLGATE_PROT');
   });
@@ -97,6 +107,6 @@ describe('the configuration', () => {
   it('is what .env.example and docs/operating.md say', () => {
     expect(readFileSync('.env.example', 'utf8')).toBe(exampleText());
     expect(readFileSync('docs/operating.md', 'utf8')).toContain(settingsTable());
-    for (const { variable } of Object.values(settings)) expect(variable).toMatch(/^TILLGATE_[A-Z_]+$/);
+    for (const { variable } of Object.values(settings)) expect(variable).toMatch(/^TILLGATE_[A-Z0-9_]+$/);
   });
 });
