@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleText, settingsTable } from '../scripts/config-docs.ts';
 import { ConfigError, isLoopback, readConfig, settings } from '../src/config.ts';
+import { moldovanVat } from '../src/virtual/vat.ts';
 
 const token = 'a-token-that-nobody-would-guess-0123456789';
 
@@ -69,6 +70,7 @@ describe('the configuration', () => {
       { letter: 'A', basisPoints: 2_000, validFrom: '1998-01-01T00:00:00Z' },
       { letter: 'A', basisPoints: 2_150, validFrom: '2027-01-01T00:00:00Z' },
     ]);
+    expect(readConfig('sandbox', {}).vat).toEqual(moldovanVat);
     for (const wrong of ['A=20', 'a=20@1998-01-01', 'A=200@1998-01-01', 'A=20@1998-13-01', 'A=-1@1998-01-01']) {
       expect(problemsOf('sandbox', { TILLGATE_VAT: wrong })[0]).toContain('TILLGATE_VAT');
     }

@@ -64,6 +64,17 @@ describe('serve', () => {
     expect(await runProgram(['migrate', '--json'], settings)).toMatchObject({ code: 0, out: '{"applied":[]}\n' });
   });
 
+  it('lets the command line read its database, and nobody else write it, while it runs', slowTest, async () => {
+    const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() });
+    expect((await runProgram(['migrate', '--check'], settings)).code).toBe(1);
+    const gateway = await startServeProcess(settings);
+    expect(await runProgram(['migrate', '--check'], settings)).toMatchObject({ code: 0, out: 'The database is up to date.\n' });
+    const writing = await runProgram(['migrate'], settings);
+    expect(writing.code).toBe(1);
+    expect(writing.err).toContain(String(gateway.pid));
+    expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
+  });
+
   it('starts again at once after kill -9', slowTest, async () => {
     const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() });
     await (await startServeProcess(settings)).kill9();
