@@ -1,15 +1,10 @@
 // Device/Invoice/Pay: prints a fiscal receipt, once per Receipt.Uid and merchant, whichever register it goes to [D31].
 // The receipt is passed on whole; that the register prints strictly after the bank's yes is the device protocol's part [D32].
-import { invalidRequest } from '../kernel/error-codes.ts';
 import { checkReceipt } from '../kernel/receipt.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
-import { messageLimitBytes } from '../link/protocol.ts';
 import { type FiscalDeps, type RegisterCall, runOnRegister } from './register.ts';
 import { checkRepeatedReceipt, contentHashOf, receiptTimeoutMs } from './rules.ts';
 import { findPrintOfReceipt } from './store.ts';
-
-/** A register drops a message that is larger than the protocol allows; this much of it is not the receipt. */
-const receiptLimitBytes = messageLimitBytes - 1024;
 
 export interface PrintRequest extends RegisterCall {
   receipt: unknown;
@@ -17,9 +12,6 @@ export interface PrintRequest extends RegisterCall {
 
 export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<DeviceAnswer> {
   const receipt = checkReceipt(request.receipt, { needsPayments: true });
-  if (Buffer.byteLength(JSON.stringify(receipt)) > receiptLimitBytes) {
-    throw invalidRequest(`Receipt must not be larger than ${receiptLimitBytes} bytes, which is what a register can be sent.`);
-  }
   const receiptUid = (receipt['Uid'] as string | null | undefined) || undefined;
   const contentHash = contentHashOf(receipt);
   return runOnRegister(deps, request, {

@@ -86,7 +86,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
             Receipt: Type.Unsafe<unknown>({
               type: 'object',
               description:
-                'Number, Uid, Items (Name, Quantity, Price) and Payments (PaymentCode); every other field is passed on to the register.',
+                'Number, Uid, Items (Name, Quantity, Price) and Payments (PaymentCode); every other field is passed on to the register. At most 256 KiB as JSON.',
               additionalProperties: true,
             }),
           },

@@ -33,7 +33,7 @@ function orNull(field: object) {
 
 const receiptField = Type.Unsafe<unknown>({
   type: 'object',
-  description: 'Kept as it is and given out by Get; fields beyond these are welcome.',
+  description: 'Kept as it is and given out by Get; fields beyond these are welcome. At most 256 KiB as JSON.',
   properties: {
     Number: { type: 'string', nullable: true, maxLength: receiptLimits.identifier, description: 'Number of the receipt or invoice.' },
     Uid: { type: 'string', nullable: true, maxLength: receiptLimits.identifier, description: 'Unique id of the receipt.' },

@@ -5,6 +5,8 @@ import { invalidRequest } from './error-codes.ts';
 export type Receipt = Readonly<Record<string, unknown>>;
 
 export const receiptLimits = {
+  /** Of the whole receipt as JSON: it is stored, and sent to a register, as one text. */
+  bytes: 256 * 1024,
   items: 1000,
   payments: 100,
   /** Characters of a line's name. */
@@ -23,6 +25,9 @@ const cardPaymentCodes: ReadonlySet<number> = new Set([1, 2, 7, 1000]);
 /** The receipt, if it keeps every rule; otherwise errorCode 40 with the place and the rule. */
 export function checkReceipt(value: unknown, options: { needsPayments: boolean }): Receipt {
   if (!isObject(value)) throw invalidRequest('Receipt must be an object.');
+  if (Buffer.byteLength(JSON.stringify(value)) > receiptLimits.bytes) {
+    throw invalidRequest(`Receipt must not be larger than ${receiptLimits.bytes} bytes as JSON.`);
+  }
   checkIdentifier(value.Number, 'Receipt.Number');
   checkIdentifier(value.Uid, 'Receipt.Uid');
   checkItems(value.Items);

@@ -108,6 +108,7 @@ describe('Receipt.Uid', () => {
     const foreign = await world.register({ merchantId: world.otherMerchantId });
     expect((await world.run(print(receipt(10), { deviceId: foreign.id }))).code).toBe(30);
     expect((await world.run(print(receipt(10), { callbackUri: 'ftp://x' }))).code).toBe(40);
+    expect((await world.run(print(receipt(10, { Note: 'x'.repeat(256 * 1024) })))).code).toBe(40);
     expect(await world.commands()).toEqual([]);
   });
 });

@@ -38,6 +38,13 @@ describe.each(engines)('Create on %s', (engine) => {
     expect(await count()).toBe(0);
   });
 
+  it('refuses a receipt of more than 256 KiB, and stores nothing of it', async () => {
+    const large = { ...receipt, Note: 'x'.repeat(256 * 1024) };
+    await expect(create({ receipt: large })).rejects.toThrow('Receipt must not be larger than 262144 bytes');
+    expect(await codeOf(create({ receipt: large }))).toBe(40);
+    expect(await count()).toBe(0);
+  });
+
   it('judges ValidTo by the database clock', async () => {
     const validTo = new Date(Date.now() + 60_000).toISOString();
     expect(await codeOf(create({ validTo }))).toBe(0);

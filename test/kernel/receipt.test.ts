@@ -87,6 +87,22 @@ describe('a receipt', () => {
     expect(complaint(receipt)).toContain(place);
   });
 
+  it('has at most 256 KiB as JSON, counted in bytes', () => {
+    // 'ș' is one character and two bytes.
+    const sized = (bytes: number, letter: string, letterBytes: number) => {
+      const bare = Buffer.byteLength(JSON.stringify({ Items: [line], Note: '' }));
+      const letters = letter.repeat((bytes - bare) / letterBytes);
+      return { Items: [line], Note: letters + 'x'.repeat(bytes - bare - Buffer.byteLength(letters)) };
+    };
+    for (const [letter, letterBytes] of [
+      ['x', 1],
+      ['ș', 2],
+    ] as const) {
+      check(sized(256 * 1024, letter, letterBytes));
+      expect(complaint(sized(256 * 1024 + 1, letter, letterBytes))).toBe('Receipt must not be larger than 262144 bytes as JSON.');
+    }
+  });
+
   it('accepts a discount line and amounts in the whole range', () => {
     fc.assert(
       fc.property(
