@@ -1,7 +1,7 @@
 // The database in memory with a hook at every statement: where a test lets it fail or lose its answer, and the simulation lets
 // the process die. What the hook does not let through never comes back, as after a crash.
-import type { SqliteExecutor } from '../src/database/sqlite-driver.ts';
-import type { MemoryStorage } from '../src/database/sqlite-memory.ts';
+import type { SqliteExecutor } from '../src/database/sqlite/driver.ts';
+import type { MemoryStorage } from '../src/database/sqlite/memory.ts';
 
 export interface StatementStep {
   kind: 'run' | 'begin' | 'commit' | 'rollback';

@@ -2,7 +2,7 @@
 // Where a good device hides the mistake, the plan is altered so that it cannot: no journals, more crashes.
 import { sql } from 'kysely';
 import type { Database } from '../src/database/database.ts';
-import type { SqliteExecutor } from '../src/database/sqlite-driver.ts';
+import type { SqliteExecutor } from '../src/database/sqlite/driver.ts';
 import type { Channel, ChannelListener } from '../src/link/channel.ts';
 import type { Link } from '../src/link/link.ts';
 import type { Plan } from './plan.ts';

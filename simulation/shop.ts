@@ -3,12 +3,12 @@
 import { createHash } from 'node:crypto';
 import { databaseDown } from '../src/database/errors.ts';
 import { openDatabase } from '../src/database/open.ts';
-import { createMemoryStorage } from '../src/database/sqlite-memory.ts';
+import { createMemoryStorage } from '../src/database/sqlite/memory.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
 import { ledgerCommandNames } from '../src/link/protocol.ts';
-import { createMemoryStore } from '../src/virtual/record-store.ts';
-import { createVirtualDevice, type VirtualDevice } from '../src/virtual/virtual-device.ts';
+import { createMemoryStore } from '../src/virtual/client/record-store.ts';
+import { createVirtualDevice, type VirtualDevice } from '../src/virtual/devices/virtual-device.ts';
 import { seedDevice, seedMerchant } from '../test/support/fixtures.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
 import type { EventClock } from './event-clock.ts';

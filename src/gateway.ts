@@ -14,7 +14,7 @@ import type { Database } from './database/database.ts';
 import { checkDurability } from './database/durability.ts';
 import { endOtherInstances, type Instance, type LivingInstance, livingInstances, startInstance } from './database/instances.ts';
 import { openDatabase } from './database/open.ts';
-import { defaultBounds } from './database/postgres.ts';
+import { defaultBounds } from './database/postgres/database.ts';
 import { registerBrokerRoutes } from './devices/broker-routes.ts';
 import { createDevices } from './devices/devices.ts';
 import { createPresenceKeeper } from './devices/presence-keeper.ts';
@@ -22,7 +22,7 @@ import { registerDeviceRoutes } from './devices/routes.ts';
 import { createFiscal } from './fiscal/fiscal.ts';
 import { registerFiscalRoutes } from './fiscal/routes.ts';
 import { addGauges } from './gauges.ts';
-import { createTokenCheck } from './http/access.ts';
+import { createTokenCheck } from './http/authentication.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { createInvoices } from './invoices/invoices.ts';
@@ -33,12 +33,12 @@ import type { Logger } from './kernel/logger.ts';
 import type { Random } from './kernel/random.ts';
 import { StartRefused } from './kernel/start-refused.ts';
 import { createLedger } from './ledger/ledger.ts';
-import { createBuiltInQueue } from './link/built-in-queue.ts';
 import type { Channel } from './link/channel.ts';
-import { createEmbeddedBroker } from './link/embedded-broker.ts';
+import { createBuiltInQueue } from './link/channels/built-in-queue.ts';
+import { createEmbeddedBroker } from './link/channels/embedded-broker.ts';
+import { createMqttChannel } from './link/channels/mqtt.ts';
+import { createRabbitmqChannel } from './link/channels/rabbitmq.ts';
 import { createLink } from './link/link.ts';
-import { createMqttChannel } from './link/mqtt.ts';
-import { createRabbitmqChannel } from './link/rabbitmq.ts';
 
 /** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
 export interface World {

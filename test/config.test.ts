@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleText, settingsTable } from '../scripts/config-docs.ts';
 import { ConfigError, isLoopback, readConfig, settings } from '../src/config.ts';
-import { moldovanVat } from '../src/virtual/vat.ts';
+import { moldovanVat } from '../src/virtual/books/vat.ts';
 
 const token = 'a-token-that-nobody-would-guess-0123456789';
 

@@ -39,18 +39,19 @@ describe('the house', () => {
 const soundHouse: Record<string, string> = {
   'src/kernel/money.ts': '// Money.\nexport const one = 1;\n',
   'src/database/open.ts': "// Opens.\nimport pg from 'pg';\nimport { one } from '../kernel/money.ts';\nexport const two = [pg, one];\n",
+  'src/database/postgres/client.ts': '// A connection.\nexport const client = 1;\n',
   'src/link/protocol.ts': '// Protocol.\nexport const v = 1;\n',
-  'src/link/mqtt.ts': "// MQTT.\nimport mqtt from 'mqtt';\nexport const client = mqtt;\n",
+  'src/link/channels/mqtt.ts': "// MQTT.\nimport mqtt from 'mqtt';\nexport const client = mqtt;\n",
   'src/http/server.ts': "// Server.\nimport fastify from 'fastify';\nexport const app = fastify;\n",
   'src/ledger/run.ts': "// Runs.\nimport { v } from '../link/protocol.ts';\nexport const run = v;\n",
   'src/callbacks/outbox.ts': '// Outbox.\nexport const outbox = 1;\n',
   'src/invoices/rules.ts': '// Rules.\nexport const rules = 1;\n',
   'src/cards/pay.ts': "// Pay.\nimport { rules } from '../invoices/rules.ts';\nexport const pay = rules;\n",
-  'src/virtual/terminal.ts':
-    "// Terminal.\nimport mqtt from 'mqtt';\nimport { v } from '../link/protocol.ts';\nexport const t = [mqtt, v];\n",
+  'src/virtual/devices/terminal.ts':
+    "// Terminal.\nimport mqtt from 'mqtt';\nimport { v } from '../../link/protocol.ts';\nexport const t = [mqtt, v];\n",
   'src/config.ts': '// Settings.\nexport const port = process.env.PORT;\n',
-  'src/main.ts':
-    "#!/usr/bin/env node\n// Command line.\nimport { port } from './config.ts';\nimport { t } from './virtual/terminal.ts';\nconsole.log(port, t);\n",
+  'src/cli/main.ts':
+    "#!/usr/bin/env node\n// Command line.\nimport { port } from '../config.ts';\nimport { t } from '../virtual/devices/terminal.ts';\nconsole.log(port, t);\n",
 };
 
 describe('the check itself', () => {
@@ -86,15 +87,31 @@ describe('the check itself', () => {
     ],
     ['a worker by name', at('src/database/x.ts', 'export const x = (name: string) => new Worker(name);'), 'cannot be judged'],
     ['a require', at('src/ledger/x.ts', "export const x = require('pg');"), 'ledger, which may not import pg'],
-    ['a room reading wiring', at('src/http/x.ts', "import '../main.ts';"), 'http, which may not import src/main.ts'],
+    ['a room reading wiring', at('src/http/x.ts', "import '../cli/main.ts';"), 'http, which may not import src/cli/main.ts'],
     ['a room reading the settings', at('src/http/x.ts', "import '../config.ts';"), 'http, which may not import src/config.ts'],
     ['settings reading a room', at('src/config.ts', "import './http/server.ts';"), 'settings, which may not import'],
     [
       'virtual devices knowing the gateway',
-      at('src/virtual/x.ts', "import '../link/mqtt.ts';"),
-      'virtual, which may not import src/link/mqtt.ts',
+      at('src/virtual/x.ts', "import '../link/channels/mqtt.ts';"),
+      'virtual, which may not import src/link/channels/mqtt.ts',
     ],
-    ['a room knowing virtual devices', at('src/cards/x.ts', "import '../virtual/terminal.ts';"), 'cards, which may not import'],
+    ['a room knowing virtual devices', at('src/cards/x.ts', "import '../virtual/devices/terminal.ts';"), 'cards, which may not import'],
+    [
+      'an arrow back inside a room',
+      at('src/virtual/client/x.ts', "import '../devices/terminal.ts';"),
+      'virtual, which may not import src/virtual/devices/terminal.ts',
+    ],
+    [
+      'one engine knowing the other',
+      at('src/database/sqlite/x.ts', "import '../postgres/client.ts';"),
+      'database, which may not import src/database/postgres/client.ts',
+    ],
+    [
+      'the room below knowing its folders',
+      at('src/link/x.ts', "import './channels/mqtt.ts';"),
+      'link, which may not import src/link/channels/mqtt.ts',
+    ],
+    ['a folder that no table names', at('src/http/attic/x.ts', 'export const x = 1;'), 'in no room'],
     ['a missing file', at('src/http/x.ts', "import './nothing.ts';"), 'not a source file'],
     ['a way out of src', at('src/http/x.ts', "import '../../test/support/x.ts';"), 'not a source file'],
     [

@@ -2,11 +2,10 @@
 // Every change is one transaction with its audit entry; a change of keys is felt at once here and within seconds elsewhere.
 import type { Database } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
-import type { Caller } from '../http/access.ts';
+import type { Caller } from '../http/authentication.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Random } from '../kernel/random.ts';
-import { createBriefMemory } from './brief-memory.ts';
 import {
   insertKey,
   type ListedKey,
@@ -20,6 +19,7 @@ import {
 } from './keys.ts';
 import { insertMerchant, listMerchants, type Merchant, type NewMerchant } from './merchants.ts';
 import { hashSecret } from './secrets.ts';
+import { createBriefMemory } from './short-lived-cache.ts';
 
 /** A lost wake-up delays a revocation on another instance by this much at most. */
 const knownForMs = 5_000;

@@ -4,7 +4,7 @@ import Type from 'typebox';
 import type { Access } from '../access/access.ts';
 import { listAudit } from '../access/audit.ts';
 import type { Database } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/access.ts';
+import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { parseMoment } from '../invoices/valid-to.ts';

@@ -5,7 +5,7 @@ import { writeAudit } from '../access/audit.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../callbacks/delivery-log.ts';
 import type { Database } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/access.ts';
+import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, dateTimeField, readUuid, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { parseMoment } from '../invoices/valid-to.ts';

@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Cards } from '../cards/cards.ts';
 import type { Database } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/access.ts';
+import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { GatewayError } from '../kernel/error-codes.ts';

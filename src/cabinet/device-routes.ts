@@ -2,7 +2,7 @@
 
 import Type from 'typebox';
 import type { Devices } from '../devices/devices.ts';
-import { actorOf, adminOnly } from '../http/access.ts';
+import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { Link } from '../link/link.ts';

@@ -2,15 +2,15 @@
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/access.ts';
+import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { refusal, type State, stateNames, states } from '../invoices/rules.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { hideLogin } from './hidden-login.ts';
 import { isoTime } from './moments.ts';
+import { listOrphans, readInvoice, type StoredInvoice, tellStory } from './sale-timeline.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from './shared-schemas.ts';
-import { listOrphans, readInvoice, type StoredInvoice, tellStory } from './story.ts';
 
 export interface SaleRoutesDeps {
   database: Database;

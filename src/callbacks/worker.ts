@@ -6,8 +6,8 @@ import type { Database } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { createPlaces } from './places.ts';
 import type { AttemptResult, Send } from './sender.ts';
+import { createPlaces } from './sending-slots.ts';
 import { type ClaimedCallback, claimDue, type Outcome, readHosts, recordAttempt, releaseLeases, releaseLeasesOfDead } from './store.ts';
 
 export interface WorkerDeps {

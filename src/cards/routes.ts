@@ -1,6 +1,6 @@
 // The six endpoints of POS Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
-import { callerOf, keyFor } from '../http/access.ts';
+import { callerOf, keyFor } from '../http/authentication.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
 import { amountField, answers, idempotencyHeaders, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';

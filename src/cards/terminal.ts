@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { Invoices } from '../invoices/invoices.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
-import type { CommandRequest } from '../ledger/beginning.ts';
+import type { CommandRequest } from '../ledger/first-commit.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { answerOf, type DeviceAnswer } from '../ledger/rules.ts';
 import type { Link } from '../link/link.ts';

@@ -10,11 +10,11 @@ import type { Database } from './database.ts';
 import { databaseDown } from './errors.ts';
 import { migrationsDir } from './migration-files.ts';
 import { type AppliedMigration, checkMigrated, migrate } from './migrations.ts';
-import { openPostgres, type PostgresBounds, withUnboundedQueries } from './postgres.ts';
-import { createSqliteDatabase } from './sqlite.ts';
-import { takeGatewayLock } from './sqlite-lock.ts';
-import { createMemoryStorage, type MemoryStorage } from './sqlite-memory.ts';
-import { startSqliteWorker } from './sqlite-worker-link.ts';
+import { openPostgres, type PostgresBounds, withUnboundedQueries } from './postgres/database.ts';
+import { createSqliteDatabase } from './sqlite/database.ts';
+import { takeGatewayLock } from './sqlite/lock.ts';
+import { createMemoryStorage, type MemoryStorage } from './sqlite/memory.ts';
+import { startSqliteWorker } from './sqlite/worker-link.ts';
 
 export interface OpenOptions {
   /** postgres://...; absent: embedded. */

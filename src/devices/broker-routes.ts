@@ -3,7 +3,7 @@
 // A disabled device is denied on every question. RabbitMQ remembers what it was told about a connection, though: one that exists
 // already has to be ended there (docs/operating.md).
 import Type from 'typebox';
-import { open } from '../http/access.ts';
+import { open } from '../http/authentication.ts';
 import { factsOf } from '../http/request-facts.ts';
 import { errorResponses } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';

@@ -1,9 +1,10 @@
 // Is this the device's own secret? Asked at every login on a broker, the built-in queue and the invoice calls [D10],
 // and remembered for seconds. A disabled device has no valid secret; a change of secret is felt at once here.
-import { createBriefMemory } from '../access/brief-memory.ts';
+
 import { hashSecret, sameHash } from '../access/secrets.ts';
+import { createBriefMemory } from '../access/short-lived-cache.ts';
 import type { Database } from '../database/database.ts';
-import type { DeviceCaller } from '../http/access.ts';
+import type { DeviceCaller } from '../http/authentication.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { parseUuid } from '../kernel/ids.ts';
 

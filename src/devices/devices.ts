@@ -1,7 +1,7 @@
 // The devices room in one piece: register, pairing, credentials, presence. Each change is one transaction with its audit entry;
 // whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances.
 import type { Database } from '../database/database.ts';
-import type { DeviceCaller } from '../http/access.ts';
+import type { DeviceCaller } from '../http/authentication.ts';
 import { createRateLimiter } from '../http/rate-limit.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Random } from '../kernel/random.ts';

@@ -1,7 +1,7 @@
 // HTTP of the devices room: Device/Device/Status of the specification, and pairing, which is our own [D3].
 
 import Type from 'typebox';
-import { callerOf, keyFor, open } from '../http/access.ts';
+import { callerOf, keyFor, open } from '../http/authentication.ts';
 import { addressOf } from '../http/rate-limit.ts';
 import { answers, keyField, openAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';

@@ -4,7 +4,7 @@ import { checkTemplate } from '../callbacks/template.ts';
 import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import type { Random } from '../kernel/random.ts';
-import type { CommandRequest } from '../ledger/beginning.ts';
+import type { CommandRequest } from '../ledger/first-commit.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { answerOf, type DeviceAnswer } from '../ledger/rules.ts';
 

@@ -3,7 +3,7 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { errorCodes } from '../kernel/error-codes.ts';
-import type { Access } from './access.ts';
+import type { Access } from './authentication.ts';
 
 const tags = [
   { name: 'Terminal status', description: 'The physical state of a terminal or register.' },

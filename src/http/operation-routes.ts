@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { open } from './access.ts';
+import { open } from './authentication.ts';
 import type { Metrics } from './metrics.ts';
 import { openAnswers } from './schemas.ts';
 

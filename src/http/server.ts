@@ -14,7 +14,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { type AccessOptions, createAccessJudge } from './access.ts';
+import { type AccessOptions, createAccessJudge } from './authentication.ts';
 import { createConnections, type UpgradeHandler } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
 import { failureBody, protocolFailure, successBody, toGatewayError } from './envelope.ts';

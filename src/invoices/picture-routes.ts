@@ -1,6 +1,6 @@
 // Beside the four endpoints of the specification [D3]: the picture of a QR, and a new secret for the MAC of coming ones.
 import Type from 'typebox';
-import { actorOf, adminOnly, open } from '../http/access.ts';
+import { actorOf, adminOnly, open } from '../http/authentication.ts';
 import { protocolFailure } from '../http/envelope.ts';
 import { adminAnswers, errorResponses } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';

@@ -2,7 +2,7 @@
 // Get and Payd change things by GET, as the specification has it, so HEAD is not answered and nothing may be cached.
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/access.ts';
+import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/authentication.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
 import { answers, dateTimeField, idempotencyHeaders, keyField, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';

@@ -15,10 +15,9 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { CarryEnded, CarryResult } from '../link/delivery.ts';
 import type { Link } from '../link/link.ts';
-import { type CommandRequest, createBeginnings } from './beginning.ts';
 import { type Command, isOpen } from './command.ts';
 import { type CommandEvent, listEvents } from './event-store.ts';
-import { createFollowing } from './following.ts';
+import { type CommandRequest, createBeginnings } from './first-commit.ts';
 import { releaseKey, sweepKeys } from './idempotency.ts';
 import { createKeyedCalls, type KeyedCalls } from './keyed-calls.ts';
 import { createRecovery } from './recovery.ts';
@@ -27,6 +26,7 @@ import { busyWith, judge } from './rules.ts';
 import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
 import * as store from './store.ts';
 import { createTimeline } from './timeline.ts';
+import { createFollowing } from './wait-for-outcome.ts';
 
 export interface Ledger extends KeyedCalls, Review {
   start(): void;

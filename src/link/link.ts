@@ -2,12 +2,12 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
+import { createQuestions, type Question } from './ask.ts';
 import { type Carry, startCarry } from './carry.ts';
 import type { Channel, ChannelListener, ChannelName } from './channel.ts';
 import type { CarryResult, Delivery } from './delivery.ts';
 import { createPresenceBook, type DeviceSnapshot, type Sighting } from './presence.ts';
 import type { AnswerMessage } from './protocol.ts';
-import { createQuestions, type Question } from './questions.ts';
 import { createWaitingRoom } from './waiting.ts';
 
 export type LateAnswerListener = (deviceId: string, answer: AnswerMessage, channel: ChannelName) => void;

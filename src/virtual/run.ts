@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { createAmqpConnector } from './amqp-connector.ts';
-import type { Connector } from './connector.ts';
-import type { Faults } from './faults.ts';
-import type { DeviceKind } from './handler.ts';
-import { createMqttConnector } from './mqtt-connector.ts';
-import { collectPaper } from './paper-tray.ts';
-import { createFileStore } from './record-store.ts';
-import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from './virtual-device.ts';
-import { createWebSocketConnector } from './websocket-connector.ts';
+import type { Connector } from './client/connector.ts';
+import type { DeviceKind } from './client/device-kind.ts';
+import { createFileStore } from './client/record-store.ts';
+import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from './devices/virtual-device.ts';
+import type { Faults } from './mishaps/faults.ts';
+import { collectPaper } from './paper/paper-tray.ts';
+import { createMqttConnector } from './wire/mqtt.ts';
+import { createAmqpConnector } from './wire/rabbitmq.ts';
+import { createWebSocketConnector } from './wire/websocket.ts';
 
 export interface RunOptions extends Pick<VirtualDeviceDeps, 'timing' | 'hasMagic' | 'restartAfterMs' | 'vat' | 'limitShiftTo24h'> {
   kind: DeviceKind;

@@ -6,10 +6,10 @@ import { type Clock, sleep } from '../kernel/clock.ts';
 import { bytesToUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei, formatLei } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
-import { isJsonObject } from './command-reader.ts';
-import type { Ending } from './handler.ts';
-import { receiptTotal } from './receipt.ts';
-import type { VirtualDevice } from './virtual-device.ts';
+import { receiptTotal } from './books/receipt.ts';
+import { isJsonObject } from './client/command-reader.ts';
+import type { Ending } from './client/device-kind.ts';
+import type { VirtualDevice } from './devices/virtual-device.ts';
 
 export interface ScanStep {
   step: 'get' | 'money' | 'close' | 'payd';

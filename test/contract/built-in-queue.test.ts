@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { systemClock } from '../../src/kernel/system.ts';
-import { type BuiltInQueue, createBuiltInQueue } from '../../src/link/built-in-queue.ts';
+import { type BuiltInQueue, createBuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';

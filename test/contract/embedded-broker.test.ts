@@ -1,7 +1,7 @@
 // The embedded MQTT broker keeps the channel's contract.
 import { connectAsync } from 'mqtt';
 import { describe, expect, it } from 'vitest';
-import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/embedded-broker.ts';
+import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/channels/embedded-broker.ts';
 import type { CommandMessage } from '../../src/link/protocol.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';

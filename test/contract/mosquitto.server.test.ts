@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { mosquittoAcl } from '../../src/link/broker-auth.ts';
-import { createMqttChannel } from '../../src/link/mqtt.ts';
+import { createMqttChannel } from '../../src/link/channels/mqtt.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { startMosquitto } from '../support/servers/mosquitto.ts';
 import { channelContract, deviceA, deviceB, gatewayId } from './channel.ts';

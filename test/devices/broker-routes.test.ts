@@ -1,6 +1,6 @@
 // RabbitMQ's questions over HTTP: plain `allow` or `deny`, by GET and by form.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Office, openOffice } from '../cabinet/office.ts';
+import { type Office, openOffice } from '../cabinet/running-cabinet.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 
 describe('broker authentication', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listAudit } from '../../src/access/audit.ts';
 import { requireMerchantDevice } from '../../src/access/merchant-device.ts';
-import { ensureDemoDevices } from '../../src/devices/demo.ts';
+import { ensureDemoDevices } from '../../src/cli/demo-devices.ts';
 import { createDevices } from '../../src/devices/devices.ts';
 import { readCode } from '../../src/devices/pairing.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';

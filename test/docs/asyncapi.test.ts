@@ -2,19 +2,19 @@
 // devices say to each other over MQTT and the built-in queue while all commands of the protocol are used.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deviceDocument } from '../../scripts/asyncapi.ts';
-import { ensureDemo } from '../../src/access/demo.ts';
+import { ensureDemoDevices } from '../../src/cli/demo-devices.ts';
+import { ensureDemo } from '../../src/cli/demo-merchant.ts';
 import { readConfig } from '../../src/config.ts';
-import { ensureDemoDevices } from '../../src/devices/demo.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { dropReasons, readAnswer, readDeviceFrame, readPresence, readRecallReport } from '../../src/link/messages.ts';
 import { ledgerCommandNames, plainCommandNames } from '../../src/link/protocol.ts';
-import { readCommand } from '../../src/virtual/command-reader.ts';
-import type { Connector } from '../../src/virtual/connector.ts';
-import { createMqttConnector } from '../../src/virtual/mqtt-connector.ts';
-import { createMemoryStore } from '../../src/virtual/record-store.ts';
-import { createVirtualDevice, type VirtualDevice } from '../../src/virtual/virtual-device.ts';
-import { createWebSocketConnector } from '../../src/virtual/websocket-connector.ts';
+import { readCommand } from '../../src/virtual/client/command-reader.ts';
+import type { Connector } from '../../src/virtual/client/connector.ts';
+import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
+import { createVirtualDevice, type VirtualDevice } from '../../src/virtual/devices/virtual-device.ts';
+import { createMqttConnector } from '../../src/virtual/wire/mqtt.ts';
+import { createWebSocketConnector } from '../../src/virtual/wire/websocket.ts';
 import { patienceMs, temporaryDirectory } from '../support/gateway-process.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createTill, eventually, reportOf, type Till } from '../support/till.ts';

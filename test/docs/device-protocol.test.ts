@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { connectionGuide } from '../../src/devices/pairing.ts';
 import { type CommandName, ledgerCommandNames, mqttTopics, outcomes, queueNames } from '../../src/link/protocol.ts';
 import { argsSchemas, reportSchemas } from '../../src/link/wire-schemas.ts';
-import { noFaults, parseFaultScript } from '../../src/virtual/faults.ts';
-import { magicAmounts } from '../../src/virtual/magic.ts';
-import { createRegister } from '../../src/virtual/register.ts';
-import { createTerminal, defaultTerminalTiming } from '../../src/virtual/terminal.ts';
+import { createRegister } from '../../src/virtual/devices/register.ts';
+import { createTerminal, defaultTerminalTiming } from '../../src/virtual/devices/terminal.ts';
+import { noFaults, parseFaultScript } from '../../src/virtual/mishaps/faults.ts';
+import { magicAmounts } from '../../src/virtual/mishaps/magic-amounts.ts';
 import { createMessageCheck } from './message-check.ts';
 
 const page = readFileSync(new URL('../../docs/device-protocol.md', import.meta.url), 'utf8');

@@ -4,7 +4,7 @@
 // time have both, and test/faults/gateway-killed.test.ts has the lost one; a register's are here, because Money/In takes 20 s.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Magic, magicAmounts } from '../../src/virtual/magic.ts';
+import { type Magic, magicAmounts } from '../../src/virtual/mishaps/magic-amounts.ts';
 import { startErp } from '../callbacks/erp.ts';
 import { readBank } from '../support/books.ts';
 import { patienceMs } from '../support/gateway-process.ts';

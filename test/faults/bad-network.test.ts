@@ -1,7 +1,7 @@
 // Devices on a bad day: wrong clocks, one channel only, messages doubled and out of order, no journal. Every sale goes through once.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Faults } from '../../src/virtual/faults.ts';
+import type { Faults } from '../../src/virtual/mishaps/faults.ts';
 import { expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
 import { patienceMs, serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
 import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';

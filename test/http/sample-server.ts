@@ -12,7 +12,7 @@ import {
   open,
   optionalCallerOf,
   optionalKey,
-} from '../../src/http/access.ts';
+} from '../../src/http/authentication.ts';
 import { idempotencyKeyOf, requestHash } from '../../src/http/idempotency-key.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import {

@@ -2,7 +2,7 @@
 import { get as httpsGet } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { open } from '../../src/http/access.ts';
+import { open } from '../../src/http/authentication.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';

@@ -1,7 +1,7 @@
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/http/access.ts';
+import type { Caller } from '../../src/http/authentication.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { registerInvoiceRoutes } from '../../src/invoices/routes.ts';

@@ -5,7 +5,7 @@ import { hookedStorage } from '../../simulation/hooked-storage.ts';
 import { findOperation, findPaymentOfDocument, refundedOf } from '../../src/cards/store.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { createMemoryStorage } from '../../src/database/sqlite-memory.ts';
+import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
 import { findPrintOfReceipt } from '../../src/fiscal/store.ts';
 import * as store from '../../src/ledger/store.ts';
 import { quietLogger } from '../support/quiet-logger.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../src/database/open.ts';
 import { systemClock } from '../../src/kernel/system.ts';
-import type { BankEntry } from '../../src/virtual/bank.ts';
-import type { FiscalDocument } from '../../src/virtual/fiscal-memory.ts';
+import type { BankEntry } from '../../src/virtual/books/bank.ts';
+import type { FiscalDocument } from '../../src/virtual/books/fiscal-memory.ts';
 import { quietLogger } from './quiet-logger.ts';
 
 export interface LedgerRow {

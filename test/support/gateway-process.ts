@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { SandboxFile } from '../../src/sandbox-file.ts';
-import type { Faults } from '../../src/virtual/faults.ts';
+import type { SandboxFile } from '../../src/cli/sandbox-file.ts';
+import type { Faults } from '../../src/virtual/mishaps/faults.ts';
 import { freePort } from './free-port.ts';
 
 export type Settings = Record<string, string>;
@@ -31,7 +31,7 @@ export interface Program {
 /** Generous: the machine may be busy with other tests. */
 export const patienceMs = 30_000;
 
-export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const mainFile = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const running = new Set<ChildProcess>();
 const directories = new Set<string>();
 

@@ -1,6 +1,6 @@
 // A shop on a `serve` gateway with devices as processes of their own: what the fault tests pull the plugs of.
 import { join } from 'node:path';
-import type { Faults } from '../../src/virtual/faults.ts';
+import type { Faults } from '../../src/virtual/mishaps/faults.ts';
 import {
   type GatewayProcess,
   type Program,

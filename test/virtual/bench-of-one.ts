@@ -1,8 +1,8 @@
 // One device on a table, in virtual time and in memory: a connector that is a pair of arrays, and helpers to speak as the gateway does.
 import type { AnswerMessage, JsonObject, PresenceMessage } from '../../src/link/protocol.ts';
-import type { Connector, ConnectorListener, DeviceChannel } from '../../src/virtual/connector.ts';
-import { createMemoryStore } from '../../src/virtual/record-store.ts';
-import { createVirtualDevice, type VirtualDeviceDeps } from '../../src/virtual/virtual-device.ts';
+import type { Connector, ConnectorListener, DeviceChannel } from '../../src/virtual/client/connector.ts';
+import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
+import { createVirtualDevice, type VirtualDeviceDeps } from '../../src/virtual/devices/virtual-device.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
+import type { VirtualDevice } from '../../src/virtual/devices/virtual-device.ts';
 import { startVirtualDevice } from '../../src/virtual/run.ts';
-import type { VirtualDevice } from '../../src/virtual/virtual-device.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { VirtualDeviceDeps } from '../../src/virtual/devices/virtual-device.ts';
 import { scanInvoice } from '../../src/virtual/scan.ts';
-import type { VirtualDeviceDeps } from '../../src/virtual/virtual-device.ts';
 import { benchOfOne, deviceId } from './bench-of-one.ts';
 
 const oid = '33333333-3333-4333-8333-333333333333';

@@ -19,18 +19,17 @@ export const doors: readonly { from: string; to: string; why: string }[] = [
 /** The other end of the wire: written from the published protocol, so it sees no more of the gateway than that. */
 export const virtualMayImport: readonly string[] = ['src/kernel/', 'src/link/protocol.ts'];
 
-/** Files outside the rooms. `wiring` sees every room; `settings` sees only the kernel and is seen only by wiring. */
+/** Folders inside a room, from the ground up; `.` is the room's own files but those named here. A room without an entry has no inner order. */
+export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
+  link: [['.'], ['channels']],
+  virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
+};
+
+/** Above the rooms. `wiring` (all of src/cli, too) sees every room; `settings` sees only the kernel and is seen only by wiring. */
 export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
-  'src/main.ts': 'wiring',
   'src/gateway.ts': 'wiring',
   'src/gauges.ts': 'wiring',
-  'src/administration.ts': 'wiring',
-  'src/administration-calls.ts': 'wiring',
-  'src/sandbox.ts': 'wiring',
-  'src/sandbox-file.ts': 'wiring',
-  'src/simulate.ts': 'wiring',
-  'src/sink.ts': 'wiring',
-  'src/usage-error.ts': 'wiring',
   'src/config.ts': 'settings',
 };
 

@@ -1,32 +1,59 @@
 // Holds source files against the tables in floors.ts. Takes files as a map from path to text, so that a test can
 // plant a violation without touching the disk.
 import { posix } from 'node:path';
-import { doors, emptyNames, floors, longestFileLines, outsideSources, packages, topFiles, virtualMayImport } from './floors.ts';
+import {
+  doors,
+  emptyNames,
+  floors,
+  innerFloors,
+  longestFileLines,
+  outsideSources,
+  packages,
+  topFiles,
+  virtualMayImport,
+} from './floors.ts';
 import { type Reference, readFacts } from './references.ts';
 
 export type Files = ReadonlyMap<string, string>;
 
 const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)));
 
-/** The room of a path under src, `wiring` or `settings` for a listed file beside the rooms, undefined for the unknown. */
+/** The room of a path under src, `wiring` or `settings` for what stands above the rooms, undefined for the unknown. */
 function placeOf(path: string): string | undefined {
   const listed = topFiles[path];
   if (listed) return listed;
   const room = /^src\/([^/]+)\//.exec(path)?.[1];
+  if (room === 'cli') return 'wiring';
   return room !== undefined && (floorOf.has(room) || room === 'virtual') ? room : undefined;
 }
 
-function mayImport(place: string, target: string): boolean {
+/** How high a file stands inside its room; 0 where the room has no inner order, undefined for a folder that its table does not name. */
+function innerFloorOf(room: string, path: string): { floor: number; folder: string } | undefined {
+  const order = innerFloors[room];
+  const [inside = '', ...deeper] = path.slice(`src/${room}/`.length).split('/');
+  if (!order) return deeper.length === 0 ? { floor: 0, folder: '.' } : undefined;
+  const folder = deeper.length > 0 || order.some((names) => names.includes(inside)) ? inside : '.';
+  const floor = order.findIndex((names) => names.includes(folder));
+  return floor === -1 ? undefined : { floor, folder };
+}
+
+/** Inside a room, folders know only what lies below them. */
+function mayImportInside(room: string, path: string, target: string): boolean {
+  const from = innerFloorOf(room, path);
+  const to = innerFloorOf(room, target);
+  return from !== undefined && to !== undefined && (from.folder === to.folder || to.floor < from.floor);
+}
+
+function mayImport(path: string, place: string, target: string): boolean {
   const to = placeOf(target);
   if (to === undefined) return false;
+  if (place === to && place !== 'wiring') return mayImportInside(place, path, target);
   if (place === 'virtual')
-    return (
-      to === 'virtual' || virtualMayImport.some((allowed) => target === allowed || (allowed.endsWith('/') && target.startsWith(allowed)))
-    );
+    return virtualMayImport.some((allowed) => target === allowed || (allowed.endsWith('/') && target.startsWith(allowed)));
   if (place === 'settings') return to === 'kernel';
   if (place === 'wiring') return true;
   if (to === 'wiring' || to === 'settings' || to === 'virtual') return false;
-  if (place === to || doors.some((door) => door.from === place && door.to === to)) return true;
+  if (doors.some((door) => door.from === place && door.to === to)) return true;
   return (floorOf.get(to) ?? Infinity) < (floorOf.get(place) ?? -1);
 }
 
@@ -51,7 +78,7 @@ function judgeReference(path: string, place: string, reference: Reference, files
   const resolved = posix.join(posix.dirname(path), target);
   if (outsideSources.some((allowed) => allowed.place === place && resolved.startsWith(allowed.target))) return undefined;
   if (!files.has(resolved)) return `imports ${resolved}, which is not a source file`;
-  return mayImport(place, resolved) ? undefined : `is in ${place}, which may not import ${resolved}`;
+  return mayImport(path, place, resolved) ? undefined : `is in ${place}, which may not import ${resolved}`;
 }
 
 /** Rules for files under src. */
@@ -60,7 +87,7 @@ export function findViolations(files: Files): string[] {
   for (const [path, text] of files) {
     const say = (problem: string) => violations.push(`${path} ${problem}`);
     const place = placeOf(path);
-    if (place === undefined) {
+    if (place === undefined || (floorOf.has(place) && innerFloorOf(place, path) === undefined)) {
       say('is in no room that floors.ts lists');
       continue;
     }

@@ -1,0 +1,36 @@
+// The sandbox's devices. Started again, it goes on with the ids and secrets that it wrote into sandbox.json;
+// a device whose secret is lost or no longer right gets a new one.
+import type { DeviceKind } from '../access/merchant-device.ts';
+import type { Devices } from '../devices/devices.ts';
+
+export interface WantedDevice {
+  kind: DeviceKind;
+  name: string;
+  bank?: string;
+}
+
+export interface DemoDevice extends WantedDevice {
+  id: string;
+  secret: string;
+}
+
+const actor = 'sandbox';
+
+/** Safe to call at every start; `remembered` is what sandbox.json holds from an earlier one. */
+export async function ensureDemoDevices(
+  devices: Devices,
+  merchantId: string,
+  wanted: readonly WantedDevice[],
+  remembered: readonly { id: string; secret: string }[] = [],
+): Promise<DemoDevice[]> {
+  const registered = await devices.list(merchantId);
+  const ready: DemoDevice[] = [];
+  for (const want of wanted) {
+    const known = registered.find((one) => one.kind === want.kind && one.name === want.name && one.bank === want.bank);
+    const id = known?.id ?? (await devices.register(actor, { merchantId, ...want })).id;
+    const old = remembered.find((one) => one.id === id)?.secret;
+    const isStillRight = old !== undefined && (await devices.checkSecret(id, old)) !== undefined;
+    ready.push({ ...want, id, secret: isStillRight ? old : (await devices.newSecret(actor, id)).secret });
+  }
+  return ready;
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/env node
+// The command line. Each command has --help; exit codes: 0 done, 1 failed, 2 wrong usage.
+// What only some commands need is loaded by those, so that the small ones answer at once.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ConfigError, type Mode, readAdminToken, readConfig } from '../config.ts';
+import type { World } from '../gateway.ts';
+import { createLogger } from '../http/request-log.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { StartRefused } from '../kernel/start-refused.ts';
+import { systemClock, systemRandom } from '../kernel/system.ts';
+import { administrationCommands } from './administration.ts';
+import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
+import { startSink } from './sink.ts';
+import { UsageError } from './usage-error.ts';
+
+type Values = Record<string, string | undefined>;
+
+interface Command {
+  help: string;
+  run(args: string[]): Promise<number>;
+}
+
+/** A command of plain options: `usage` is what its --help prints. */
+function command(
+  help: string,
+  usage: string[],
+  names: Record<string, 'string' | 'boolean'>,
+  act: (values: Values) => Promise<number>,
+): Command {
+  return {
+    help,
+    async run(args) {
+      const values = readOptions(args, names);
+      if (!values['help']) return act(values);
+      out(usage.join('\n'));
+      return 0;
+    },
+  };
+}
+
+const out = (text: string) => void process.stdout.write(`${text}\n`);
+const err = (text: string) => void process.stderr.write(`${text}\n`);
+
+const commands: Record<string, Command> = {
+  sandbox: command(
+    'run a test gateway with a demo merchant and virtual devices',
+    [
+      'Usage: tillgate sandbox [--json]',
+      '',
+      'Runs a test gateway on embedded defaults in TILLGATE_DATA_DIR, with a demo merchant, a key for all modules',
+      'and virtual devices. When it is ready it writes sandbox.json there.',
+      '',
+      '  --json  print what sandbox.json holds, as one line, instead of the tour',
+    ],
+    { json: 'boolean' },
+    runSandbox,
+  ),
+  serve: command(
+    'run the gateway in production',
+    [
+      'Usage: tillgate serve [--json]',
+      '',
+      'Runs the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous',
+      'configuration. SIGTERM lets calls in flight finish within TILLGATE_STOP_GRACE_S.',
+      '',
+      '  --json  print the addresses as one line of JSON when it is ready',
+    ],
+    { json: 'boolean' },
+    runServe,
+  ),
+  migrate: command(
+    'bring the database up to date and say what that took',
+    [
+      'Usage: tillgate migrate [--check] [--json]',
+      '',
+      'Brings the database of TILLGATE_DATABASE_URL, or the embedded one in TILLGATE_DATA_DIR, up to date.',
+      'A gateway does the same at its start.',
+      '',
+      '  --check  only say whether it is up to date, also while a gateway is running on it',
+      '  --json   print what was applied as JSON',
+    ],
+    { check: 'boolean', json: 'boolean' },
+    runMigrate,
+  ),
+  simulate: {
+    help: 'run a virtual device against any gateway, or let it scan an invoice',
+    run: async (args) => (await import('./simulate.ts')).simulate(args, { out, err, world: world('warn'), untilStopped }),
+  },
+  sink: command(
+    'print the callbacks that arrive at a local port',
+    [
+      'Usage: tillgate sink [--port 9000] [--status 200]',
+      '',
+      'Listens on 127.0.0.1 and prints every callback that arrives.',
+      '',
+      '  --port    where to listen (9000)',
+      '  --status  HTTP status to answer with (200); another one lets the gateway retry',
+    ],
+    { port: 'string', status: 'string' },
+    runSink,
+  ),
+};
+
+async function main(args: string[]): Promise<number> {
+  const [first = '--help', second] = args;
+  if (first === '--version' || first === 'version') {
+    out(version());
+    return 0;
+  }
+  const own = commands[first];
+  if (own) return own.run(args.slice(1));
+  const administration = administrationCommands.find(({ name }) => name === `${first} ${second}`);
+  if (administration) {
+    const { baseUrl, adminToken } = runningGateway();
+    return administration.run(args.slice(2), { out, err, baseUrl, adminToken });
+  }
+  if (first === '--help' || first === '-h' || first === 'help') {
+    out(overview());
+    return 0;
+  }
+  const family = administrationCommands.filter(({ name }) => name.startsWith(`${first} `));
+  if (family.length > 0) {
+    const asked = second === undefined || second === '--help' || second === '-h';
+    (asked ? out : err)(
+      `${asked ? '' : `There is no command "${first} ${second}".\n`}${family.map((one) => `  ${one.usage}\n      ${one.help}`).join('\n')}`,
+    );
+    return second === undefined || !asked ? 2 : 0;
+  }
+  throw new UsageError(`There is no command "${first}"; tillgate --help lists them.`);
+}
+
+function overview(): string {
+  const line = (name: string, help: string) => `  ${name.padEnd(20)}  ${help}`;
+  return [
+    'Usage: tillgate <command> [options]',
+    '',
+    ...Object.entries(commands).map(([name, { help }]) => line(name, help)),
+    '',
+    'Administration of a running gateway (--url, TILLGATE_ADMIN_TOKEN):',
+    ...administrationCommands.map(({ name, help }) => line(name, help)),
+    '',
+    'Every command has --help. Settings are environment variables: see docs/operating.md.',
+  ].join('\n');
+}
+
+async function runSandbox(values: Values): Promise<number> {
+  const config = configFor('sandbox');
+  const { startSandbox } = await import('./sandbox.ts');
+  const sandbox = await startSandbox(config, world(config.logLevel));
+  out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
+  return untilStopped(sandbox.stop);
+}
+
+async function runServe(values: Values): Promise<number> {
+  const config = configFor('serve');
+  const { startGateway } = await import('../gateway.ts');
+  const gateway = await startGateway(config, world(config.logLevel));
+  out(values['json'] ? JSON.stringify(gateway.addresses()) : `Tillgate listens at ${gateway.addresses().baseUrl}`);
+  return untilStopped(gateway.stop);
+}
+
+async function runMigrate(values: Values): Promise<number> {
+  const { migrateDatabase, openDatabase } = await import('../database/open.ts');
+  // Only the database's settings count here, so the dangers of serving are not judged.
+  const { databaseUrl: url, dataDir } = configFor('sandbox');
+  const options = { url, dataDir, clock: systemClock, logger: createLogger('warn') };
+  if (values['check']) {
+    // A reader is refused with a sentence when the database does not fit; it works beside a running gateway.
+    await (await openDatabase({ ...options, role: 'reader' })).close();
+    out(values['json'] ? JSON.stringify({ applied: [] }) : 'The database is up to date.');
+    return 0;
+  }
+  const applied = await migrateDatabase(options);
+  if (values['json']) out(JSON.stringify({ applied }));
+  else
+    out(
+      applied.length === 0 ? 'The database was up to date.' : applied.map(({ version, name }) => `Applied ${version} ${name}.`).join('\n'),
+    );
+  return 0;
+}
+
+async function runSink(values: Values): Promise<number> {
+  const sink = await startSink({
+    port: numberOf('--port', values['port'] ?? '9000', 65_535),
+    status: numberOf('--status', values['status'] ?? '200', 599),
+    print: out,
+  });
+  out(`Waiting for callbacks at http://127.0.0.1:${sink.port}/ (Ctrl-C ends)`);
+  return untilStopped(sink.stop);
+}
+
+function readOptions(args: string[], names: Record<string, 'string' | 'boolean'>): Values {
+  const own = Object.fromEntries(Object.entries(names).map(([name, type]) => [name, { type }]));
+  try {
+    return parseArgs({ args, options: { ...own, help: { type: 'boolean', short: 'h' } }, allowPositionals: false }).values as Values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function numberOf(option: string, text: string, most: number): number {
+  if (!/^\d+$/.test(text) || Number(text) > most) throw new UsageError(`${option} takes a whole number up to ${most}.`);
+  return Number(text);
+}
+
+function configFor(mode: Mode) {
+  const config = readConfig(mode);
+  for (const warning of config.warnings) err(`Note: ${warning}`);
+  return config;
+}
+
+function world(logLevel: Parameters<typeof createLogger>[0]): World {
+  return { clock: systemClock, random: systemRandom, logger: createLogger(logLevel) };
+}
+
+/** The gateway that the settings speak of; a sandbox in the data directory tells its own address and token. */
+function runningGateway(): { baseUrl: string; adminToken: string | undefined } {
+  const config = readConfig('sandbox');
+  const sandbox = readSandboxFile(join(config.dataDir, 'sandbox.json'));
+  const scheme = config.tlsCert === undefined ? 'http' : 'https';
+  return {
+    baseUrl: config.publicUrl ?? sandbox?.baseUrl ?? `${scheme}://${config.host}:${config.port}${config.basePath}`,
+    adminToken: readAdminToken() ?? sandbox?.adminToken,
+  };
+}
+
+/** Resolves with the exit code when SIGTERM or SIGINT has come and everything is shut down; a second signal ends at once. */
+function untilStopped(stop: () => Promise<void>): Promise<number> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    const onSignal = () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      stop().then(
+        () => resolve(0),
+        (error: unknown) => {
+          err(`Stopping failed: ${(error as Error).message}`);
+          resolve(1);
+        },
+      );
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** One or more plain sentences for what a person can mend; the stack only for what is our own fault. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.problems.join('\n');
+  if (error instanceof UsageError || error instanceof StartRefused || error instanceof GatewayError) return error.message;
+  const { code, port, syscall } = error as { code?: string; port?: number; syscall?: string };
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken by another program: stop it, or set TILLGATE_PORT (or TILLGATE_MQTT_PORT) to another one.`;
+  // A disk or network that says no: the system's own sentence names the file or address.
+  if (error instanceof Error && code !== undefined && syscall !== undefined) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    err(explain(error));
+    process.exit(error instanceof UsageError ? 2 : 1);
+  },
+);

@@ -1,0 +1,81 @@
+// The sandbox: a gateway on embedded defaults with a demo merchant and virtual devices on the real wire, for trying things out.
+// Started again on the same data directory it goes on with the same data, key, token and devices: they are kept in sandbox.json.
+// Whoever finds that file knows that the sandbox is ready; while it starts, what an earlier run wrote stands in sandbox.earlier.json.
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { startGateway, type World } from '../gateway.ts';
+import { startVirtualDevice } from '../virtual/run.ts';
+import { ensureDemoDevices, type WantedDevice } from './demo-devices.ts';
+import { ensureDemo } from './demo-merchant.ts';
+import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-file.ts';
+
+export interface Sandbox {
+  file: SandboxFile;
+  path: string;
+  stop(): Promise<void>;
+}
+
+export async function startSandbox(config: Config, world: World): Promise<Sandbox> {
+  mkdirSync(config.dataDir, { recursive: true });
+  const path = join(config.dataDir, 'sandbox.json');
+  const earlierPath = join(config.dataDir, 'sandbox.earlier.json');
+  const remembered = readSandboxFile(path) ?? readSandboxFile(earlierPath);
+  // Not before the data directory is ours: the file may be another sandbox's that runs in it.
+  const setAside = () => {
+    if (existsSync(path)) renameSync(path, earlierPath);
+  };
+  const adminToken = config.adminToken ?? remembered?.adminToken ?? Buffer.from(world.random.bytes(24)).toString('hex');
+  const mqttPort = (await isPortFree(config.host, config.mqttPort)) ? config.mqttPort : 0;
+  const gateway = await startGateway({ ...config, adminToken, mqttPort }, world, setAside);
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    // The devices last: calls in flight wait for them.
+    await gateway.stop();
+    await Promise.all(stops.map((stopOne) => stopOne()));
+  };
+  try {
+    const { merchantId, apiKey } = await ensureDemo(gateway, remembered);
+    const devices = await ensureDemoDevices(gateway.devices, merchantId, wantedDevices(config), remembered?.devices);
+    const { baseUrl, mqttUrl, queueUrl } = gateway.addresses();
+    for (const device of devices) {
+      const virtual = await startVirtualDevice({
+        ...world,
+        kind: device.kind,
+        deviceId: device.id,
+        secret: device.secret,
+        name: device.name,
+        ...(device.bank === undefined ? {} : { bank: device.bank }),
+        mqttUrl,
+        queueUrl,
+        stateDir: join(config.dataDir, 'devices', device.id),
+        vat: config.vat,
+        limitShiftTo24h: config.limitShiftTo24h,
+      });
+      stops.push(() => virtual.stop());
+    }
+    const shown = devices.map(({ id, kind, name, bank, secret }) => ({ id, kind, name, bank: bank ?? null, secret }));
+    const file: SandboxFile = { baseUrl, apiKey, merchantId, adminToken, mqttUrl, queueUrl, devices: shown };
+    writeSandboxFile(path, file);
+    rmSync(earlierPath, { force: true });
+    return { file, path, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function wantedDevices(config: Config): WantedDevice[] {
+  const terminals = config.banks.map(({ code, name }) => ({ kind: 'terminal' as const, name: `Terminal ${name}`, bank: code }));
+  return [...terminals, { kind: 'register', name: 'Register 1' }, { kind: 'register', name: 'Register 2' }];
+}
+
+/** A broker that runs on this machine already must not keep anybody from trying the sandbox. */
+function isPortFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, host, () => probe.close(() => resolve(true)));
+  });
+}

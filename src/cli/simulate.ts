@@ -1,0 +1,203 @@
+// `tillgate simulate`: a virtual device as its own process against any gateway, or one that scans an invoice, takes the money,
+// prints and reports it paid. What it was told at pairing is kept in its state directory, so the next start needs no code.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readConfig } from '../config.ts';
+import type { World } from '../gateway.ts';
+import { StartRefused } from '../kernel/start-refused.ts';
+import type { DeviceKind } from '../virtual/client/device-kind.ts';
+import { type FaultStep, noFaults, parseFaultScript, playFaultScript } from '../virtual/mishaps/faults.ts';
+import { describeMagic } from '../virtual/mishaps/magic-amounts.ts';
+import { startVirtualDevice } from '../virtual/run.ts';
+import { scanInvoice } from '../virtual/scan.ts';
+import { holdStateDir } from '../virtual/state-hold.ts';
+import { readSandboxFile } from './sandbox-file.ts';
+
+interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  world: World;
+  /** Resolves when the person has had enough. */
+  untilStopped(stop: () => Promise<void>): Promise<number>;
+}
+
+/** What the device keeps of its pairing. */
+interface Identity {
+  baseUrl: string;
+  kind: DeviceKind;
+  name: string;
+  bank?: string;
+  deviceId: string;
+  secret: string;
+  mqttUrl: string;
+  queueUrl: string;
+  /** Registered with the sandbox of the data directory, whose addresses may be others after its next start. */
+  isOfSandbox?: boolean;
+}
+
+const usage =
+  'Usage: tillgate simulate --kind terminal|register [--pair CODE] [--url URL] [--state-dir DIR] [--faults FILE] [--slow-ms N] [scan QR]';
+
+function help(): string {
+  return [
+    usage,
+    '',
+    'Runs a virtual device on the real wire until Ctrl-C. With `scan QR` it fetches that invoice, takes the money, prints,',
+    'reports it paid and ends.',
+    '',
+    '  --kind       terminal or register',
+    '  --pair       pairing code from the cabinet or `tillgate device create`; needed once. Without one, a new device is',
+    '               registered with the sandbox that runs in TILLGATE_DATA_DIR',
+    '  --url        base URL of the gateway (the sandbox in TILLGATE_DATA_DIR, or http://127.0.0.1:8080/tillgate)',
+    '  --state-dir  where the device keeps its journal, bank and fiscal memory, and pictures of what it printed in paper/',
+    '               (TILLGATE_DATA_DIR/simulate/KIND); one process at a time',
+    '  --faults     JSON file: faults to set, or a script [{"afterMs":5000,"set":{"mqtt":false}}, ...]; there are',
+    `               ${Object.keys(noFaults).join(', ')}`,
+    '  --slow-ms    how long the slow magic amount takes (20000)',
+    '  --json       print the outcome of a scan as JSON',
+    '',
+    'Magic amounts of a terminal, by the last two digits:',
+    ...describeMagic('terminal').map((line) => `  ${line}`),
+    'Magic amounts of a register:',
+    ...describeMagic('register').map((line) => `  ${line}`),
+  ].join('\n');
+}
+
+export async function simulate(args: string[], io: Io): Promise<number> {
+  let parsed: ReturnType<typeof readArguments>;
+  try {
+    parsed = readArguments(args);
+  } catch (error) {
+    return wrong(io, (error as Error).message);
+  }
+  const { values, positionals } = parsed;
+  if (values.help) {
+    io.out(help());
+    return 0;
+  }
+  const { kind } = values;
+  if (kind !== 'terminal' && kind !== 'register') return wrong(io, '--kind takes terminal or register.');
+  const [action, qr, ...more] = positionals;
+  if (more.length > 0 || (action !== undefined && (action !== 'scan' || qr === undefined)))
+    return wrong(io, 'The only action is: scan QR.');
+  const slowMs = values['slow-ms'];
+  if (slowMs !== undefined && !/^\d{1,6}$/.test(slowMs)) return wrong(io, '--slow-ms takes a number of milliseconds.');
+  const script = values.faults === undefined ? [] : readFaultScript(values.faults);
+  const config = readConfig('sandbox');
+  const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));
+  const release = holdStateDir(stateDir);
+  try {
+    const identity = await identify(kind, stateDir, config.dataDir, values);
+    const device = await startVirtualDevice({
+      ...io.world,
+      ...identity,
+      stateDir,
+      vat: config.vat,
+      limitShiftTo24h: config.limitShiftTo24h,
+      ...(slowMs === undefined ? {} : { timing: { slowMs: Number(slowMs) } }),
+      log: values.json ? () => {} : (line: string) => io.out(line),
+    });
+    playFaultScript(script, io.world.clock, (faults) => device.setFaults(faults));
+    if (qr === undefined) {
+      io.out(`${identity.name} (${identity.deviceId}) serves ${identity.baseUrl}; Ctrl-C ends.`);
+      return await io.untilStopped(() => device.stop());
+    }
+    try {
+      const outcome = await scanInvoice({ baseUrl: identity.baseUrl, qr, device, deviceSecret: identity.secret, clock: io.world.clock });
+      io.out(
+        values.json
+          ? JSON.stringify(outcome)
+          : outcome.steps.map(({ step, isOk, detail }) => `${isOk ? 'ok ' : 'NO '} ${step.padEnd(5)} ${detail}`).join('\n'),
+      );
+      return outcome.isPaid ? 0 : 1;
+    } finally {
+      await device.stop();
+    }
+  } finally {
+    release();
+  }
+}
+
+function readFaultScript(path: string): FaultStep[] {
+  try {
+    return parseFaultScript(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    throw new StartRefused(`The fault script ${path} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+function readArguments(args: string[]) {
+  return parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      kind: { type: 'string' },
+      pair: { type: 'string' },
+      url: { type: 'string' },
+      'state-dir': { type: 'string' },
+      faults: { type: 'string' },
+      'slow-ms': { type: 'string' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+}
+
+function wrong(io: Io, sentence: string): number {
+  io.err(`${sentence}\n${usage}`);
+  return 2;
+}
+
+/** From the state directory, by the pairing code, or by registering with the sandbox that runs here. */
+async function identify(kind: DeviceKind, stateDir: string, dataDir: string, values: { pair?: string; url?: string }): Promise<Identity> {
+  const path = join(stateDir, 'device.json');
+  const sandbox = readSandboxFile(join(dataDir, 'sandbox.json'));
+  if (values.pair === undefined && existsSync(path)) {
+    const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
+    if (known.kind !== kind) throw new StartRefused(`The device in ${stateDir} is a ${known.kind}; name another --state-dir.`);
+    const { baseUrl, mqttUrl, queueUrl } = (known.isOfSandbox && sandbox) || known;
+    return { ...known, baseUrl: values.url?.replace(/\/+$/, '') ?? baseUrl, mqttUrl, queueUrl };
+  }
+  const baseUrl = (values.url ?? sandbox?.baseUrl ?? 'http://127.0.0.1:8080/tillgate').replace(/\/+$/, '');
+  const code = values.pair ?? (await registerWithSandbox(kind, baseUrl, sandbox));
+  const paired = await post(`${baseUrl}/pairing`, { code });
+  const identity: Identity = {
+    baseUrl,
+    kind: paired['kind'] as DeviceKind,
+    name: paired['name'] as string,
+    ...(typeof paired['bank'] === 'string' ? { bank: paired['bank'] } : {}),
+    deviceId: paired['deviceId'] as string,
+    secret: paired['secret'] as string,
+    mqttUrl: (paired['mqtt'] as { url: string }).url,
+    queueUrl: (paired['queue'] as { url: string }).url,
+    ...(values.pair === undefined ? { isOfSandbox: true } : {}),
+  };
+  if (identity.kind !== kind) throw new StartRefused(`That code is for a ${identity.kind}; say --kind ${identity.kind}.`);
+  mkdirSync(stateDir, { recursive: true });
+  writeFileSync(path, `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600 });
+  return identity;
+}
+
+async function registerWithSandbox(kind: DeviceKind, baseUrl: string, sandbox: ReturnType<typeof readSandboxFile>): Promise<string> {
+  if (!sandbox) throw new StartRefused('Name a pairing code with --pair, or start the sandbox in TILLGATE_DATA_DIR first (npm start).');
+  const request = { merchantId: sandbox.merchantId, kind, name: `Simulated ${kind}` };
+  const { pairingCode } = await post(`${baseUrl}/cabinet/api/devices`, request, { authorization: `Bearer ${sandbox.adminToken}` });
+  return pairingCode as string;
+}
+
+async function post(address: string, body: object, headers: Record<string, string> = {}): Promise<Record<string, unknown>> {
+  let response: Response;
+  try {
+    response = await fetch(address, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  } catch {
+    throw new StartRefused(`No gateway answers at ${address}; start one, or name another with --url.`);
+  }
+  const answer = (await response.json()) as Record<string, unknown>;
+  if (answer['errorCode'] !== 0) throw new StartRefused(String(answer['errorMessage']));
+  return answer;
+}

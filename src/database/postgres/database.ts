@@ -1,0 +1,164 @@
+// The shared engine as a Database: a pool whose every wait is bounded and whose every connection has its error listener,
+// so that a server that stops, restarts, freezes or fails over costs errors and never the process.
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { StartRefused } from '../../kernel/start-refused.ts';
+import type { Database } from '../database.ts';
+import { databaseDown } from '../errors.ts';
+import { createLocalWake } from '../local-wake.ts';
+import type { Schema } from '../schema.ts';
+import { createTransactionGuard, type TransactionGuard } from '../transaction-guard.ts';
+import { createClientClass, createStatementNames } from './client.ts';
+import { isConflict, translatePostgresError } from './errors.ts';
+import { typeParsers } from './values.ts';
+import { createPostgresWake } from './wake.ts';
+
+export interface PostgresBounds {
+  poolSize: number;
+  /** To get a connection, new or from the pool. */
+  connectMs: number;
+  /** For the server to end a statement by itself. */
+  statementMs: number;
+  /** For the answer to arrive; more than statementMs, so that it speaks only when the server does not. */
+  answerMs: number;
+}
+
+export const defaultBounds: PostgresBounds = { poolSize: 10, connectMs: 4_000, statementMs: 5_000, answerMs: 6_000 };
+
+const oldestServer = 13;
+const attemptsOnConflict = 5;
+
+export interface PostgresOptions {
+  url: string;
+  role: 'gateway' | 'reader';
+  clock: Clock;
+  logger: Logger;
+  bounds?: PostgresBounds | undefined;
+}
+
+export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const { clock, logger } = options;
+  const guard = createTransactionGuard();
+  const { pool, queries } = createQueries(options, options.bounds ?? defaultBounds, guard);
+  const local = createLocalWake(logger);
+  const wake = createPostgresWake({ connection: clientConfig(options, options.bounds ?? defaultBounds), clock, logger, local });
+  if (options.role === 'gateway') await wake.start();
+  let closing: Promise<void> | undefined;
+
+  async function close() {
+    await wake.stop();
+    await queries.destroy();
+    if (!pool.ending) await pool.end();
+  }
+
+  return {
+    engine: 'postgres',
+    queries,
+    // The work is run again when it lost against another transaction: it must have no effect but through its queries.
+    async transaction(work) {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await queries
+            .transaction()
+            .setIsolationLevel('read committed')
+            .execute((tx) => guard.run(() => work(tx)));
+        } catch (error) {
+          if (!isConflict(error)) throw error;
+          if (attempt === attemptsOnConflict) throw databaseDown('The database was too busy with the same rows; try again.', error);
+        }
+      }
+    },
+    wake(topic, detail = '') {
+      local.wake(topic, detail);
+      wake.notify(topic, detail);
+    },
+    onWake: (topic, listener) => local.onWake(topic, listener),
+    async ping() {
+      const client = await connect(pool);
+      try {
+        await client.query('select 1');
+      } finally {
+        client.release();
+      }
+    },
+    load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** For migrations: one connection, and a statement may take as long as a big table needs. */
+export async function withUnboundedQueries<Result>(
+  options: PostgresOptions,
+  work: (queries: Kysely<Schema>) => Promise<Result>,
+): Promise<Result> {
+  const { pool, queries } = createQueries(
+    options,
+    { ...defaultBounds, poolSize: 1, statementMs: 0, answerMs: 0 },
+    createTransactionGuard(),
+  );
+  try {
+    await checkServer(queries);
+    return await work(queries);
+  } finally {
+    await queries.destroy();
+    if (!pool.ending) await pool.end();
+  }
+}
+
+async function checkServer(queries: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ version: string }>`select current_setting('server_version_num') as version`.execute(queries);
+  const major = Math.floor(Number(rows[0]?.version) / 10_000);
+  if (!(major >= oldestServer)) throw new StartRefused(`The server is PostgreSQL ${major}; Tillgate needs ${oldestServer} or newer.`);
+}
+
+function clientConfig({ url, role }: PostgresOptions, bounds: PostgresBounds): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'tillgate',
+    connectionTimeoutMillis: bounds.connectMs,
+    statement_timeout: bounds.statementMs,
+    query_timeout: bounds.answerMs,
+    // A transaction whose gateway hangs lets go of its rows.
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: typeParsers,
+    ...(role === 'reader' ? { options: '-c default_transaction_read_only=on' } : {}),
+  };
+}
+
+function createQueries(
+  options: PostgresOptions,
+  bounds: PostgresBounds,
+  guard: TransactionGuard,
+): { pool: pg.Pool; queries: Kysely<Schema> } {
+  const { logger } = options;
+  const pool = new pg.Pool({ ...clientConfig(options, bounds), max: bounds.poolSize, Client: createClientClass(createStatementNames()) });
+  // Without a listener an error ends the process: the pool speaks for idle connections, each connection for itself while it is out.
+  pool.on('error', (error) => logger.warn({ err: error }, 'an idle database connection was lost'));
+  pool.on('connect', (client) => client.on('error', (error: unknown) => logger.warn({ err: error }, 'a database connection was lost')));
+  const dialect = new PostgresDialect({
+    pool: {
+      connect: () => {
+        guard.checkOutside();
+        return connect(pool);
+      },
+      end: () => pool.end(),
+      options: pool.options,
+    },
+  });
+  return { pool, queries: new Kysely<Schema>({ dialect }) };
+}
+
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw translatePostgresError(error);
+  }
+}

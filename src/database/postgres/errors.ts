@@ -1,0 +1,64 @@
+// PostgreSQL's and the network's errors in the house's words: the statement's own fault stays as it is, everything else means "down".
+import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly } from '../errors.ts';
+
+const constraintKinds: Record<string, ConstraintKind> = {
+  '23505': 'unique',
+  '23514': 'check',
+  '23503': 'foreign key',
+  '23502': 'not null',
+};
+
+// SQLSTATE classes in which the statement itself is wrong, or lost against another one: data, constraint, transaction state, conflict, syntax...
+const statementClasses = new Set([
+  '0A',
+  '20',
+  '21',
+  '22',
+  '23',
+  '25',
+  '26',
+  '2B',
+  '2D',
+  '2F',
+  '34',
+  '38',
+  '39',
+  '3B',
+  '40',
+  '42',
+  '44',
+  'P0',
+]);
+// Serialization failure, deadlock.
+const conflictCodes = new Set(['40001', '40P01']);
+// A transaction cannot write: this server became, or still is, a standby.
+const readOnlyCode = '25006';
+
+export const readTimeoutMessage = 'Query read timeout';
+
+export function translatePostgresError(error: unknown): Error {
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (error instanceof TypeError || error instanceof RangeError) return error;
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
+    if (code.startsWith('23')) return new ConstraintViolation(constraintKinds[code] ?? 'other', message ?? code, error);
+    if (code === readOnlyCode) return databaseReadOnly(error);
+    if (statementClasses.has(code.slice(0, 2))) return error as Error;
+  }
+  // Addresses and the like stay in the cause: this sentence reaches the caller of the API.
+  return databaseDown('The database cannot be reached.', error);
+}
+
+/** Lost against another transaction; nothing was done, and the same work may succeed when it is tried again. */
+export function isConflict(error: unknown): boolean {
+  return conflictCodes.has(String((error as { code?: unknown }).code)) || isStaleStatement(error);
+}
+
+/** A prepared statement from before a change of its tables. */
+export function isStaleStatement(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: string };
+  return code === '0A000' && (message ?? '').includes('cached plan');
+}
+
+export function isInFailedTransaction(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '25P02';
+}

@@ -1,0 +1,117 @@
+// Waking other instances through LISTEN and NOTIFY, on a connection of its own that comes back by itself after any failure.
+// Best effort: what is sent while the connection is away is lost, and whoever listens also looks for work by itself.
+import type pg from 'pg';
+import type { Cancel, Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { LocalWake } from '../local-wake.ts';
+import { createClientClass, cutConnection } from './client.ts';
+
+const channel = 'tillgate';
+const WakeClient = createClientClass(() => undefined);
+const firstRetryMs = 250;
+const lastRetryMs = 10_000;
+const checkEveryMs = 15_000;
+const farewellAtMostMs = 1_000;
+// PostgreSQL takes payloads up to 8,000 bytes.
+const payloadAtMostBytes = 7_900;
+
+export interface PostgresWakeOptions {
+  connection: pg.ClientConfig;
+  clock: Clock;
+  logger: Logger;
+  local: LocalWake;
+}
+
+export interface PostgresWake {
+  /** Tries once to listen; if that fails it goes on trying by itself. */
+  start(): Promise<void>;
+  notify(topic: string, detail: string): void;
+  readonly isListening: boolean;
+  stop(): Promise<void>;
+}
+
+export function createPostgresWake({ connection, clock, logger, local }: PostgresWakeOptions): PostgresWake {
+  let client: pg.Client | undefined;
+  let isStopped = false;
+  let retryMs = firstRetryMs;
+  let cancelTimer: Cancel = () => {};
+
+  async function connect(): Promise<void> {
+    const fresh = new WakeClient(connection);
+    let isLost = false;
+    const lose = (error?: unknown) => {
+      if (isLost) return;
+      isLost = true;
+      if (client === fresh) client = undefined;
+      cutConnection(fresh);
+      if (isStopped) return;
+      logger.warn({ err: error, retryMs }, 'the connection that listens for other instances is away');
+      cancelTimer();
+      cancelTimer = clock.after(retryMs, () => void connect());
+      retryMs = Math.min(retryMs * 2, lastRetryMs);
+    };
+    fresh.on('error', lose);
+    fresh.on('end', () => lose());
+    fresh.on('notification', (message) => {
+      // Notices are sent on this same connection, so the sender's process tells our own echo.
+      if (message.processId !== (fresh as unknown as { processID: number }).processID) receive(message.payload);
+    });
+    try {
+      await fresh.connect();
+      await fresh.query(`listen ${channel}`);
+    } catch (error) {
+      lose(error);
+      return;
+    }
+    if (isStopped || isLost) return lose();
+    client = fresh;
+    retryMs = firstRetryMs;
+    checkLater(fresh, lose);
+  }
+
+  /** A server that vanished without a word is noticed only by asking. */
+  function checkLater(current: pg.Client, lose: (error: unknown) => void): void {
+    cancelTimer = clock.after(checkEveryMs, () => {
+      current.query('select 1').then(() => {
+        if (client === current) checkLater(current, lose);
+      }, lose);
+    });
+  }
+
+  function receive(payload: string | undefined): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(payload ?? '');
+    } catch {
+      message = undefined;
+    }
+    const { topic, detail } = (message ?? {}) as { topic?: unknown; detail?: unknown };
+    if (typeof topic === 'string' && typeof detail === 'string') local.wake(topic, detail);
+    else logger.warn({}, 'a wake notice that is none was ignored');
+  }
+
+  return {
+    start: connect,
+    notify(topic, detail) {
+      const payload = JSON.stringify({ topic, detail });
+      if (Buffer.byteLength(payload) > payloadAtMostBytes) throw new RangeError('The detail of a wake is an id, not a document.');
+      client?.query('select pg_notify($1, $2)', [channel, payload]).catch((error: unknown) => {
+        logger.debug({ err: error, topic }, 'other instances could not be woken');
+      });
+    },
+    get isListening() {
+      return client !== undefined;
+    },
+    async stop() {
+      isStopped = true;
+      cancelTimer();
+      const last = client;
+      client = undefined;
+      if (!last) return;
+      // A frozen server never answers the farewell.
+      const cancelCut = clock.after(farewellAtMostMs, () => cutConnection(last));
+      await last.end().catch(() => {});
+      cancelCut();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+// One SQLite connection, called synchronously: values bound exactly, statements kept prepared, the clock a function of the connection.
+// Knows nothing of threads: the worker and the in-memory engine both stand on it.
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { toBindable } from '../values.ts';
+
+export interface StatementResult {
+  rows: Record<string, unknown>[];
+  changes: number | undefined;
+}
+
+export interface SqliteConnection {
+  run(sql: string, parameters: readonly unknown[]): StatementResult;
+  exec(sql: string): void;
+  /** SQLite ends a transaction by itself after some errors (disk full, for one): ask after each failure. */
+  readonly isTransaction: boolean;
+  close(): void;
+}
+
+interface Prepared {
+  statement: StatementSync;
+  returnsRows: boolean;
+}
+
+const preparedAtMost = 500;
+const busyTimeoutMs = 5_000;
+
+export interface SqliteOptions {
+  path: string;
+  readOnly: boolean;
+  /** What now_ms() answers. */
+  now: () => number;
+}
+
+export function openSqlite(options: SqliteOptions): SqliteConnection {
+  const database = new DatabaseSync(options.path, {
+    readOnly: options.readOnly,
+    enableForeignKeyConstraints: true,
+    timeout: busyTimeoutMs,
+  });
+  database.function('now_ms', { deterministic: false }, () => BigInt(Math.floor(options.now())));
+  if (!options.readOnly) {
+    if (options.path !== ':memory:') database.exec('pragma journal_mode = wal');
+    database.exec('pragma synchronous = full');
+  }
+  const prepared = new Map<string, Prepared>();
+
+  function prepare(sql: string): Prepared {
+    const known = prepared.get(sql);
+    if (known) return known;
+    const statement = database.prepare(sql);
+    const fresh = { statement, returnsRows: statement.columns().length > 0 };
+    if (prepared.size >= preparedAtMost) {
+      const oldest = prepared.keys().next();
+      if (!oldest.done) prepared.delete(oldest.value);
+    }
+    prepared.set(sql, fresh);
+    return fresh;
+  }
+
+  return {
+    run(sql, parameters) {
+      const { statement, returnsRows } = prepare(sql);
+      const values = parameters.map(toSqliteValue);
+      // Rows come without a prototype: spread, they are plain objects like everybody else's.
+      if (returnsRows) return { rows: statement.all(...values).map((row) => ({ ...row })), changes: undefined };
+      return { rows: [], changes: Number(statement.run(...values).changes) };
+    },
+    exec: (sql) => database.exec(sql),
+    get isTransaction() {
+      return database.isTransaction;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** A JavaScript number binds as REAL; as a BigInt it stays an integer. */
+function toSqliteValue(value: unknown): null | string | number | bigint | Uint8Array {
+  const bindable = toBindable(value);
+  return typeof bindable === 'number' && Number.isInteger(bindable) ? BigInt(bindable) : bindable;
+}

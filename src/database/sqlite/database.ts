@@ -1,0 +1,65 @@
+// The embedded engine as a Database: one file written by a worker thread, or the memory of this one.
+import { Kysely } from 'kysely';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Database } from '../database.ts';
+import { databaseDown } from '../errors.ts';
+import { createLocalWake } from '../local-wake.ts';
+import type { Schema } from '../schema.ts';
+import { createTransactionGuard } from '../transaction-guard.ts';
+import { createSqliteDialect, createTransactionGate, type SqliteExecutor } from './driver.ts';
+
+const pingAtMostMs = 5_000;
+
+export interface SqliteDatabaseOptions {
+  executor: SqliteExecutor;
+  clock: Clock;
+  logger: Logger;
+  /** The work is done by another thread, which may be stuck on its disk. */
+  isThreaded: boolean;
+  /** Statements handed over and not yet answered. */
+  inFlight: () => number;
+  onClose: () => void;
+}
+
+export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
+  const { executor } = options;
+  const gate = createTransactionGate();
+  const guard = createTransactionGuard();
+  const queries = new Kysely<Schema>({ dialect: createSqliteDialect(executor, gate, guard) });
+  const local = createLocalWake(options.logger);
+  let closing: Promise<void> | undefined;
+
+  async function close() {
+    await queries.destroy();
+    await executor.close();
+    options.onClose();
+  }
+
+  return {
+    engine: 'sqlite',
+    queries,
+    async transaction(work) {
+      guard.checkOutside();
+      return await queries.transaction().execute((tx) => guard.run(() => work(tx)));
+    },
+    wake: (topic, detail = '') => local.wake(topic, detail),
+    onWake: (topic, listener) => local.onWake(topic, listener),
+    ping: () => (options.isThreaded ? withinBound(options.clock, executor.ping()) : executor.ping()),
+    load() {
+      const isBusy = gate.isTaken || options.inFlight() > 0;
+      return { busy: isBusy ? 1 : 0, idle: isBusy ? 0 : 1, waiting: gate.waiting };
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function withinBound(clock: Clock, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(pingAtMostMs, () => reject(databaseDown('The database file does not answer.')));
+    work.then(resolve, reject).finally(cancel);
+  });
+}

@@ -1,0 +1,153 @@
+// Kysely's driver for SQLite. Statements outside a transaction go straight on, many at once; a transaction has the database for itself:
+// while it is open, everybody else waits in the order of arrival. The executor runs what it is given in the order in which it was called.
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { TransactionGuard } from '../transaction-guard.ts';
+import type { StatementResult } from './connection.ts';
+
+export type Place = 'alone' | 'in-transaction';
+
+export interface SqliteExecutor {
+  run(sql: string, parameters: readonly unknown[], place: Place): Promise<StatementResult>;
+  begin(): Promise<void>;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+  /** At any time, also while a transaction is open. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Lets statements pass until a transaction takes the database; each action is started in the very turn in which it is let through. */
+export interface TransactionGate {
+  pass<Result>(action: () => Promise<Result>): Promise<Result>;
+  enter(action: () => Promise<void>): Promise<void>;
+  leave(): void;
+  readonly isTaken: boolean;
+  readonly waiting: number;
+}
+
+export function createTransactionGate(): TransactionGate {
+  let isTaken = false;
+  const queue: { takes: boolean; start: () => void }[] = [];
+
+  function admit<Result>(takes: boolean, action: () => Promise<Result>): Promise<Result> {
+    if (!isTaken && queue.length === 0) {
+      isTaken = takes;
+      return action();
+    }
+    return new Promise<Result>((resolve, reject) => {
+      queue.push({ takes, start: () => action().then(resolve, reject) });
+    });
+  }
+
+  return {
+    pass: (action) => admit(false, action),
+    enter: (action) => admit(true, action),
+    leave() {
+      isTaken = false;
+      while (!isTaken) {
+        const next = queue.shift();
+        if (!next) return;
+        isTaken = next.takes;
+        next.start();
+      }
+    },
+    get isTaken() {
+      return isTaken;
+    },
+    get waiting() {
+      return queue.length;
+    },
+  };
+}
+
+class SqliteDriverConnection implements DatabaseConnection {
+  readonly #executor: SqliteExecutor;
+  readonly #gate: TransactionGate;
+  holdsGate = false;
+
+  constructor(executor: SqliteExecutor, gate: TransactionGate) {
+    this.#executor = executor;
+    this.#gate = gate;
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const { rows, changes } = await (this.holdsGate
+      ? this.#executor.run(query.sql, query.parameters, 'in-transaction')
+      : this.#gate.pass(() => this.#executor.run(query.sql, query.parameters, 'alone')));
+    return changes === undefined ? { rows: rows as Row[] } : { rows: rows as Row[], numAffectedRows: BigInt(changes) };
+  }
+
+  // biome-ignore lint/correctness/useYield: required by the interface, and nothing here streams.
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('Streaming is not supported: read in pages.');
+  }
+}
+
+class SqliteDriver implements Driver {
+  readonly #executor: SqliteExecutor;
+  readonly #gate: TransactionGate;
+  readonly #guard: TransactionGuard;
+
+  constructor(executor: SqliteExecutor, gate: TransactionGate, guard: TransactionGuard) {
+    this.#executor = executor;
+    this.#gate = gate;
+    this.#guard = guard;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<SqliteDriverConnection> {
+    this.#guard.checkOutside();
+    return new SqliteDriverConnection(this.#executor, this.#gate);
+  }
+
+  async beginTransaction(connection: SqliteDriverConnection): Promise<void> {
+    await this.#gate.enter(() => {
+      connection.holdsGate = true;
+      return this.#executor.begin();
+    });
+  }
+
+  async commitTransaction(): Promise<void> {
+    await this.#executor.commit();
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    await this.#executor.rollback();
+  }
+
+  async releaseConnection(connection: SqliteDriverConnection): Promise<void> {
+    if (!connection.holdsGate) return;
+    connection.holdsGate = false;
+    this.#gate.leave();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#executor.close();
+  }
+}
+
+class PipeliningAdapter extends SqliteAdapter {
+  // Kysely would otherwise let one statement through at a time.
+  override get supportsMultipleConnections(): true {
+    return true;
+  }
+}
+
+export function createSqliteDialect(executor: SqliteExecutor, gate: TransactionGate, guard: TransactionGuard): Dialect {
+  return {
+    createAdapter: () => new PipeliningAdapter(),
+    createDriver: () => new SqliteDriver(executor, gate, guard),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}

@@ -1,0 +1,53 @@
+// SQLite in memory, called synchronously on the main thread: only microtasks pass, so the order of everything is fixed. For tests and the simulation.
+// The storage outlives its user: opened again, it drops what the last user left open, and that user's later statements never come back,
+// as after a crash.
+import { openSqlite, type SqliteConnection } from './connection.ts';
+import type { SqliteExecutor } from './driver.ts';
+import { translateSqliteError } from './errors.ts';
+
+export interface MemoryStorage {
+  /** Takes the storage over from whoever had it. */
+  connect(now: () => number): SqliteExecutor;
+  close(): void;
+}
+
+export function createMemoryStorage(): MemoryStorage {
+  let readNow = () => 0;
+  let generation = 0;
+  const connection = openSqlite({ path: ':memory:', readOnly: false, now: () => readNow() });
+
+  return {
+    connect(now) {
+      readNow = now;
+      generation += 1;
+      if (connection.isTransaction) connection.exec('rollback');
+      const mine = generation;
+      return createDirectExecutor(connection, () => mine === generation);
+    },
+    close: () => connection.close(),
+  };
+}
+
+function createDirectExecutor(connection: SqliteConnection, isCurrent: () => boolean): SqliteExecutor {
+  function attempt<Result>(action: () => Result): Promise<Result> {
+    if (!isCurrent()) return new Promise(() => {});
+    try {
+      return Promise.resolve(action());
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? translateSqliteError(error) : error);
+    }
+  }
+
+  return {
+    run: (sql, parameters) => attempt(() => connection.run(sql, parameters)),
+    begin: () => attempt(() => connection.exec('begin immediate')),
+    commit: () => attempt(() => connection.exec('commit')),
+    rollback: () =>
+      attempt(() => {
+        if (connection.isTransaction) connection.exec('rollback');
+      }),
+    ping: () => attempt(() => connection.exec('select 1')),
+    // The storage belongs to whoever made it.
+    close: () => Promise.resolve(),
+  };
+}

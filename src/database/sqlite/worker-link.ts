@@ -1,0 +1,119 @@
+// The main thread's end of the worker: requests of one turn go over together, answers come back by id.
+// When the worker is gone, everything that waits and everything that comes later fails as "database down" instead of hanging.
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../kernel/clock.ts';
+import { databaseDown } from '../errors.ts';
+import { toBindable } from '../values.ts';
+import type { StatementResult } from './connection.ts';
+import type { SqliteExecutor } from './driver.ts';
+import { type CarriedError, translateSqliteError } from './errors.ts';
+import type { ControlRequest, SqliteAnswer, SqliteRequest } from './requests.ts';
+
+export interface WorkerSettings {
+  path: string;
+  readOnly: boolean;
+}
+
+export type ToWorker = SqliteRequest[] | 'close';
+
+export type FromWorker = { kind: 'ready' } | { kind: 'failed'; error: CarriedError } | { kind: 'answers'; answers: SqliteAnswer[] };
+
+export interface WorkerExecutor extends SqliteExecutor {
+  readonly inFlight: number;
+}
+
+interface Waiting {
+  resolve(result: StatementResult): void;
+  reject(error: Error): void;
+}
+
+export function startSqliteWorker(settings: WorkerSettings, clock: Clock): Promise<WorkerExecutor> {
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: settings, name: 'tillgate-sqlite' });
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let outbox: SqliteRequest[] = [];
+  let down: Error | undefined;
+  let closing: Promise<void> | undefined;
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve());
+  });
+
+  function fail(error: Error): void {
+    down ??= error;
+    for (const { reject } of waiting.values()) reject(down);
+    waiting.clear();
+    outbox = [];
+  }
+
+  function flush(): void {
+    if (outbox.length === 0) return;
+    const requests = outbox;
+    outbox = [];
+    worker.postMessage(requests satisfies ToWorker);
+  }
+
+  function take(id: number): Waiting | undefined {
+    const found = waiting.get(id);
+    waiting.delete(id);
+    return found;
+  }
+
+  function ask(make: (id: number) => SqliteRequest): Promise<StatementResult> {
+    if (down) return Promise.reject(down);
+    lastId += 1;
+    const id = lastId;
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      outbox.push(make(id));
+      if (outbox.length === 1) queueMicrotask(flush);
+    });
+  }
+
+  async function control(kind: ControlRequest['kind']): Promise<void> {
+    await ask((id) => ({ id, kind }));
+  }
+
+  async function close(): Promise<void> {
+    flush();
+    if (!down) worker.postMessage('close' satisfies ToWorker);
+    await exited;
+  }
+
+  const executor: WorkerExecutor = {
+    async run(sql, parameters, place) {
+      // Judged on this side: a value that is refused must not cost the statements that travel with it.
+      const bound = parameters.map(toBindable);
+      return await ask((id) => ({ id, kind: 'run', place, sql, parameters: bound, nowMs: clock.now() }));
+    },
+    begin: () => control('begin'),
+    commit: () => control('commit'),
+    rollback: () => control('rollback'),
+    ping: () => control('ping'),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+    get inFlight() {
+      return waiting.size;
+    },
+  };
+
+  return new Promise((resolve, reject) => {
+    worker.on('error', (error) => fail(databaseDown('The database thread failed; the gateway has to be restarted.', error)));
+    worker.on('exit', () => {
+      fail(databaseDown(closing ? 'The database is closed.' : 'The database thread has ended; the gateway has to be restarted.'));
+      reject(down);
+    });
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind === 'ready') resolve(executor);
+      else if (message.kind === 'failed') reject(translateSqliteError(message.error));
+      else {
+        for (const { id, result, error } of message.answers) {
+          const caller = take(id);
+          if (error) caller?.reject(translateSqliteError(error));
+          else caller?.resolve(result);
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,40 @@
+// The worker thread that alone touches the database file, so that a slow disk never stalls the event loop.
+// It takes everything that waits at its port at once: the busier it is, the more statements share one sync to disk.
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { openSqlite, type SqliteConnection } from './connection.ts';
+import { carryError } from './errors.ts';
+import { createRequestRunner } from './requests.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from './worker-link.ts';
+
+const port = ownPort();
+const { path, readOnly } = workerData as WorkerSettings;
+const send = (message: FromWorker) => port.postMessage(message);
+let connection: SqliteConnection | undefined;
+
+const runner = createRequestRunner((now) => {
+  try {
+    connection = openSqlite({ path, readOnly, now });
+    return connection;
+  } catch (error) {
+    send({ kind: 'failed', error: carryError(error) });
+    throw error;
+  }
+});
+port.on('message', serve);
+send({ kind: 'ready' });
+
+function serve(first: ToWorker): void {
+  const messages = [first];
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) messages.push(next.message as ToWorker);
+  const requests = messages.flatMap((message) => (message === 'close' ? [] : message));
+  if (requests.length > 0) send({ kind: 'answers', answers: runner.answer(requests) });
+  if (messages.includes('close')) {
+    connection?.close();
+    port.close();
+  }
+}
+
+function ownPort(): MessagePort {
+  if (!parentPort) throw new Error('This file runs as a worker thread.');
+  return parentPort;
+}

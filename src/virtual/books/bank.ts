@@ -1,0 +1,148 @@
+// The bank behind a virtual device, with a book of its own, apart from the device's journal: what was really charged.
+// It does not protect against doubles, as no bank does: a device that charges twice is seen here, and tests compare this
+// book with the gateway's ledger to the ban.
+import type { Clock } from '../../kernel/clock.ts';
+import type { Bani } from '../../kernel/money.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { JsonObject } from '../../link/protocol.ts';
+import type { RecordStore } from '../client/record-store.ts';
+
+export type BankEntryKind = 'charge' | 'decline' | 'refund' | 'void' | 'settlement' | 'document-closed';
+
+export interface BankEntry {
+  kind: BankEntryKind;
+  /** The command that asked; a power cut's survivor finds its work by it. */
+  reference: string;
+  atMs: number;
+  operationId: string;
+  rrn: string;
+  authCode: string;
+  token: string;
+  maskedCard: string;
+  amountBani: Bani;
+  documentNr?: string;
+  /** Of a refund or a void: the charge that it takes back. */
+  originalId?: string;
+  /** Of a settlement: how many charges it took along. */
+  count?: number;
+  reason?: string;
+}
+
+/** Either what the bank wrote down, or the reason for its no. */
+export type BankAnswer = { entry: BankEntry; refused?: undefined } | { entry?: undefined; refused: string };
+
+export interface ChargeState {
+  entry: BankEntry;
+  refundedBani: Bani;
+  isVoided: boolean;
+  isSettled: boolean;
+}
+
+export interface Bank {
+  readonly name: string;
+  charge(request: { reference: string; amountBani: Bani; documentNr?: string | undefined }): Promise<BankAnswer>;
+  decline(request: { reference: string; amountBani: Bani; reason: string }): Promise<BankAnswer>;
+  closeDocument(request: { reference: string; operationId: string; documentNr: string }): Promise<BankAnswer>;
+  refund(request: { reference: string; operationId: string; rrn: string; amountBani: Bani }): Promise<BankAnswer>;
+  /** Takes a whole charge back; `token` undefined: the device itself reverses what it has just charged. */
+  void(request: { reference: string; operationId: string; token: string | undefined; amountBani: Bani }): Promise<BankAnswer>;
+  settle(request: { reference: string }): Promise<BankAnswer>;
+  /** Everything that was done under one command. */
+  find(reference: string): BankEntry[];
+  charges(): ChargeState[];
+  entries(): BankEntry[];
+  /** What the customers have paid and not got back. */
+  netBani(): Bani;
+}
+
+export interface BankOptions {
+  store: RecordStore;
+  clock: Clock;
+  random: Random;
+  name: string;
+}
+
+export async function openBank({ store, clock, random, name }: BankOptions): Promise<Bank> {
+  const { records, isDamaged } = await store.load();
+  if (isDamaged) throw new Error('The bank book is damaged.');
+  const book = records as unknown as BankEntry[];
+  const byOperation = new Map<string, ChargeState>();
+  let lastNumber = 0;
+  for (const entry of book) post(entry);
+
+  function post(entry: BankEntry): void {
+    lastNumber = Math.max(lastNumber, Number(entry.operationId));
+    if (entry.kind === 'charge') byOperation.set(entry.operationId, { entry, refundedBani: 0, isVoided: false, isSettled: false });
+    if (entry.kind === 'settlement') for (const charge of byOperation.values()) charge.isSettled = true;
+    const original = entry.originalId === undefined ? undefined : byOperation.get(entry.originalId);
+    if (original && entry.kind === 'refund') original.refundedBani += entry.amountBani;
+    if (original && entry.kind === 'void') original.isVoided = true;
+  }
+
+  function digits(count: number): string {
+    return Array.from(random.bytes(count), (byte) => String(byte % 10)).join('');
+  }
+
+  async function write(
+    kind: BankEntryKind,
+    request: { reference: string; amountBani: Bani },
+    extras: Partial<BankEntry> = {},
+  ): Promise<BankAnswer> {
+    const entry: BankEntry = {
+      kind,
+      reference: request.reference,
+      atMs: clock.now(),
+      operationId: String(lastNumber + 1).padStart(6, '0'),
+      rrn: digits(12),
+      authCode: digits(6),
+      token: Buffer.from(random.bytes(16)).toString('hex'),
+      maskedCard: `516793******${digits(4)}`,
+      amountBani: request.amountBani,
+      ...extras,
+    };
+    // Posted at once, so that nobody who asks meanwhile hears that nothing happened.
+    book.push(entry);
+    post(entry);
+    await store.append(entry as unknown as JsonObject);
+    return { entry };
+  }
+
+  return {
+    name,
+    charge: ({ documentNr, ...request }) => write('charge', request, documentNr === undefined ? {} : { documentNr }),
+    decline: ({ reason, ...request }) => write('decline', request, { reason }),
+    async closeDocument({ reference, operationId, documentNr }) {
+      const charge = byOperation.get(operationId);
+      if (!charge) return { refused: 'The bank knows no such operation.' };
+      return await write('document-closed', { reference, amountBani: charge.entry.amountBani }, { originalId: operationId, documentNr });
+    },
+    async refund({ operationId, rrn, ...request }) {
+      const charge = byOperation.get(operationId);
+      if (!charge || charge.entry.rrn !== rrn) return { refused: 'The bank knows no such operation.' };
+      if (charge.isVoided) return { refused: 'The operation was voided.' };
+      if (charge.isSettled) return { refused: 'The day is closed; the operation can only be cancelled.' };
+      if (charge.refundedBani + request.amountBani > charge.entry.amountBani)
+        return { refused: 'It is more than what is left of the operation.' };
+      return await write('refund', request, { originalId: operationId });
+    },
+    async void({ operationId, token, ...request }) {
+      const charge = byOperation.get(operationId);
+      if (!charge) return { refused: 'The bank knows no such operation.' };
+      if (token !== undefined && charge.entry.token !== token) return { refused: 'The token is not that of the operation.' };
+      if (charge.entry.amountBani !== request.amountBani) return { refused: 'The amount is not that of the operation.' };
+      if (charge.isVoided) return { refused: 'The operation was voided before.' };
+      if (charge.refundedBani > 0) return { refused: 'A part of the operation was refunded.' };
+      return await write('void', request, { originalId: operationId });
+    },
+    async settle({ reference }) {
+      const open = [...byOperation.values()].filter((charge) => !charge.isSettled && !charge.isVoided);
+      const amountBani = open.reduce((sum, charge) => sum + charge.entry.amountBani - charge.refundedBani, 0);
+      return await write('settlement', { reference, amountBani }, { count: open.length });
+    },
+    find: (reference) => book.filter((entry) => entry.reference === reference),
+    charges: () => [...byOperation.values()],
+    entries: () => [...book],
+    netBani: () =>
+      [...byOperation.values()].reduce((sum, charge) => sum + (charge.isVoided ? 0 : charge.entry.amountBani - charge.refundedBani), 0),
+  };
+}

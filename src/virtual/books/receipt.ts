@@ -1,0 +1,135 @@
+// Reads a Receipt the way a register does: prices the lines exactly, shares the total out among the payments, and says in one
+// sentence what is wrong with one that cannot be printed. Fields it does not know are left alone.
+import { type Bani, largestAmountBani, parseAmount } from '../../kernel/money.ts';
+import { isJsonObject } from '../client/command-reader.ts';
+
+export type PaymentKind = 'cash' | 'card' | 'other';
+
+export interface ReceiptLine {
+  name: string;
+  quantity: string;
+  price: string;
+  totalBani: Bani;
+  vatLetter: string;
+}
+
+export interface ReceiptPayment {
+  code: number;
+  kind: PaymentKind;
+  amountBani: Bani;
+}
+
+export interface PricedReceipt {
+  number: string;
+  uid: string;
+  lines: ReceiptLine[];
+  payments: ReceiptPayment[];
+  totalBani: Bani;
+  /** Handed back in cash; not part of the payments any more. */
+  changeBani: Bani;
+}
+
+export type ReadReceipt = { receipt: PricedReceipt; problem?: undefined } | { receipt?: undefined; problem: string };
+
+export const cardPaymentCodes: ReadonlySet<number> = new Set([1, 2, 7, 1000]);
+const cashPaymentCode = 0;
+const defaultVatLetter = 'A';
+
+export function readReceipt(value: unknown): ReadReceipt {
+  if (!isJsonObject(value)) return { problem: 'The receipt is missing.' };
+  const lines: ReceiptLine[] = [];
+  if (!Array.isArray(value.Items) || value.Items.length === 0) return { problem: 'The receipt has no items.' };
+  for (const item of value.Items as unknown[]) {
+    const line = readLine(item);
+    if (typeof line === 'string') return { problem: line };
+    lines.push(line);
+  }
+  const totalBani = lines.reduce((sum, line) => sum + line.totalBani, 0);
+  if (!(totalBani >= 1 && totalBani <= largestAmountBani)) return { problem: 'The total of the receipt is no amount.' };
+  const paid = readPayments(value.Payments, totalBani);
+  if (typeof paid === 'string') return { problem: paid };
+  return { receipt: { number: textOf(value.Number), uid: textOf(value.Uid), lines, totalBani, ...paid } };
+}
+
+/** The total alone, for a receipt that has no payments yet. */
+export function receiptTotal(value: unknown): Bani | undefined {
+  const withCash = isJsonObject(value) ? { ...value, Payments: [{ PaymentCode: cashPaymentCode }] } : value;
+  return readReceipt(withCash).receipt?.totalBani;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function readLine(item: unknown): ReceiptLine | string {
+  if (!isJsonObject(item) || typeof item.Name !== 'string') return 'An item has no name.';
+  const quantity = parseDecimal(item.Quantity);
+  const price = parseDecimal(item.Price);
+  if (!quantity || quantity.units <= 0n) return `The quantity of "${item.Name}" is no number over 0.`;
+  if (!price) return `The price of "${item.Name}" is no number.`;
+  const totalBani = timesInBani(quantity, price);
+  if (totalBani === undefined) return `The price of "${item.Name}" is too large.`;
+  const vatLetter = typeof item.VAT === 'string' && item.VAT !== '' ? item.VAT.toUpperCase() : defaultVatLetter;
+  return { name: item.Name, quantity: String(item.Quantity), price: String(item.Price), totalBani, vatLetter };
+}
+
+function readPayments(value: unknown, totalBani: Bani): { payments: ReceiptPayment[]; changeBani: Bani } | string {
+  if (!Array.isArray(value) || value.length === 0) return 'The receipt has no payments.';
+  let leftBani = totalBani;
+  const payments: ReceiptPayment[] = [];
+  for (const payment of value as unknown[]) {
+    const code = isJsonObject(payment) ? Number(payment.PaymentCode) : Number.NaN;
+    if (!isJsonObject(payment) || !Number.isSafeInteger(code)) return 'A payment has no PaymentCode.';
+    // Without an amount it covers what the payments before it left.
+    const amountBani = payment.Amount === undefined ? leftBani : parseAmount(payment.Amount);
+    if (amountBani === undefined || amountBani <= 0) return 'The amount of a payment is no amount.';
+    payments.push({ code, kind: kindOf(code), amountBani });
+    leftBani -= amountBani;
+  }
+  if (leftBani > 0) return 'The payments are less than the total.';
+  return giveChange(payments, -leftBani);
+}
+
+function kindOf(code: number): PaymentKind {
+  if (cardPaymentCodes.has(code)) return 'card';
+  return code === cashPaymentCode ? 'cash' : 'other';
+}
+
+// Only cash can be given back.
+function giveChange(payments: ReceiptPayment[], changeBani: Bani): { payments: ReceiptPayment[]; changeBani: Bani } | string {
+  if (changeBani === 0) return { payments, changeBani };
+  const cash = payments.find((payment) => payment.kind === 'cash' && payment.amountBani > changeBani);
+  if (!cash) return 'The payments are more than the total, and not in cash.';
+  return {
+    payments: payments.map((payment) => (payment === cash ? { ...cash, amountBani: cash.amountBani - changeBani } : payment)),
+    changeBani,
+  };
+}
+
+interface Decimal {
+  units: bigint;
+  places: number;
+}
+
+const decimalPattern = /^(-?)(\d{1,15})(?:\.(\d{1,15}))?(?:e([+-]?\d{1,2}))?$/i;
+
+/** A decimal as it was written, exactly; 0.1 is one tenth. */
+function parseDecimal(value: unknown): Decimal | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  const match = decimalPattern.exec(String(value));
+  if (!match) return undefined;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match;
+  const units = BigInt(`${sign}${whole}${fraction}`);
+  const places = fraction.length - Number(exponent);
+  return places >= 0 ? { units, places } : { units: units * 10n ** BigInt(-places), places: 0 };
+}
+
+/** Quantity times price in bani, half a ban rounded away from zero. */
+function timesInBani(quantity: Decimal, price: Decimal): Bani | undefined {
+  const product = quantity.units * price.units * 100n;
+  const divisor = 10n ** BigInt(quantity.places + price.places);
+  const size = product < 0n ? -product : product;
+  const rounded = (size * 2n + divisor) / (divisor * 2n);
+  if (rounded > BigInt(largestAmountBani)) return undefined;
+  return Number(product < 0n ? -rounded : rounded);
+}

@@ -1,0 +1,89 @@
+// What the device says: answers in the protocol's form, and the endings that found no channel and wait for one (promise 7).
+import type { Clock } from '../../kernel/clock.ts';
+import type { AnswerMessage, JsonObject, Outcome, RecallReport } from '../../link/protocol.ts';
+import type { DeviceChannel } from './connector.ts';
+import type { Ending } from './device-kind.ts';
+import type { Journal, JournalEntry } from './journal.ts';
+
+/** How many endings wait for a channel; older ones are found by Recall. */
+const unsentLimit = 1_000;
+
+/** Sends on `first` if that is live, otherwise on any live channel; false when none is. */
+export type SendAnswer = (answer: AnswerMessage, replyTo: string, first: DeviceChannel | undefined) => boolean;
+
+export interface AnswerExtras {
+  report?: JsonObject | undefined;
+  reason?: string | undefined;
+}
+
+export interface Answers {
+  answer(id: string, outcome: Outcome, extras?: AnswerExtras): AnswerMessage;
+  /** To the sender and to everyone who asked, on any live channel, now or when one comes up. */
+  sendEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void;
+  /** A channel came up: endings that found none go out now. */
+  channelUp(): void;
+}
+
+interface Deps {
+  deviceId: string;
+  clock: Clock;
+  journal: Journal;
+  send: SendAnswer;
+}
+
+export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers {
+  let unsent: { answer: AnswerMessage; replyTo: string }[] = [];
+  const clockNow = () => new Date(clock.now()).toISOString();
+
+  const answer: Answers['answer'] = (id, outcome, { report, reason } = {}) => ({
+    v: 1,
+    id,
+    device: deviceId,
+    clock: clockNow(),
+    ...(journal.journalId === undefined ? {} : { journalId: journal.journalId }),
+    outcome,
+    ...(report === undefined ? {} : { report }),
+    ...(reason === undefined ? {} : { reason }),
+  });
+
+  return {
+    answer,
+    sendEnding(entry, channel) {
+      const { outcome, ...extras } = endingOf(entry);
+      for (const replyTo of entry.replyTos) {
+        const message = answer(entry.id, outcome, extras);
+        if (!send(message, replyTo, channel)) unsent.push({ answer: message, replyTo });
+      }
+      unsent = unsent.slice(-unsentLimit);
+    },
+    channelUp() {
+      const waiting = unsent;
+      unsent = [];
+      for (const item of waiting) {
+        // Said now: the gateway measures the device's clock by what it hears.
+        if (!send({ ...item.answer, clock: clockNow() }, item.replyTo, undefined)) unsent.push(item);
+      }
+    },
+  };
+}
+
+export function endingOf(entry: JournalEntry): Ending {
+  return {
+    outcome: entry.outcome ?? 'unknown',
+    ...(entry.report === undefined ? {} : { report: entry.report }),
+    ...(entry.reason === undefined ? {} : { reason: entry.reason }),
+  };
+}
+
+export function recallReport(entry: JournalEntry): RecallReport {
+  if (entry.state !== 'ended') return { state: 'running' };
+  if (entry.outcome === 'never') return { state: 'never' };
+  if (entry.outcome === 'unknown') return { state: 'unknown', ...(entry.reason === undefined ? {} : { reason: entry.reason }) };
+  return { state: 'final', ...endingOf(entry) };
+}
+
+export function lastState(entry: JournalEntry): 'running' | 'approved' | 'refused' | 'unknown' {
+  if (entry.state !== 'ended') return 'running';
+  if (entry.outcome === 'done') return 'approved';
+  return entry.outcome === 'unknown' ? 'unknown' : 'refused';
+}

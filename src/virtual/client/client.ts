@@ -1,0 +1,90 @@
+// A device on the wire, to be lifted out by whoever writes one: joins the protocol core to its channels. Each channel
+// carries presence when it connects and twice a minute; an answer goes by the channel its command came on, or by any that is live.
+import { type Cancel, every } from '../../kernel/clock.ts';
+import type { Connector, DeviceChannel } from './connector.ts';
+import { createDevice, type Device, type DeviceDeps } from './device.ts';
+
+export interface DeviceClientDeps extends Omit<DeviceDeps, 'send'> {
+  /** In order of preference. */
+  connectors: readonly Connector[];
+  /** How many copies of an answer go out; a real device always says 1. */
+  copiesOf?: (answer: Parameters<DeviceDeps['send']>[0]) => number;
+  presenceEveryMs?: number;
+}
+
+export interface DeviceClient {
+  readonly device: Device;
+  /** Recovers what a power cut interrupted, and connects every channel that is on. */
+  start(isOn?: (channel: DeviceChannel) => boolean): void;
+  isConnected(channel: DeviceChannel): boolean;
+  /** Connects or cuts one channel. */
+  setChannel(channel: DeviceChannel, isOn: boolean): void;
+  /** Sends presence now on every live channel. */
+  announce(): void;
+  stop(): Promise<void>;
+  /** As by a power cut: no goodbye, and the old device does nothing any more. */
+  drop(): void;
+}
+
+export function createDeviceClient(deps: DeviceClientDeps): DeviceClient {
+  const { connectors, presenceEveryMs = 30_000, copiesOf = () => 1 } = deps;
+  const device = createDevice({ ...deps, send });
+  let stopPresence: Cancel = () => {};
+
+  function send(...[answer, replyTo, first]: Parameters<DeviceDeps['send']>): boolean {
+    const live = connectors.filter((connector) => connector.isConnected);
+    const inOrder = [
+      ...live.filter((connector) => connector.channel === first),
+      ...live.filter((connector) => connector.channel !== first),
+    ];
+    if (inOrder.length === 0) return false;
+    let wasSent = true;
+    for (let copies = copiesOf(answer); copies > 0; copies -= 1) {
+      wasSent = inOrder.some((connector) => connector.sendAnswer(answer, replyTo));
+    }
+    return wasSent;
+  }
+
+  function connect(connector: Connector): void {
+    connector.start({
+      connected() {
+        connector.sendPresence(device.presence());
+        device.channelUp();
+      },
+      disconnected() {},
+      command: (bytes) => device.receive(bytes, connector.channel),
+    });
+  }
+
+  function announce(): void {
+    for (const connector of connectors) if (connector.isConnected) connector.sendPresence(device.presence());
+  }
+
+  return {
+    device,
+    start(isOn = () => true) {
+      device.recover().catch(deps.onFailure);
+      for (const connector of connectors) if (isOn(connector.channel)) connect(connector);
+      stopPresence = every(deps.clock, presenceEveryMs, announce);
+    },
+    isConnected: (channel) => connectors.some((connector) => connector.channel === channel && connector.isConnected),
+    setChannel(channel, isOn) {
+      for (const connector of connectors) {
+        if (connector.channel !== channel) continue;
+        if (isOn) connect(connector);
+        else connector.drop();
+      }
+    },
+    announce,
+    async stop() {
+      stopPresence();
+      await Promise.all(connectors.map((connector) => connector.stop()));
+      device.halt();
+    },
+    drop() {
+      stopPresence();
+      device.halt();
+      for (const connector of connectors) connector.drop();
+    },
+  };
+}

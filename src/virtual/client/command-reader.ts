@@ -1,0 +1,72 @@
+// Reads a command off the wire without trusting it: size, JSON, version, ids, times. What breaks a rule is dropped and
+// counted, never answered: an answer needs an id and an address that can be believed.
+import { parseUuid } from '../../kernel/ids.ts';
+import {
+  type CommandMessage,
+  type JsonObject,
+  type LedgerCommandName,
+  ledgerCommandNames,
+  messageLimitBytes,
+  protocolVersion,
+} from '../../link/protocol.ts';
+
+export type DropReason = 'too-large' | 'not-json' | 'version' | 'field';
+
+/** A command as the device sees it; the name may be one that this version does not know. */
+export interface ReceivedCommand {
+  id: string;
+  name: string;
+  replyTo: string;
+  startByMs: number | undefined;
+  answerByMs: number | undefined;
+  args: JsonObject;
+}
+
+export type ReadCommand = { command: ReceivedCommand; dropped?: undefined } | { command?: undefined; dropped: DropReason };
+
+// It becomes part of a topic and of a routing key.
+const replyToPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+const ledgerNames: ReadonlySet<string> = new Set(ledgerCommandNames);
+
+export function isLedgerCommand(name: string): name is LedgerCommandName {
+  return ledgerNames.has(name);
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+export function readCommand(bytes: Uint8Array): ReadCommand {
+  if (bytes.byteLength > messageLimitBytes) return { dropped: 'too-large' };
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return { dropped: 'not-json' };
+  }
+  return readCommandValue(value);
+}
+
+export function readCommandValue(value: unknown): ReadCommand {
+  if (!isJsonObject(value)) return { dropped: 'not-json' };
+  const message = value as Partial<Record<keyof CommandMessage, unknown>>;
+  if (message.v !== protocolVersion) return { dropped: 'version' };
+  const id = parseUuid(message.id);
+  const { name, replyTo } = message;
+  if (id === undefined || typeof name !== 'string' || typeof replyTo !== 'string' || !replyToPattern.test(replyTo))
+    return { dropped: 'field' };
+  const args = message.args ?? {};
+  if (!isJsonObject(args)) return { dropped: 'field' };
+  const startByMs = readTime(message.startBy);
+  const answerByMs = readTime(message.answerBy);
+  // Without its two limits a ledger command could begin hours late: it is not believed at all.
+  if (isLedgerCommand(name) && (startByMs === undefined || answerByMs === undefined)) return { dropped: 'field' };
+  return { command: { id, name, replyTo, startByMs, answerByMs, args } };
+}
+
+function readTime(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,153 @@
+// The port between a device and one channel: a thin thing that connects, hands commands in and answers out.
+// It holds nothing back: what cannot be sent now is not sent, the device decides what to do about it.
+import type { Cancel, Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { AnswerMessage, PresenceMessage } from '../../link/protocol.ts';
+
+export type DeviceChannel = 'mqtt' | 'queue';
+
+export interface ConnectorListener {
+  connected(): void;
+  disconnected(): void;
+  command(bytes: Uint8Array): void;
+}
+
+export interface Connector {
+  readonly channel: DeviceChannel;
+  readonly isConnected: boolean;
+  /** Connects, and connects again whenever the connection is lost, until `stop` or `drop`. */
+  start(listener: ConnectorListener): void;
+  /** False: there was no live connection and nothing was sent. */
+  sendAnswer(answer: AnswerMessage, replyTo: string): boolean;
+  sendPresence(presence: PresenceMessage): boolean;
+  /** Leaves politely. */
+  stop(): Promise<void>;
+  /** Is gone, as by a power cut: no goodbye. */
+  drop(): void;
+}
+
+/** A live connection of one channel. */
+export interface Wire {
+  sendAnswer(answer: AnswerMessage, replyTo: string): void;
+  sendPresence(presence: PresenceMessage): void;
+  close(): Promise<void>;
+  destroy(): void;
+}
+
+export interface WireListener {
+  /** The connection that was established is gone; called once. */
+  lost(): void;
+  command(bytes: Uint8Array): void;
+}
+
+export interface ReconnectDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  deviceId: string;
+  channel: DeviceChannel;
+  /** One attempt; it has a time limit of its own. */
+  connect(listener: WireListener): Promise<Wire>;
+  /** A wait that this error asks for, instead of the growing one. */
+  waitAfter?(error: unknown): number | undefined;
+}
+
+const firstWaitMs = 250;
+const longestWaitMs = 15_000;
+const goodbyeMs = 2_000;
+
+/** Turns "connect once" into a connector that never gives up: waits grow to 15 s, each shortened by chance. */
+export function createReconnecting(deps: ReconnectDeps): Connector {
+  const { clock, random, logger, deviceId, channel } = deps;
+  let wire: Wire | undefined;
+  let cancelWait: Cancel = () => {};
+  let failures = 0;
+  // Every start and stop begins a new life; what belongs to an older one is ignored.
+  let life = 0;
+
+  async function attempt(ownLife: number, listener: ConnectorListener): Promise<void> {
+    let isLost = false;
+    try {
+      const connected = await deps.connect({
+        command: (bytes) => {
+          if (life === ownLife) listener.command(bytes);
+        },
+        lost: () => {
+          isLost = true;
+          if (life !== ownLife || !wire) return;
+          wire = undefined;
+          listener.disconnected();
+          again(ownLife, listener, undefined);
+        },
+      });
+      if (life !== ownLife) return connected.destroy();
+      if (isLost) throw new Error('The connection was lost at once.');
+      wire = connected;
+      failures = 0;
+      listener.connected();
+    } catch (error) {
+      if (life !== ownLife) return;
+      logger.debug({ deviceId, channel, err: error }, 'the virtual device could not connect');
+      again(ownLife, listener, error);
+    }
+  }
+
+  function again(ownLife: number, listener: ConnectorListener, error: unknown): void {
+    const growing = Math.min(longestWaitMs, firstWaitMs * 2 ** failures) * (0.5 + random.fraction() / 2);
+    failures = Math.min(failures + 1, 10);
+    cancelWait = clock.after(deps.waitAfter?.(error) ?? growing, () => void attempt(ownLife, listener));
+  }
+
+  function end(): Wire | undefined {
+    life += 1;
+    cancelWait();
+    failures = 0;
+    const old = wire;
+    wire = undefined;
+    return old;
+  }
+
+  function trySend(send: (live: Wire) => void): boolean {
+    if (!wire) return false;
+    try {
+      send(wire);
+      return true;
+    } catch (error) {
+      logger.debug({ deviceId, channel, err: error }, 'the virtual device could not send');
+      return false;
+    }
+  }
+
+  return {
+    channel,
+    get isConnected() {
+      return wire !== undefined;
+    },
+    start(listener) {
+      end()?.destroy();
+      void attempt(life, listener);
+    },
+    sendAnswer: (answer, replyTo) => trySend((live) => live.sendAnswer(answer, replyTo)),
+    sendPresence: (presence) => trySend((live) => live.sendPresence(presence)),
+    stop: async () => {
+      const old = end();
+      if (!old) return;
+      // A peer that does not answer the goodbye holds nobody up.
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(goodbyeMs, () => {
+          old.destroy();
+          resolve();
+        });
+        const over = () => {
+          cancel();
+          resolve();
+        };
+        old.close().then(over, over);
+      });
+    },
+    drop: () => {
+      end()?.destroy();
+    },
+  };
+}

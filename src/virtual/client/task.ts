@@ -1,0 +1,93 @@
+// One ledger command while it runs. Its waits end early by Abort or answerBy, `begin` is the point of no return, and after a
+// power cut none of its promises ever resolves: the handler simply stops where it was.
+import { type Clock, sleep } from '../../kernel/clock.ts';
+import type { JsonObject } from '../../link/protocol.ts';
+import type { JournalEntry } from './journal.ts';
+
+export interface Task {
+  readonly id: string;
+  readonly name: string;
+  readonly args: JsonObject;
+  /** In the device's clock, as `now`. */
+  readonly answerByMs: number;
+  now(): number;
+  /** Waits for card and PIN. `aborted`: stopped by Abort. `late`: answerBy came first. */
+  waitForCustomer(durationMs: number): Promise<'ready' | 'aborted' | 'late'>;
+  /** Writes "begun". True: the bank or the fiscal memory may be touched now. False: it was aborted, or it is too late. */
+  begin(): Promise<boolean>;
+  sleep(durationMs: number): Promise<void>;
+}
+
+export interface RunningTask extends Task {
+  entry: JournalEntry;
+  /** Stops it if it has not begun; false when it is too late. */
+  abort(): boolean;
+  halt(): void;
+}
+
+export interface TaskDeps {
+  clock: Clock;
+  write(entry: JournalEntry): Promise<boolean>;
+  isHalted(): boolean;
+}
+
+/** What a handler waits for after the power is gone. */
+const forever = new Promise<never>(() => {});
+
+export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
+  const { clock } = deps;
+  let hasBegun = entry.state === 'begun';
+  let isAborted = false;
+  let stopWaiting: ((why: 'aborted') => void) | undefined;
+  let cancelTimer = () => {};
+
+  const task: RunningTask = {
+    entry,
+    id: entry.id,
+    name: entry.name,
+    args: entry.args,
+    answerByMs: entry.answerByMs,
+    now: () => clock.now(),
+    waitForCustomer(durationMs) {
+      if (deps.isHalted()) return forever;
+      if (isAborted) return Promise.resolve('aborted');
+      return new Promise((resolve) => {
+        const leftMs = entry.answerByMs - clock.now();
+        const isLate = leftMs < durationMs;
+        cancelTimer = clock.after(Math.max(0, isLate ? leftMs : durationMs), () => {
+          stopWaiting = undefined;
+          if (!deps.isHalted()) resolve(isLate ? 'late' : 'ready');
+        });
+        stopWaiting = (why) => {
+          cancelTimer();
+          stopWaiting = undefined;
+          resolve(why);
+        };
+      });
+    },
+    async begin() {
+      if (deps.isHalted()) return await forever;
+      if (isAborted || clock.now() > entry.answerByMs) return false;
+      // From here Abort is too late, although the disk has still to say yes.
+      hasBegun = true;
+      task.entry = { ...task.entry, state: 'begun' };
+      if (!(await deps.write(task.entry))) return await forever;
+      return clock.now() <= entry.answerByMs;
+    },
+    async sleep(durationMs) {
+      if (deps.isHalted()) return await forever;
+      await sleep(clock, durationMs);
+      if (deps.isHalted()) await forever;
+    },
+    abort() {
+      if (hasBegun || (entry.name !== 'Pay' && entry.name !== 'PrintReceipt')) return false;
+      isAborted = true;
+      stopWaiting?.('aborted');
+      return true;
+    },
+    halt() {
+      cancelTimer();
+    },
+  };
+  return task;
+}

@@ -1,0 +1,164 @@
+// The virtual card terminal: what each ledger command does between customer, bank and screen.
+// Before the bank is asked nothing has happened; after it said yes the answer is `done`, whatever goes wrong.
+import { type Bani, baniToLei, formatLei, parseAmount } from '../../kernel/money.ts';
+import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
+import type { Bank, BankAnswer, BankEntry } from '../books/bank.ts';
+import { type Ending, type Handler, refused } from '../client/device-kind.ts';
+import type { JournalEntry } from '../client/journal.ts';
+import type { Task } from '../client/task.ts';
+import { type Magic, magicOf } from '../mishaps/magic-amounts.ts';
+import type { Misdelivery } from '../mishaps/misdelivery.ts';
+import { slip } from '../paper/paper.ts';
+import type { Screen } from '../paper/screen.ts';
+
+export interface TerminalTiming {
+  /** How long a quick customer takes. */
+  customerMs: number;
+  slowMs: number;
+  bankMs: number;
+  /** By how much a late answer misses answerBy. */
+  lateByMs: number;
+}
+
+export const defaultTerminalTiming: TerminalTiming = { customerMs: 150, slowMs: 20_000, bankMs: 20, lateByMs: 5_000 };
+
+export interface TerminalDeps {
+  bank: Bank;
+  screen: Screen;
+  misdelivery: Misdelivery;
+  timing: TerminalTiming;
+  /** False: every amount is approved. */
+  hasMagic: boolean;
+  /** The power goes, in the middle of whatever it is doing. Never resolves. */
+  crash(): Promise<never>;
+  firmware: string;
+}
+
+const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction']);
+
+export function createTerminal(deps: TerminalDeps): Handler {
+  const { bank, screen, misdelivery, timing } = deps;
+  let paper = 'OK';
+
+  function magicFor(name: string, args: JsonObject): Magic | undefined {
+    // A cancellation has the amount of its payment and would repeat that payment's mishap.
+    if (!deps.hasMagic || (name !== 'Pay' && name !== 'Refund')) return undefined;
+    return magicOf('terminal', parseAmount(args.amount) ?? 0);
+  }
+
+  function judge(name: LedgerCommandName, args: JsonObject): Ending | undefined {
+    const hasAmount = name === 'Pay' || name === 'Refund' || name === 'CancelTransaction';
+    if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
+    if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
+    if (magicFor(name, args) === 'busy') return { outcome: 'busy', reason: 'Somebody is in the menu of the terminal.' };
+    return undefined;
+  }
+
+  async function execute(task: Task): Promise<Ending> {
+    const magic = magicFor(task.name, task.args);
+    paper = 'OK';
+    if (magic === 'lost-answer') misdelivery.lose(task.id);
+    if (magic === 'answers-twice') misdelivery.double(task.id);
+    if (task.name === 'Pay') {
+      const no = await meetCustomer(task, magic);
+      if (no) return no;
+    }
+    if (!(await task.begin())) return refused('It came too late to begin.');
+    const ending = await askBank(task, magic);
+    screen.show(ending.outcome === 'done' ? 'Approved' : (ending.reason ?? 'Declined'), task.id);
+    if (ending.outcome === 'done') screen.print(slip(bank.name, task.name, ending.report ?? {}));
+    return ending;
+  }
+
+  /** Card and PIN; undefined when the bank can be asked. */
+  async function meetCustomer(task: Task, magic: Magic | undefined): Promise<Ending | undefined> {
+    if (magic === 'paper-out') {
+      paper = 'OUT';
+      screen.show('Out of paper', task.id);
+      return refused('The terminal is out of paper.');
+    }
+    screen.show(`${formatLei(amountOf(task.args))} MDL: present the card`, task.id);
+    const met = await task.waitForCustomer(magic === 'slow' ? timing.slowMs : timing.customerMs);
+    if (met === 'aborted') return showing(task, refused('It was aborted before the bank was asked.'));
+    if (met === 'late') return showing(task, refused('No card came in time.'));
+    if (magic === 'customer-cancels') return showing(task, refused('The customer pressed Cancel.'));
+    return undefined;
+  }
+
+  function showing(task: Task, ending: Ending): Ending {
+    screen.show(ending.reason ?? '', task.id);
+    return ending;
+  }
+
+  async function askBank(task: Task, magic: Magic | undefined): Promise<Ending> {
+    if (magic === 'crash-before-bank') return await deps.crash();
+    await task.sleep(timing.bankMs);
+    const ending = endingOf(task.name, await contact(task, magic));
+    if (magic === 'crash-after-bank') return await deps.crash();
+    if (magic === 'late-answer') await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
+    return ending;
+  }
+
+  function contact(task: Task, magic: Magic | undefined): Promise<BankAnswer> {
+    const { args, id: reference } = task;
+    const amountBani = amountOf(args);
+    const operationId = String(args.operationId);
+    if (magic === 'declined') return bank.decline({ reference, amountBani, reason: 'The bank declined the card.' });
+    if (magic === 'wrong-pin') return bank.decline({ reference, amountBani, reason: 'Wrong PIN, three times.' });
+    switch (task.name) {
+      case 'Pay':
+        return bank.charge({ reference, amountBani, documentNr: typeof args.documentNr === 'string' ? args.documentNr : undefined });
+      case 'Refund':
+        return bank.refund({ reference, operationId, rrn: String(args.rrn), amountBani });
+      case 'CancelTransaction':
+        return bank.void({ reference, operationId, token: String(args.token), amountBani });
+      case 'CloseDoc':
+        return bank.closeDocument({ reference, operationId, documentNr: String(args.documentNr) });
+      default:
+        return bank.settle({ reference });
+    }
+  }
+
+  return {
+    kind: 'terminal',
+    commands,
+    facts: () => ({ battery: 80, paper, signal: 70, bank: bank.name, firmware: deps.firmware }),
+    judge,
+    execute,
+    recover: async (entry) => recover(bank, entry),
+  };
+}
+
+/** Promise 6: the bank's book tells. It holds nothing of this command: the bank was never asked. */
+function recover(bank: Bank, entry: JournalEntry): Ending {
+  const found = bank.find(entry.id).at(-1);
+  return found ? endingOf(entry.name, { entry: found }) : refused('The power went before the bank was asked.');
+}
+
+function amountOf(args: JsonObject): Bani {
+  return parseAmount(args.amount) ?? 0;
+}
+
+function endingOf(name: string, answer: BankAnswer): Ending {
+  if (!answer.entry) return refused(answer.refused);
+  const { entry } = answer;
+  if (entry.kind === 'decline') {
+    return {
+      outcome: 'refused',
+      reason: entry.reason ?? 'Declined.',
+      report: { amount: baniToLei(entry.amountBani), maskedCard: entry.maskedCard },
+    };
+  }
+  return { outcome: 'done', report: reportOf(name, entry) };
+}
+
+function reportOf(name: string, entry: BankEntry): JsonObject {
+  const amount = baniToLei(entry.amountBani);
+  const time = new Date(entry.atMs).toISOString();
+  if (name === 'CloseDay') return { count: entry.count ?? 0, amount, time };
+  if (name === 'CloseDoc') return { operationId: entry.originalId, documentNr: entry.documentNr, time };
+  if (name === 'CancelTransaction') return { operationId: entry.originalId, amount, rrn: entry.rrn, time };
+  const { rrn, authCode, operationId, token, maskedCard } = entry;
+  const report = { rrn, authCode, operationId, amount, token, maskedCard, time };
+  return name === 'Refund' ? { ...report, originalOperationId: entry.originalId } : report;
+}

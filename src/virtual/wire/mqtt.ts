@@ -1,0 +1,91 @@
+// The device's end of MQTT 3.1.1: clean session, a will that says it is gone, commands at QoS 0, answers and presence at
+// QoS 1. Each connection is a new client, so that the library re-sends nothing of an older one behind our back.
+import { connect, type MqttClient } from 'mqtt';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
+import { mqttTopics } from '../../link/protocol.ts';
+import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
+
+export interface NetworkConnectorOptions {
+  url: string;
+  deviceId: string;
+  secret: string;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+const connectTimeoutMs = 5_000;
+
+export function createMqttConnector(options: NetworkConnectorOptions): Connector {
+  const { clock, random, logger, deviceId } = options;
+  return createReconnecting({ clock, random, logger, deviceId, channel: 'mqtt', connect: (listener) => connectOnce(options, listener) });
+}
+
+function connectOnce({ url, deviceId, secret }: NetworkConnectorOptions, listener: WireListener): Promise<Wire> {
+  return new Promise((resolve, reject) => {
+    const client = connect(url, {
+      protocolVersion: 4,
+      clean: true,
+      clientId: deviceId,
+      username: deviceId,
+      password: secret,
+      keepalive: 15,
+      connectTimeout: connectTimeoutMs,
+      reconnectPeriod: 0,
+      resubscribe: false,
+      queueQoSZero: false,
+      will: {
+        topic: mqttTopics.presence(deviceId),
+        payload: Buffer.from(JSON.stringify({ v: 1, device: deviceId, online: false })),
+        qos: 1,
+        retain: false,
+      },
+    });
+    const fail = (error: Error) => {
+      client.end(true);
+      reject(error);
+    };
+    // Stays listening: an error without a listener would end the process.
+    client.on('error', fail);
+    client.once('close', () => {
+      fail(new Error('The broker closed the connection.'));
+      listener.lost();
+    });
+    client.once('connect', () => {
+      setNoDelay(client);
+      client.on('message', (_topic, payload, packet) => {
+        // Nothing live is retained: such a message is an old one.
+        if (!packet.retain) listener.command(payload);
+      });
+      client.subscribe(mqttTopics.commands(deviceId), { qos: 0 }, (error, grants) => {
+        if (error || grants?.some((grant) => grant.qos > 2)) fail(error ?? new Error('The broker refused the subscription.'));
+        else resolve(wireOf(client, deviceId));
+      });
+    });
+  });
+}
+
+function setNoDelay(client: MqttClient): void {
+  const stream = client.stream as { setNoDelay?: (noDelay: boolean) => void };
+  stream.setNoDelay?.(true);
+}
+
+function wireOf(client: MqttClient, deviceId: string): Wire {
+  function publish(topic: string, message: object): void {
+    if (!client.connected) throw new Error('MQTT is not connected.');
+    client.publish(topic, JSON.stringify(message), { qos: 1, retain: false }, () => {});
+  }
+
+  return {
+    sendAnswer: (answer, replyTo) => publish(mqttTopics.answers(deviceId, replyTo), answer),
+    sendPresence: (presence) => publish(mqttTopics.presence(deviceId), presence),
+    close: async () => {
+      // A polite end cancels the will, so the device says itself that it goes.
+      if (client.connected) publish(mqttTopics.presence(deviceId), { v: 1, device: deviceId, online: false });
+      await client.endAsync();
+    },
+    destroy: () => client.stream.destroy(),
+  };
+}

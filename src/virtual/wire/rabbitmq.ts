@@ -1,0 +1,88 @@
+// The device's end of RabbitMQ: its own queue, exclusive and auto-delete, read without acks; answers and presence go to the
+// gateway's exchange under the device's user id. A queue still locked by its own dying connection is tried again every 2 s.
+import { type Channel, type ChannelModel, connect } from 'amqplib';
+import { queueNames } from '../../link/protocol.ts';
+import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
+import type { NetworkConnectorOptions } from './mqtt.ts';
+
+const connectTimeoutMs = 5_000;
+const heartbeatS = 10;
+const lockedRetryMs = 2_000;
+
+export function createAmqpConnector(options: NetworkConnectorOptions): Connector {
+  const { clock, random, logger, deviceId } = options;
+  return createReconnecting({
+    clock,
+    random,
+    logger,
+    deviceId,
+    channel: 'queue',
+    connect: (listener) => connectOnce(options, listener),
+    waitAfter: (error) => (isQueueLocked(error) ? lockedRetryMs : undefined),
+  });
+}
+
+function isQueueLocked(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('RESOURCE_LOCKED');
+}
+
+function addressOf({ url, deviceId, secret }: NetworkConnectorOptions): string {
+  const address = new URL(url);
+  address.username = encodeURIComponent(deviceId);
+  address.password = encodeURIComponent(secret);
+  address.searchParams.set('heartbeat', String(heartbeatS));
+  return address.toString();
+}
+
+async function connectOnce(options: NetworkConnectorOptions, listener: WireListener): Promise<Wire> {
+  const { deviceId } = options;
+  const connection = await connect(addressOf(options), { noDelay: true, timeout: connectTimeoutMs });
+  // An error is followed by a close; without a listener it would end the process.
+  connection.on('error', () => {});
+  connection.once('close', () => listener.lost());
+  try {
+    const channel = await connection.createChannel();
+    channel.on('error', () => {});
+    const queue = queueNames.commands(deviceId);
+    await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false });
+    // A channel that the broker closed, for a publish that it refused or a queue that was deleted, serves no more.
+    channel.once('close', () => destroy(connection));
+    const onMessage = (message: { content: Buffer } | null) => (message ? listener.command(message.content) : destroy(connection));
+    await channel.consume(queue, onMessage, { noAck: true, exclusive: true });
+    return wireOf(connection, channel, deviceId);
+  } catch (error) {
+    destroy(connection);
+    throw error;
+  }
+}
+
+function destroy(connection: ChannelModel): void {
+  connection.close().catch(() => {});
+}
+
+/** As by a power cut: the socket goes, the broker finds out. */
+function cut(connection: ChannelModel): void {
+  const { stream } = connection.connection as { stream?: { destroy(): void } };
+  if (stream) stream.destroy();
+  else destroy(connection);
+}
+
+function wireOf(connection: ChannelModel, channel: Channel, deviceId: string): Wire {
+  function publish(key: string, message: object): void {
+    channel.publish(queueNames.answersExchange, key, Buffer.from(JSON.stringify(message)), {
+      userId: deviceId,
+      contentType: 'application/json',
+      deliveryMode: 1,
+    });
+  }
+
+  return {
+    sendAnswer: (answer, replyTo) => publish(queueNames.answerKey(deviceId, replyTo), answer),
+    sendPresence: (presence) => publish(queueNames.presenceKey(deviceId), presence),
+    close: async () => {
+      publish(queueNames.presenceKey(deviceId), { v: 1, device: deviceId, online: false });
+      await connection.close().catch(() => {});
+    },
+    destroy: () => cut(connection),
+  };
+}

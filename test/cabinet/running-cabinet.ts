@@ -1,0 +1,128 @@
+// The whole admin side on one database behind a real HTTP server, with devices played by a fake link.
+import type { Access } from '../../src/access/access.ts';
+import { createAccess } from '../../src/access/access.ts';
+import { registerCabinetRoutes } from '../../src/cabinet/routes.ts';
+import { type Callbacks, createCallbacks } from '../../src/callbacks/callbacks.ts';
+import type { Engine } from '../../src/database/dialect.ts';
+import { registerBrokerRoutes } from '../../src/devices/broker-routes.ts';
+import { createDevices, type Devices } from '../../src/devices/devices.ts';
+import { registerDeviceRoutes } from '../../src/devices/routes.ts';
+import { createTokenCheck } from '../../src/http/authentication.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import { createInvoices } from '../../src/invoices/invoices.ts';
+import { systemClock, systemRandom } from '../../src/kernel/system.ts';
+import { createFakeLink, type FakeLink } from '../devices/fake-link.ts';
+import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
+
+export const adminToken = 'canary-admin-token-of-the-office';
+
+export interface Answer {
+  [field: string]: unknown;
+  status: number;
+  errorCode: number;
+  errorMessage: string;
+}
+
+export interface Office {
+  database: TestDatabase;
+  access: Access;
+  devices: Devices;
+  callbacks: Callbacks;
+  link: FakeLink;
+  logger: RecordingLogger;
+  server: HttpServer;
+  url: string;
+  get(path: string, token?: string): Promise<Answer>;
+  post(path: string, body?: object, token?: string): Promise<Answer>;
+  /** Actions in the audit log, oldest first. */
+  audit(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+// Commands have tests of their own; here there are none.
+const notPlayed = () => Promise.reject(new Error('The office plays no ledger.'));
+const noCommands = {
+  ledger: { find: async () => undefined, listReview: async () => [], timelineOf: async () => [], decide: notPlayed },
+  cards: { closeDocumentByHand: notPlayed },
+};
+
+export async function openOffice(engine: Engine): Promise<Office> {
+  const database = await openTestDatabase(engine);
+  const logger = recordingLogger();
+  const clock = systemClock;
+  const random = systemRandom;
+  const link = createFakeLink();
+  const access = createAccess({ database, clock, random });
+  const devices = createDevices({
+    database,
+    clock,
+    random,
+    banks: [{ code: 'one', name: 'Bank One' }],
+    addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'amqp://broker.example:5672' }),
+  });
+  const callbacks = createCallbacks({ database, clock, random, logger, instanceId: 'office', delaysS: [60], allow: [] });
+  const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    basePath: '/tillgate',
+    logger,
+    clock,
+    random,
+    metrics: createMetrics(),
+    rateLimitPerS: 1_000,
+    whyNotReady: async () => undefined,
+    findCaller: access.findCaller,
+    findDevice: devices.checkSecret,
+    isAdminToken: createTokenCheck(adminToken),
+  });
+  server.routes((app) => {
+    const { cancelUnpaidInvoice } = invoices;
+    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, ...noCommands });
+    registerDeviceRoutes(app, { database, clock, link, devices });
+    registerBrokerRoutes(app, { devices });
+  });
+  const { url } = await server.listen();
+
+  async function call(
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string },
+    token: string,
+  ): Promise<Answer> {
+    const response = await fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+    return { status: response.status, ...((await response.json()) as Omit<Answer, 'status'>) } as Answer;
+  }
+
+  return {
+    database,
+    access,
+    devices,
+    callbacks,
+    link,
+    logger,
+    server,
+    url,
+    get: (path, token = adminToken) => call(`/cabinet/api${path}`, {}, token),
+    post: (path, body, token = adminToken) =>
+      call(
+        `/cabinet/api${path}`,
+        body === undefined
+          ? { method: 'POST' }
+          : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+        token,
+      ),
+    async audit() {
+      const rows = await database.queries.selectFrom('audit_log').select('action').orderBy('id').execute();
+      return rows.map(({ action }) => action);
+    },
+    async close() {
+      await server.stop(0);
+      access.stop();
+      devices.stop();
+      await callbacks.stop();
+      await database.close();
+    },
+  };
+}

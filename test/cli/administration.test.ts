@@ -1,0 +1,120 @@
+// The command line's administration against a running gateway: what it prints, and what it says when things are wrong.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { administrationCommands, type CommandIo } from '../../src/cli/administration.ts';
+import { adminToken, type Office, openOffice } from '../cabinet/running-cabinet.ts';
+import { freePort } from '../support/free-port.ts';
+
+interface Run {
+  code: number;
+  out: string;
+  err: string;
+}
+
+describe('administration by command line', () => {
+  let office: Office;
+  beforeAll(async () => {
+    office = await openOffice('sqlite');
+  });
+  afterAll(() => office.close());
+
+  async function run(line: string, changes: Partial<CommandIo> = {}): Promise<Run> {
+    const words = line.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
+    const command = administrationCommands.find(({ name }) => name === words.slice(0, 2).join(' '));
+    if (!command) throw new Error(`No command ${line}`);
+    const out: string[] = [];
+    const err: string[] = [];
+    const io = {
+      out: (text: string) => out.push(text),
+      err: (text: string) => err.push(text),
+      baseUrl: office.url,
+      adminToken,
+      ...changes,
+    };
+    const code = await command.run(words.slice(2), io);
+    return { code, out: out.join('\n'), err: err.join('\n') };
+  }
+
+  async function json(line: string): Promise<Record<string, string>> {
+    const { code, out, err } = await run(`${line} --json`);
+    expect(err).toBe('');
+    expect(code).toBe(0);
+    return JSON.parse(out) as Record<string, string>;
+  }
+
+  it('runs a merchant, its keys and its devices through their lives', async () => {
+    const merchant = await json('merchant create --name "Corner shop"');
+    expect(merchant['callbackSecret']).toMatch(/^whsec_/);
+    expect((await run('merchant list')).out).toMatch(new RegExp(`^id +name +createdAt\n${merchant['id']} +Corner shop +\\d{4}-`));
+
+    const key = await json(`key create --merchant ${merchant['id']} --name ERP --modules POS,QR --expires 2099-01-01T00:00:00Z`);
+    expect(await office.access.findCaller(key['key'] ?? '')).toMatchObject({ modules: new Set(['POS', 'QR']) });
+    const rotated = await json(`key rotate ${key['id']} --overlap-s 60`);
+    expect((await run(`key revoke ${rotated['id']}`)).out).toMatch(/^revokedAt {2}\d{4}-/);
+    const { out } = await run(`key list --merchant ${merchant['id']}`);
+    expect(out).toContain('POS,QR');
+    expect(out).toContain('revoked');
+    expect(out).not.toContain(key['key']);
+
+    const device = await json(`device create --merchant ${merchant['id']} --kind terminal --name "Till 1" --bank one --pos-code P7`);
+    expect(device['pairingCode']).toMatch(/^.{4}-.{4}$/);
+    expect((await run(`device rename ${device['id']} --name "Till 2"`)).out).toBe('Renamed.');
+    expect((await run(`device disable ${device['id']}`)).out).toBe('Disabled.');
+    expect((await run('device list')).out).toMatch(/Till 2 +one +disabled +- +-$/m);
+    expect((await run(`device enable ${device['id']}`)).out).toBe('Enabled.');
+    expect((await run(`device pairing-code ${device['id']}`)).out).toMatch(/^pairingCode +.{4}-.{4}$/m);
+    const { secret } = await json(`device secret ${device['id']}`);
+    expect(await office.devices.checkSecret(device['id'] ?? '', secret ?? '')).toBeDefined();
+
+    expect((await run('callback list --state dead')).out).toMatch(/^id +subjectId/);
+    const span = '--from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z';
+    expect((await run(`callback resend --merchant ${merchant['id']} ${span}`)).out).toBe('Callbacks sent again: 0');
+  });
+
+  it('repeats what the gateway refused, and exits 1', async () => {
+    const unknown = '3b241101-e2bb-4255-8caf-4136c566a962';
+    expect(await run(`key revoke ${unknown}`)).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/Record_not_exist: .*errorCode 20/),
+    });
+    expect(await run('key revoke ../merchants')).toMatchObject({ code: 1, err: expect.stringContaining('Invalid_Request') });
+    expect(await run('merchant list', { adminToken: 'wrong' })).toMatchObject({ code: 1, err: expect.stringContaining('admin token') });
+    expect(await run('merchant create --name " "')).toMatchObject({ code: 1, err: expect.stringContaining('name') });
+  });
+
+  it('says so when no gateway answers, or something else does', async () => {
+    const nowhere = `http://127.0.0.1:${await freePort()}/tillgate`;
+    expect(await run(`merchant list --url ${nowhere}`)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/No gateway answers at .*ECONNREFUSED.*--url/),
+    });
+    expect(await run('merchant list', { baseUrl: office.url.replace('/tillgate', '') })).toMatchObject({ code: 1 });
+    expect(await run('merchant list --url nonsense')).toMatchObject({ code: 2 });
+    expect(await run('merchant list', { adminToken: undefined })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('TILLGATE_ADMIN_TOKEN'),
+    });
+  });
+
+  it('explains each command, and what was typed wrongly', async () => {
+    for (const { name, usage, help } of administrationCommands) {
+      const shown = await run(`${name} --help`, { adminToken: undefined });
+      expect(shown.code).toBe(0);
+      expect(shown.out).toContain(usage);
+      expect(shown.out).toContain(help);
+    }
+    for (const line of [
+      'key create --name x',
+      'key revoke',
+      'key revoke a b',
+      'merchant list x',
+      'merchant list --color',
+      'callback resend',
+    ]) {
+      const wrong = await run(line);
+      expect(wrong, line).toMatchObject({ code: 2, out: '' });
+      expect(wrong.err).toContain('Usage: tillgate');
+    }
+    expect(await run('key rotate x --overlap-s soon')).toMatchObject({ code: 2 });
+  });
+});

@@ -1,0 +1,102 @@
+// The worker's logic without its thread: what shares a transaction, and who hears what when it fails.
+import { describe, expect, it } from 'vitest';
+import { openSqlite, type SqliteConnection } from '../../../src/database/sqlite/connection.ts';
+import { createRequestRunner, type RunRequest, type SqliteRequest } from '../../../src/database/sqlite/requests.ts';
+
+function setUp(change: (connection: SqliteConnection) => Partial<SqliteConnection> = () => ({})) {
+  const executed: string[] = [];
+  let real: SqliteConnection | undefined;
+  const runner = createRequestRunner((now) => {
+    const connection = openSqlite({ path: ':memory:', readOnly: false, now });
+    connection.exec('create table t (n integer primary key check (n > 0)) strict');
+    real = connection;
+    const recording: SqliteConnection = {
+      run: (sql, parameters) => connection.run(sql, parameters),
+      exec(sql) {
+        executed.push(sql);
+        connection.exec(sql);
+      },
+      get isTransaction() {
+        return connection.isTransaction;
+      },
+      close: () => connection.close(),
+    };
+    const changed = change(recording);
+    return {
+      ...changed,
+      run: changed.run ?? recording.run,
+      exec: changed.exec ?? recording.exec,
+      close: recording.close,
+      get isTransaction() {
+        return connection.isTransaction;
+      },
+    };
+  });
+  return { runner, executed, numbers: () => real?.run('select n from t order by n', []).rows.map((row) => row['n']) };
+}
+
+let lastId = 0;
+const insert = (n: number, place: RunRequest['place'] = 'alone'): RunRequest => {
+  lastId += 1;
+  return { id: lastId, kind: 'run', place, sql: 'insert into t values (?)', parameters: [n], nowMs: 0 };
+};
+const control = (kind: 'begin' | 'commit' | 'rollback'): SqliteRequest => {
+  lastId += 1;
+  return { id: lastId, kind };
+};
+
+describe('requests that arrive together', () => {
+  it('share one transaction, and a failing one undoes only itself', () => {
+    const { runner, executed, numbers } = setUp();
+    const answers = runner.answer([insert(1), insert(-1), insert(2), insert(2)]);
+    expect(answers.map((answer) => answer.error?.errcode)).toEqual([undefined, 275, undefined, 1555]);
+    expect(executed).toEqual(['begin immediate', 'commit']);
+    expect(numbers()).toEqual([1, 2]);
+  });
+
+  it('all fail when their COMMIT fails, and nothing of them stays', () => {
+    let isBroken = true;
+    const { runner, numbers } = setUp((connection) => ({
+      exec(sql) {
+        if (sql === 'commit' && isBroken) throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 });
+        connection.exec(sql);
+      },
+    }));
+    expect(runner.answer([insert(1), insert(2)]).map((answer) => answer.error?.errcode)).toEqual([10, 10]);
+    expect(numbers()).toEqual([]);
+    isBroken = false;
+    expect(runner.answer([insert(1), insert(2)]).every((answer) => answer.result)).toBe(true);
+    expect(numbers()).toEqual([1, 2]);
+  });
+
+  it('all fail when SQLite ends their transaction by itself, also those that had gone well', () => {
+    const { runner, numbers } = setUp((connection) => ({
+      run(sql, parameters) {
+        if (parameters[0] !== 2) return connection.run(sql, parameters);
+        connection.exec('rollback');
+        throw Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
+      },
+    }));
+    expect(runner.answer([insert(1), insert(2), insert(3)]).map((answer) => answer.error?.errcode)).toEqual([13, 13, 13]);
+    expect(numbers()).toEqual([]);
+  });
+
+  it('keep out of a transaction that comes among them', () => {
+    const { runner, executed, numbers } = setUp();
+    const requests = [insert(1), insert(2), control('begin'), insert(3, 'in-transaction'), control('rollback'), insert(4)];
+    expect(runner.answer(requests).map((answer) => answer.id)).toEqual(requests.map((request) => request.id));
+    expect(executed).toEqual(['begin immediate', 'commit', 'begin immediate', 'rollback']);
+    expect(numbers()).toEqual([1, 2, 4]);
+  });
+
+  it('are refused inside a transaction that is not theirs, and a COMMIT without a transaction is no success', () => {
+    const { runner, numbers } = setUp();
+    runner.answer([control('begin')]);
+    expect(runner.answer([insert(1), insert(2)]).every((answer) => answer.error)).toBe(true);
+    runner.answer([control('rollback')]);
+    const [statement, commit] = runner.answer([insert(3, 'in-transaction'), control('commit')]);
+    expect(statement?.error).toBeDefined();
+    expect(commit?.error).toBeDefined();
+    expect(numbers()).toEqual([]);
+  });
+});

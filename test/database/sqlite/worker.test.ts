@@ -1,0 +1,109 @@
+// The database file lives in another thread: a slow disk does not stall this one, and a dead thread is "database down", never a hang.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { isDatabaseDown } from '../../../src/database/errors.ts';
+import { openTestDatabase } from '../../support/engines.ts';
+import { seedMerchant } from '../../support/fixtures.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const slow = sql`with recursive c (n) as (select 1 union all select n + 1 from c where n < 3000000) select count(*) as n from c`;
+
+async function openWithWorker() {
+  let worker: Worker | undefined;
+  process.once('worker', (started) => {
+    worker = started;
+  });
+  const database = await openTestDatabase('sqlite');
+  return { database, worker: worker ?? expect.fail('no worker was started') };
+}
+
+const reasonOf = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.fail('it succeeded'),
+    (error: unknown) => error,
+  );
+
+describe('the database thread', () => {
+  it('does not stall the event loop while it works', async () => {
+    const { database } = await openWithWorker();
+    let isDone = false;
+    const work = slow.execute(database.queries).then(() => {
+      isDone = true;
+    });
+    let turns = 0;
+    let longestMs = 0;
+    const startedAt = performance.now();
+    let last = startedAt;
+    while (!isDone) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      turns += 1;
+      longestMs = Math.max(longestMs, performance.now() - last);
+      last = performance.now();
+    }
+    await work;
+    expect(turns).toBeGreaterThan(10);
+    // A share of the whole, since a busy machine stretches both.
+    expect(longestMs).toBeLessThan((last - startedAt) / 2);
+    await database.close();
+  });
+
+  it('fails what waits and what comes later as "database down" when it dies', async () => {
+    const { database, worker } = await openWithWorker();
+    const waiting = [slow.execute(database.queries), seedMerchant(database.queries), database.transaction((tx) => seedMerchant(tx))].map(
+      reasonOf,
+    );
+    await worker.terminate();
+    for (const reason of await Promise.all(waiting)) expect(isDatabaseDown(reason)).toBe(true);
+    for (const work of [seedMerchant(database.queries), database.transaction((tx) => seedMerchant(tx)), database.ping()]) {
+      expect(isDatabaseDown(await reasonOf(work))).toBe(true);
+    }
+    await database.close();
+  });
+
+  it('dies in the middle of a transaction without hanging it', async () => {
+    const { database, worker } = await openWithWorker();
+    const reason = await reasonOf(
+      database.transaction(async (tx) => {
+        await seedMerchant(tx);
+        await worker.terminate();
+        await seedMerchant(tx);
+      }),
+    );
+    expect(isDatabaseDown(reason)).toBe(true);
+    await database.close();
+  });
+
+  it('is given up by a ping after a bounded time', async () => {
+    const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+    const database = await openTestDatabase('sqlite', clock);
+    const work = slow.execute(database.queries);
+    // The statement takes a few promises to reach the thread; the ping must stand behind it.
+    await clock.settle();
+    const ping = reasonOf(database.ping());
+    await clock.advance(5_000);
+    expect(isDatabaseDown(await ping)).toBe(true);
+    await work;
+    await database.ping();
+    await database.close();
+  });
+
+  it('finishes what was handed over before it closes, and refuses what comes after', async () => {
+    const { database } = await openWithWorker();
+    const writes = Array.from({ length: 20 }, () => seedMerchant(database.queries));
+    await Promise.all(writes);
+    await database.close();
+    await expect(seedMerchant(database.queries)).rejects.toThrow();
+  });
+
+  it('keeps the file from other users of the machine', async () => {
+    const { database } = await openWithWorker();
+    await seedMerchant(database.queries);
+    for (const name of ['tillgate.db', 'tillgate.db-wal', 'tillgate.db-shm']) {
+      expect(statSync(join(database.place.dataDir ?? '', name)).mode & 0o077, name).toBe(0);
+    }
+    await database.close();
+  });
+});

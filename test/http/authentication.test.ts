@@ -1,0 +1,198 @@
+// Who gets in [D8 to D11], in which order it is judged, and what guessing costs.
+import { afterEach, describe, expect, it } from 'vitest';
+import { createTokenCheck } from '../../src/http/authentication.ts';
+import type { HttpServerOptions } from '../../src/http/server.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { adminToken, base, createSample, deviceId, deviceSecret, posKey, qrKey, type Sample } from './sample-server.ts';
+
+const samples: Sample[] = [];
+afterEach(() => Promise.all(samples.splice(0).map(({ server }) => server.stop(0))));
+
+function start(overrides: Partial<HttpServerOptions> = {}) {
+  const sample = createSample(overrides);
+  samples.push(sample);
+  const { app } = sample.server;
+  const call = async (method: 'GET' | 'POST', path: string, headers: Record<string, string> = {}, payload?: object) => {
+    const response = await app.inject({ method, url: `${base}${path}`, headers, ...(payload === undefined ? {} : { payload }) });
+    return { status: response.statusCode, code: response.json().errorCode as number, body: response.json(), headers: response.headers };
+  };
+  return {
+    sample,
+    get: (path: string, headers = {}) => call('GET', path, headers),
+    post: (path: string, payload: object, headers = {}) => call('POST', path, headers, payload),
+  };
+}
+const unknownKey = (n: number) => `99999999-9999-4999-8999-${String(n).padStart(12, '0')}`;
+const good = { DeviceID: deviceId, amount: 1 };
+
+describe('a key', () => {
+  it('comes in the query of a GET, the body of a POST or the header', async () => {
+    const { get, post } = start();
+    expect((await get(`/Device/sample/Status?DeviceID=a&APIKey=${posKey}`)).code).toBe(0);
+    expect((await get('/Device/sample/Status?DeviceID=a', { 'x-api-key': posKey })).code).toBe(0);
+    expect((await post('/Device/sample/Pay', { ...good, APIKey: posKey.toUpperCase() })).code).toBe(0);
+    expect((await post('/Device/sample/Pay', good, { 'x-api-key': posKey })).code).toBe(0);
+    expect((await post('/Device/sample/Pay', { ...good, APIKey: '' }, { 'x-api-key': posKey })).code).toBe(0);
+    // A POST's key does not belong into its URL, where logs and proxies would keep it.
+    expect((await post(`/Device/sample/Pay?APIKey=${posKey}`, good)).code).toBe(10);
+  });
+
+  it.each([
+    ['missing', undefined],
+    ['empty', ''],
+    ['null', null],
+    ['no UUID', 'abc'],
+    ['a number', 5],
+    ['a list', [posKey]],
+    ['unknown', unknownKey(1)],
+  ])('that is %s is 10 with HTTP 200', async (_name, APIKey) => {
+    const { post } = start();
+    const answer = await post('/Device/sample/Pay', { ...good, APIKey });
+    expect([answer.status, answer.code]).toEqual([200, 10]);
+  });
+
+  it('given twice in a query is 10', async () => {
+    expect((await start().get(`/Device/sample/Status?DeviceID=a&APIKey=${posKey}&APIKey=${posKey}`)).code).toBe(10);
+  });
+
+  it('that opens another module is 11, and one of several modules is enough', async () => {
+    const { post, get } = start();
+    expect((await post('/Device/sample/Pay', { ...good, APIKey: qrKey })).code).toBe(11);
+    expect((await post('/Device/sample/Pay', { ...good, APIKey: posKey })).code).toBe(0);
+    expect((await get(`/Device/sample/Status?DeviceID=a&APIKey=${qrKey}`)).code).toBe(11);
+  });
+
+  it('is judged before the other fields', async () => {
+    const { post, sample } = start();
+    expect((await post('/Device/sample/Pay', {})).code).toBe(10);
+    expect((await post('/Device/sample/Pay', { APIKey: unknownKey(1) })).code).toBe(10);
+    expect((await post('/Device/sample/Pay', { APIKey: qrKey })).code).toBe(11);
+    expect((await post('/Device/sample/Pay', { APIKey: posKey })).code).toBe(40);
+    expect(sample.runs['Pay']).toBeUndefined();
+  });
+
+  it('cannot be looked up while the database is away: 2', async () => {
+    const { post } = start({
+      findCaller: async () => {
+        throw new GatewayError('Error_Connection_Database', 'The database is offline.');
+      },
+    });
+    expect((await post('/Device/sample/Pay', { ...good, APIKey: posKey })).code).toBe(2);
+  });
+});
+
+describe('an optional key', () => {
+  const basic = (id: string, secret: string) => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` });
+
+  it('may be absent; present, it must be good and open the module', async () => {
+    const { get } = start();
+    expect((await get('/Invoice/sample?QR=a')).body).toEqual({ errorCode: 0, errorMessage: '' });
+    expect((await get(`/Invoice/sample?QR=a&APIKey=${qrKey}`)).body.merchant).toBe('merchant-qr');
+    expect((await get('/Invoice/sample?QR=a&APIKey=x')).code).toBe(10);
+    expect((await get(`/Invoice/sample?QR=a&APIKey=${unknownKey(1)}`)).code).toBe(10);
+    expect((await get(`/Invoice/sample?QR=a&APIKey=${posKey}`)).code).toBe(11);
+  });
+
+  it("may be a device's own credential, which must be good as well", async () => {
+    const { get } = start();
+    expect((await get('/Invoice/sample?QR=a', basic(deviceId.toUpperCase(), deviceSecret))).body.device).toBe(deviceId);
+    expect((await get('/Invoice/sample?QR=a', basic(deviceId, 'wrong'))).code).toBe(10);
+    expect((await get('/Invoice/sample?QR=a', basic('x', deviceSecret))).code).toBe(10);
+    expect((await get('/Invoice/sample?QR=a', { authorization: 'Basic' })).code).toBe(10);
+    expect((await get('/Device/sample/Status?DeviceID=a', basic(deviceId, deviceSecret))).code).toBe(10);
+  });
+
+  it('can be made necessary: a key or a device credential', async () => {
+    const { get } = start();
+    expect((await get('/Invoice/guarded')).code).toBe(10);
+    expect((await get(`/Invoice/guarded?APIKey=${qrKey}`)).code).toBe(0);
+    expect((await get('/Invoice/guarded', basic(deviceId, deviceSecret))).code).toBe(0);
+  });
+});
+
+describe('administration', () => {
+  it('needs the admin token: otherwise HTTP 401', async () => {
+    const { post } = start();
+    const things = (headers: Record<string, string>) => post('/cabinet/api/things', { name: 'a' }, headers);
+    expect((await things({ authorization: `Bearer ${adminToken}` })).body).toEqual({
+      errorCode: 0,
+      errorMessage: '',
+      id: '1',
+      actor: 'admin token',
+    });
+    for (const authorization of ['', 'Bearer', 'Bearer wrong', `Basic ${adminToken}`, adminToken]) {
+      const answer = await things({ authorization });
+      expect([answer.status, answer.code, answer.headers['www-authenticate']]).toEqual([401, 10, 'Bearer']);
+    }
+    expect((await post('/cabinet/api/things', { APIKey: posKey })).status).toBe(401);
+  });
+
+  it('takes a session where one is found', async () => {
+    const { post } = start({ findSessionActor: async (request) => (request.headers.cookie === 'session=1' ? 'ana' : undefined) });
+    expect((await post('/cabinet/api/things', { name: 'a' }, { cookie: 'session=1' })).body.actor).toBe('ana');
+    expect((await post('/cabinet/api/things', { name: 'a' }, { cookie: 'session=2' })).status).toBe(401);
+  });
+
+  it('without a configured token is closed', () => {
+    expect([undefined, ''].flatMap((token) => ['', 'x'].map((candidate) => createTokenCheck(token)(candidate)))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(createTokenCheck('secret')('secret')).toBe(true);
+    expect(createTokenCheck('secret')('secre')).toBe(false);
+  });
+});
+
+describe('limits', () => {
+  it('hold each key to its rate: 41 with HTTP 429 and Retry-After, and not its neighbour', async () => {
+    const clock = createVirtualClock();
+    const { get } = start({ clock, rateLimitPerS: 5 });
+    const status = () => get(`/Device/sample/Status?DeviceID=a&APIKey=${posKey}`);
+    const codes = [];
+    for (let n = 0; n < 7; n += 1) codes.push((await status()).code);
+    expect(codes).toEqual([0, 0, 0, 0, 0, 41, 41]);
+    const refused = await status();
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
+    expect((await get(`/Invoice/sample?QR=a&APIKey=${qrKey}`)).code).toBe(0);
+    await clock.advance(400);
+    expect([(await status()).code, (await status()).code, (await status()).code]).toEqual([0, 0, 41]);
+  });
+
+  it('slow down an address that guesses, without looking up, and let a key through that was good before', async () => {
+    const clock = createVirtualClock();
+    const { sample, get } = start({ clock, failedAttempts: { burst: 3, perS: 1 } });
+    const status = (key: string) => get(`/Device/sample/Status?DeviceID=a&APIKey=${key}`);
+    expect((await status(posKey)).code).toBe(0);
+    const codes = [];
+    for (let n = 0; n < 5; n += 1) codes.push((await status(unknownKey(n))).code);
+    expect(codes).toEqual([10, 10, 10, 41, 41]);
+    expect(sample.lookups).toBe(4);
+    expect((await status(posKey)).code).toBe(0);
+    // Missing keys and texts that are no key cost nothing and say nothing.
+    expect((await get('/Device/sample/Status?DeviceID=a')).code).toBe(10);
+    await clock.advance(1000);
+    expect((await status(unknownKey(9))).code).toBe(10);
+  });
+
+  it('slow down guessing at the admin token and at device secrets too', async () => {
+    const { get, post } = start({ failedAttempts: { burst: 2, perS: 0.001 } });
+    const admin = () => post('/cabinet/api/things', { name: 'a' }, { authorization: 'Bearer wrong' });
+    expect([(await admin()).status, (await admin()).status, (await admin()).status]).toEqual([401, 401, 429]);
+    const device = { authorization: `Basic ${Buffer.from(`${deviceId}:no`).toString('base64')}` };
+    expect((await get('/Invoice/sample?QR=a', device)).code).toBe(41);
+  });
+});
+
+describe('a route', () => {
+  it('without declared access is refused at start', async () => {
+    const { sample } = start();
+    sample.server.routes((app) => {
+      app.get('/forgotten', async () => ({}));
+    });
+    await expect(sample.server.app.ready()).rejects.toThrow(/\/forgotten declares no access/);
+    samples.pop();
+  });
+});

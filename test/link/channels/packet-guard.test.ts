@@ -1,0 +1,60 @@
+// The guard in front of the MQTT parser: it follows packets by their headers, however they are cut, and stops what is too large by its header.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createPacketGuard } from '../../../src/link/channels/packet-guard.ts';
+
+const limits = { firstBytes: 100, bytes: 1_000 };
+
+function packet(bodyBytes: number): Buffer {
+  const length: number[] = [];
+  let rest = bodyBytes;
+  do {
+    length.push((rest % 128) | (rest >= 128 ? 0x80 : 0));
+    rest = Math.floor(rest / 128);
+  } while (rest > 0);
+  return Buffer.concat([Buffer.from([0x30, ...length]), Buffer.alloc(bodyBytes, 0xff)]);
+}
+
+function follow(stream: Buffer, cuts: number[]): boolean {
+  const isWithinLimits = createPacketGuard(limits);
+  const places = [...new Set(cuts.map((cut) => cut % (stream.length + 1)))].sort((a, b) => a - b);
+  let from = 0;
+  for (const to of [...places, stream.length]) {
+    if (!isWithinLimits(stream.subarray(from, to))) return false;
+    from = to;
+  }
+  return true;
+}
+
+describe('the packet guard', () => {
+  it('lets a login of the first limit and messages of the second pass, wherever the stream is cut', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 100 }),
+        fc.array(fc.integer({ min: 0, max: 1_000 }), { maxLength: 5 }),
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (first, others, cuts) => {
+          expect(follow(Buffer.concat([first, ...others].map(packet)), cuts)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('stops a packet over the limit, wherever the stream is cut', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 1_000 }), { maxLength: 3 }),
+        fc.integer({ min: 1_001, max: 100_000 }),
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (before, tooLarge, cuts) => {
+          expect(follow(Buffer.concat([packet(10), ...before.map(packet), packet(tooLarge)]), cuts)).toBe(false);
+        },
+      ),
+    );
+    expect(follow(packet(101), [])).toBe(false);
+  });
+
+  it('stops at the header: not a byte of the body has to come', () => {
+    expect(createPacketGuard(limits)(Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]))).toBe(false);
+  });
+});
