@@ -1,5 +1,6 @@
-// Reads a JSON body, and refuses early what would hurt later: too deep, too many values, broken UTF-8,
+// Reads a JSON body, and refuses early what would hurt later: too deep, too many values, endless numbers, broken UTF-8,
 // texts that a database cannot hold (U+0000, half a surrogate pair) and names that reach for prototypes.
+// Always holds: the time grows with the length of the body and no faster, whatever stands in it; nobody has shown a key yet.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 
 export interface JsonCaps {
@@ -11,17 +12,30 @@ const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
 
+/** Far more than any number needs, and short enough that whatever reads one may take its time. */
+const longestNumber = 64;
+
+/** A digit, a sign, a point or an e: what a number outside texts is written with. */
+function isPartOfNumber(unit: number): boolean {
+  return (unit >= 0x30 && unit <= 0x39) || unit === 0x2e || unit === 0x2d || unit === 0x2b || unit === 0x65 || unit === 0x45;
+}
+
 /** One pass over the text before anything is built from it, so that a hostile body costs no more than its length. */
 function checkShape(text: string, caps: JsonCaps): void {
   let depth = 0;
   let values = 1;
   let inText = false;
+  let digits = 0;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
     if (inText) {
       if (unit === backslash) at += 1;
       else if (unit === quote) inText = false;
-    } else if (unit === quote) {
+      continue;
+    }
+    digits = isPartOfNumber(unit) ? digits + 1 : 0;
+    if (digits > longestNumber) throw invalidRequest(`A number in the body must not have more than ${longestNumber} characters.`);
+    if (unit === quote) {
       inText = true;
     } else if (unit === 0x7b || unit === 0x5b) {
       depth += 1;
@@ -78,8 +92,9 @@ function decimalOf(text: string): string {
   const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
   const [whole = '', places = ''] = mantissa.replace('-', '').split('.');
   const digits = `${whole}${places}`.replace(/^0+/, '');
-  const shortened = digits.replace(/0+$/, '');
-  return `${shortened}e${Number(power) - places.length + digits.length - shortened.length}`;
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === '0') end -= 1;
+  return `${digits.slice(0, end)}e${Number(power) - places.length + digits.length - end}`;
 }
 
 /**
@@ -91,7 +106,9 @@ function parseKeepingDecimals(text: string): unknown {
   const note = function (this: object, name: string, value: unknown, context?: { source?: string }): unknown {
     const source = context?.source;
     if (typeof value === 'number' && source !== undefined && decimalOf(source) !== decimalOf(String(value))) {
-      rounded.set(this, [...(rounded.get(this) ?? []), [name, source]]);
+      const others = rounded.get(this);
+      if (others === undefined) rounded.set(this, [[name, source]]);
+      else others.push([name, source]);
     }
     return value;
   };
