@@ -6,8 +6,8 @@ import type { Database, Queries } from './database.ts';
 import { nowMs } from './dialect.ts';
 
 export const heartbeatEveryMs = 5_000;
-/** Three heartbeats and some slack for a slow database. */
-export const deadAfterMs = 20_000;
+/** Three heartbeats: the one figure for "this instance is dead", whoever asks [D47]. */
+export const deadAfterMs = 15_000;
 const forgetAfterMs = 30 * 24 * 3_600_000;
 
 export interface InstanceDescription {

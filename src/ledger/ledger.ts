@@ -14,6 +14,7 @@ import { deviceOffline } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { CarryEnded, CarryResult } from '../link/delivery.ts';
+import { type Fence, isStartOver } from '../link/fence.ts';
 import type { Link } from '../link/link.ts';
 import { type Command, isOpen } from './command.ts';
 import { type CommandEvent, listEvents } from './event-store.ts';
@@ -79,6 +80,8 @@ export function createLedger(deps: Deps): Ledger {
     if (holder && holder.id !== request.mayPass) return joinOrBusy(request, holder);
     if ((await link.locate(request.deviceId, request.first)) === undefined) throw deviceOffline();
     const id = random.uuid();
+    // Before any wait for the commit: what that takes is taken from the time to begin.
+    const fence = link.fence(request.deviceId, request.answerWithinMs);
     inFlight.add(id);
     try {
       const command = await begin(request, id).catch((error: unknown) => {
@@ -89,7 +92,7 @@ export function createLedger(deps: Deps): Ledger {
         inFlight.delete(id);
         return await joinOrBusy(request, await store.findHolder(database.queries, request.deviceId));
       }
-      return await noted(carryOut(command, request));
+      return await noted(carryOut(command, request, fence));
     } finally {
       inFlight.delete(id);
     }
@@ -139,15 +142,16 @@ export function createLedger(deps: Deps): Ledger {
     return followed;
   }
 
-  async function carryOut(first: Command, request: CommandRequest): Promise<Command> {
+  async function carryOut(first: Command, request: CommandRequest, fence: Fence): Promise<Command> {
     let command = first;
     try {
-      let result = await carry(command, request);
-      if (result.kind === 'ended' && result.outcome === 'expired' && judge(command, result, undefined).kind === 'settle') {
+      let result = await carry(command, request, fence);
+      if (result.kind === 'ended' && mayGoOutAgain(command, result, fence)) {
+        const nextFence = link.fence(request.deviceId, request.answerWithinMs);
         const again = await issueAgain(command, request, result);
         if (again) {
           command = again;
-          result = await carry(command, request);
+          result = await carry(command, request, nextFence);
         }
       }
       const settled = await conclude(command, result);
@@ -164,13 +168,18 @@ export function createLedger(deps: Deps): Ledger {
     if (command.state === 'never' && idempotency) await releaseKey(database.queries, merchantId, idempotency.key, command.id);
   }
 
-  function carry(command: Command, request: CommandRequest): Promise<CarryResult> {
+  /** `expired` is only believed if the device had not begun; and whoever pressed the button is still there only for so long [D65]. */
+  function mayGoOutAgain(command: Command, ended: CarryEnded, fence: Fence): boolean {
+    return ended.outcome === 'expired' && judge(command, ended, undefined).kind === 'settle' && !isStartOver(clock, fence);
+  }
+
+  function carry(command: Command, request: CommandRequest, fence: Fence): Promise<CarryResult> {
     return link.carry({
       id: command.id,
       deviceId: command.deviceId,
       name: command.name,
       args: command.args,
-      answerWithinMs: command.answerByMs - command.issuedAtMs,
+      fence,
       first: request.first,
       journalId: command.journalId ?? undefined,
       onStep: ({ atMs, step, channel, detail }) => timeline.add({ commandId: command.id, atMs, step, channel, detail }),

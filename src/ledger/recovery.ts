@@ -3,6 +3,7 @@
 // The device is asked as soon as it appears again, and otherwise after longer and longer pauses. Asking is harmless: Recall starts nothing.
 // A device without a journal is asked for its LastTransaction, which settles only by an equal command id; all else is for a person.
 import type { Database } from '../database/database.ts';
+import { deadAfterMs } from '../database/instances.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
@@ -14,9 +15,7 @@ import type { Settlements } from './settlement.ts';
 import * as store from './store.ts';
 import type { Timeline } from './timeline.ts';
 
-export const sweepEveryMs = 2_000;
-/** An instance whose heartbeat is older than this is dead; with the sweep its commands are Recalled within 15 s. */
-export const deadAfterMs = 10_000;
+const sweepEveryMs = 2_000;
 /** The call that carries a command ends with its time; this is more than its commit can take. */
 const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;

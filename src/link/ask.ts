@@ -1,9 +1,10 @@
 // Commands that change nothing: asking a device, and finding out on which channel it is.
 // A full waiting room is Too_Many_Requests, not Device_Busy: it says nothing about the device, and trying again soon is right.
 import { GatewayError } from '../kernel/error-codes.ts';
-import { type CarryDeps, inOrder, startWithinMs } from './carry.ts';
+import { type CarryDeps, inOrder } from './carry.ts';
 import type { Channel, ChannelName } from './channel.ts';
 import { writeCommand } from './command.ts';
+import { startWithinMs } from './fence.ts';
 import type { AnswerMessage, JsonObject, PlainCommandName } from './protocol.ts';
 
 export interface Question {

@@ -7,18 +7,20 @@
 //   30 s silent to Recall and never accepted: silent.   answerBy: timeout.   Nothing went out anywhere, for certain: not-sent
 //
 // What always holds: one result; the call waits before the first byte leaves; without a journal at most one copy is ever on the wire, and no Recall.
+// No copy leaves after startBy: the fence is judged in the very turn in which the channel is given the copy [D65]. If the process stops
+// between the two, or the bytes lie in a socket, the copy still says the startBy that was fixed at first, and the device holds to that.
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { type Channel, type ChannelName, isCertainlyNotSent } from './channel.ts';
 import { writeCommand } from './command.ts';
 import type { CarryEnded, CarryResult, Delivery, LinkStepName } from './delivery.ts';
+import { isStartOver, passedMs, startWithinMs } from './fence.ts';
 import { readRecallReport } from './messages.ts';
 import type { PresenceBook } from './presence.ts';
 import type { AnswerMessage, EndingOutcome, JsonObject } from './protocol.ts';
 import type { WaitingRoom } from './waiting.ts';
 
-export const startWithinMs = 10_000;
 const acceptWithinMs = 3_000;
 const recallPatienceMs = 30_000;
 const recallEveryMs = 5_000;
@@ -51,10 +53,9 @@ type CopyState = 'under-way' | 'sent' | 'unclear' | 'not-sent';
 
 export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
   const { clock, random, logger, gatewayId, book, waiting } = deps;
-  const { id, deviceId } = delivery;
+  const { id, deviceId, fence } = delivery;
   const hasJournal = delivery.journalId !== undefined;
   const channels = inOrder(deps.channels, delivery.first);
-  const startedAt = clock.elapsed();
   const copies = new Map<ChannelName, CopyState>();
   const recallIds: string[] = [];
   const timers = new Set<Cancel>();
@@ -110,23 +111,27 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
   const isLive = (channel: Channel) => channel.isConnected && book.isLive(deviceId, channel.name);
   const nothingWentOut = () => [...copies.values()].every((state) => state === 'not-sent');
 
-  function sendCopy(channel: Channel): void {
-    const startByMs = startWithinMs - (clock.elapsed() - startedAt);
-    const command = writeCommand({
-      id,
-      name: delivery.name,
-      args: delivery.args,
-      gatewayId,
-      nowMs: clock.now(),
-      clockOffsetMs: book.clockOffsetMs(deviceId),
-      startInMs: startByMs,
-      answerInMs: delivery.answerWithinMs - (clock.elapsed() - startedAt),
-    });
+  /** The same in every copy. */
+  const message = writeCommand({
+    id,
+    name: delivery.name,
+    args: delivery.args,
+    gatewayId,
+    nowMs: fence.issuedAtMs,
+    clockOffsetMs: fence.clockOffsetMs,
+    startInMs: startWithinMs,
+    answerInMs: fence.answerWithinMs,
+  });
+
+  /** False, and nothing goes out, when the time to begin is over. */
+  function sendCopy(channel: Channel): boolean {
+    if (isStartOver(clock, fence)) return false;
     copies.set(channel.name, 'under-way');
-    channel.send(deviceId, command, startByMs).then(
+    channel.send(deviceId, message, startWithinMs - passedMs(clock, fence)).then(
       () => copySettled(channel.name, 'sent'),
       (error: unknown) => copySettled(channel.name, isCertainlyNotSent(error) ? 'not-sent' : 'unclear', error),
     );
+    return true;
   }
 
   function copySettled(name: ChannelName, state: CopyState, error?: unknown): void {
@@ -148,7 +153,6 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
 
   /** True if a copy went to a channel that had none. */
   function sendOnOther(): boolean {
-    if (clock.elapsed() - startedAt >= startWithinMs) return false;
     const isCertain = nothingWentOut();
     // A second copy beside one that may arrive: only the journal that the first came under makes sure that one of them is executed.
     if (!isCertain && (!hasJournal || book.of(deviceId)?.journalId !== delivery.journalId)) return false;
@@ -157,9 +161,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
       // As long as nothing went out, the plain answer "not sent" is worth more than a shot in the dark.
       return isCertain ? isLive(channel) || channel.tellsAbsence : true;
     });
-    if (other === undefined) return false;
-    sendCopy(other);
-    return true;
+    return other !== undefined && sendCopy(other);
   }
 
   // --- Recall
@@ -272,12 +274,12 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
   // --- the course of time
 
   waiting.enter(id, deviceId, answered);
-  later(delivery.answerWithinMs, () => finish({ kind: 'timeout', wasAccepted }));
+  later(fence.answerWithinMs - passedMs(clock, fence), () => finish({ kind: 'timeout', wasAccepted }));
   later(acceptWithinMs, () => {
     isAcceptOverdue = true;
     if (!wasAccepted) sendOnOther();
   });
-  later(startWithinMs, () => {
+  later(startWithinMs - passedMs(clock, fence), () => {
     if (wasAccepted) return;
     if (hasJournal) recall();
     else {
@@ -296,7 +298,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
 
   const firstChannel = channels.find(isLive);
   if (firstChannel === undefined) finish({ kind: 'not-sent', reason: 'The device is not live on any channel.' });
-  else sendCopy(firstChannel);
+  else if (!sendCopy(firstChannel)) finish({ kind: 'not-sent', reason: 'The gateway was held up until it was too late to send it.' });
 
   return {
     deviceId,

@@ -1,5 +1,6 @@
 // What the ledger hands to the link for one command, and the one result that it gets back.
 import type { ChannelName } from './channel.ts';
+import type { Fence } from './fence.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from './protocol.ts';
 
 /** One ledger command whose row is committed already. */
@@ -8,8 +9,8 @@ export interface Delivery {
   deviceId: string;
   name: LedgerCommandName;
   args: JsonObject;
-  /** From the call of carry() to answerBy. */
-  answerWithinMs: number;
+  /** Raised before the row was committed: the answerBy on the wire is never later than the row's. */
+  fence: Fence;
   first: ChannelName;
   /** The journal in force when the row was committed; undefined: none is known, so one channel, once, and no Recall. */
   journalId: string | undefined;
@@ -50,7 +51,7 @@ export interface CarryEnded {
 
 export type CarryResult =
   | CarryEnded
-  /** Certain: nothing went out on any channel. */
+  /** Certain: nothing went out on any channel, and nothing will. */
   | { kind: 'not-sent'; reason: string }
   /** Never accepted and silent to Recall, or the gateway stops: the outcome is unknown. */
   | { kind: 'silent'; reason: string; wasAccepted: boolean }

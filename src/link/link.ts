@@ -6,6 +6,7 @@ import { createQuestions, type Question } from './ask.ts';
 import { type Carry, startCarry } from './carry.ts';
 import type { Channel, ChannelListener, ChannelName } from './channel.ts';
 import type { CarryResult, Delivery } from './delivery.ts';
+import { type Fence, raiseFence } from './fence.ts';
 import { createPresenceBook, type DeviceSnapshot, type Sighting } from './presence.ts';
 import type { AnswerMessage } from './protocol.ts';
 import { createWaitingRoom } from './waiting.ts';
@@ -31,6 +32,8 @@ export interface Link {
   stop(): Promise<void>;
   /** Where the device is: live, or found by a probe of 2 s. undefined: nowhere. Throws Too_Many_Requests when too many calls wait. */
   locate(deviceId: string, first: ChannelName): Promise<ChannelName | undefined>;
+  /** Fixes startBy and answerBy of a command, counted from now; call it before its row is committed [D65]. */
+  fence(deviceId: string, answerWithinMs: number): Fence;
   /** Never throws; gives exactly one result. A full waiting room is `not-sent`. */
   carry(delivery: Delivery): Promise<CarryResult>;
   /** undefined: no answer in time. Throws Too_Many_Requests when too many calls wait. */
@@ -161,6 +164,8 @@ export function createLink(deps: LinkDeps): Link {
     },
 
     locate: questions.locate,
+
+    fence: (deviceId, answerWithinMs) => raiseFence(clock, book.clockOffsetMs(deviceId), answerWithinMs),
 
     async carry(delivery) {
       if (isStopped) return { kind: 'not-sent', reason: 'The gateway is stopping.' };

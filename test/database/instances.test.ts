@@ -1,7 +1,7 @@
 // Instances see each other by heartbeats in the database's clock.
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/database/dialect.ts';
-import { deadInstances, heartbeatEveryMs, livingInstances, startInstance } from '../../src/database/instances.ts';
+import { deadAfterMs, deadInstances, heartbeatEveryMs, livingInstances, startInstance } from '../../src/database/instances.ts';
 import { engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -40,7 +40,10 @@ describe.each(engines)('instances on %s', (engine) => {
     await queries.updateTable('instances').set({ stopped_at: null }).where('id', '=', 'second').execute();
     database.shiftClock(heartbeatEveryMs);
     expect((await livingInstances(queries)).map(({ id }) => id)).toEqual(['second']);
-    database.shiftClock(20_000);
+    database.shiftClock(deadAfterMs - heartbeatEveryMs);
+    expect((await livingInstances(queries)).map(({ id }) => id)).toEqual(['second']);
+    expect(await deadInstances(queries)).toEqual(['first']);
+    database.shiftClock(1);
     expect(await livingInstances(queries)).toEqual([]);
     expect(await deadInstances(queries)).toEqual(['first', 'second']);
     await database.close();

@@ -21,7 +21,8 @@ export interface LinkBench {
   link: Link;
   steps: LinkStep[];
   stepNames(): string[];
-  delivery(overrides?: Partial<Delivery>): Delivery;
+  /** Its fence is raised now. */
+  delivery(overrides?: Partial<Delivery> & { answerWithinMs?: number }): Delivery;
   presence(channel: FakeChannel, extra?: { bootId?: string; journalId?: string | undefined; clockMs?: number; deviceId?: string }): void;
   answer(channel: FakeChannel, outcome: Outcome, extra?: Partial<AnswerMessage>): void;
   /** Answers the newest Recall that was sent on this channel. */
@@ -56,12 +57,12 @@ export async function createLinkBench(options: { seed?: number; waitingLimit?: n
       steps.map(({ step, channel, detail }) =>
         [step, channel, step === 'answered' || step === 'recalled' ? detail : undefined].filter(Boolean).join(' '),
       ),
-    delivery: (overrides = {}) => ({
+    delivery: ({ answerWithinMs = 300_000, ...overrides } = {}) => ({
       id: commandId,
       deviceId,
       name: 'Pay',
       args: { amount: 10, currency: 'MDL' },
-      answerWithinMs: 300_000,
+      fence: link.fence(deviceId, answerWithinMs),
       first: 'mqtt',
       journalId,
       onStep: (step) => steps.push(step),

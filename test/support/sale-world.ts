@@ -10,6 +10,7 @@ import type { Clock } from '../../src/kernel/clock.ts';
 import { type ErrorName, errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
+import type { Link } from '../../src/link/link.ts';
 import { type AnswerMessage, type JsonObject, ledgerCommandNames } from '../../src/link/protocol.ts';
 import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
 import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from '../../src/virtual/devices/virtual-device.ts';
@@ -63,13 +64,15 @@ export async function createSaleWorld(options: WorldOptions = {}) {
   };
   const wires = { mqtt: createMemoryWire('mqtt', wireOptions), queue: createMemoryWire('queue', wireOptions) };
 
-  function startLife(overrides: { database?: Database } = {}) {
+  /** `alterLink`: what happens between this gateway's ledger and its link, a pause for example. */
+  function startLife(overrides: { database?: Database; alterLink?: (link: Link) => Link } = {}) {
     const given = overrides.database ?? options.database;
     return startGatewayLife({
       clock,
       random,
       logger,
       wires: [wires.mqtt, wires.queue],
+      alterLink: overrides.alterLink,
       open: async (lifeClock) =>
         given ??
         (await openDatabase({

@@ -1,0 +1,122 @@
+// Between commit and publish [D65]: whatever holds a gateway up there, nothing is published late, and never what was settled meanwhile.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Link } from '../../src/link/link.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+let world: SaleWorld;
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+});
+
+const minutes = (count: number) => count * 60_000;
+
+/** The process is stopped between its commit and its publish until the test lets it go on. */
+function pausing() {
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const alterLink = (link: Link): Link => ({
+    ...link,
+    async carry(delivery) {
+      await promise;
+      return link.carry(delivery);
+    },
+  });
+  return { alterLink, goOn };
+}
+
+describe('a gateway that is held up between commit and publish', () => {
+  it('for too long sends nothing; the command becomes never and the caller hears 30', async () => {
+    const terminal = await world.terminal();
+    const { clock } = world;
+    world.hook = ({ sql, when }) => {
+      if (when === 'after' && sql.startsWith('insert into "commands"')) clock.setWallClock(clock.now() + 60_000);
+      return undefined;
+    };
+    const documentNr = world.random.uuid();
+    expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(30);
+    world.hook = () => undefined;
+    expect(world.ledgerSends()).toEqual([]);
+    expect(await world.lastCommand()).toMatchObject({ state: 'never', settledBy: 'gateway' });
+    expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(0);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('does not publish what another one and a person have settled meanwhile: one charge, by the repeat', async () => {
+    const { alterLink, goOn } = pausing();
+    const paused = await world.startLife({ database: world.database, alterLink });
+    const terminal = await world.terminal({ faults: { noJournal: true } });
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, documentNr: world.random.uuid() };
+    const held = world.told(paused.cards.pay(call));
+    await world.clock.advance(1_000);
+    const { id } = await world.lastCommand();
+    // The other one waits for answerBy and beyond, and then a person looks into the bank's list.
+    await world.clock.advance(minutes(8));
+    await world.ledger.decide(id, { state: 'refused', reason: 'The bank has nothing.', actor: 'ana' });
+    expect((await world.run(world.cards.pay(call))).code).toBe(0);
+    goOn();
+    await world.clock.advance(minutes(1));
+    expect((await held).code).toBe(50);
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', settledBy: 'person' });
+    expect(world.ledgerSends().filter((send) => send.id === id)).toEqual([]);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('and has said Unknown to nobody who could not be told the truth later: never settles what others made unknown', async () => {
+    const { alterLink, goOn } = pausing();
+    const paused = await world.startLife({ database: world.database, alterLink });
+    const terminal = await world.terminal({ isAway: true });
+    world.setAway(terminal.id, false);
+    await world.clock.advance(20_000);
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, documentNr: world.random.uuid() };
+    const held = world.told(paused.cards.pay(call));
+    await world.clock.advance(1_000);
+    world.setAway(terminal.id, true);
+    await world.clock.advance(minutes(6));
+    goOn();
+    await world.clock.advance(1_000);
+    expect((await held).code).toBe(30);
+    expect(await world.lastCommand()).toMatchObject({ state: 'never', settledBy: 'gateway' });
+  });
+});
+
+describe('the row and the wire', () => {
+  it('agree: the answerBy that the terminal reads is not later than the row’s, however slow the commit was', async () => {
+    const terminal = await world.terminal();
+    const { clock } = world;
+    world.hook = ({ sql, when }) => {
+      // The database takes 4 s to get to the insert.
+      if (when === 'before' && sql.startsWith('insert into "commands"')) clock.setWallClock(clock.now() + 4_000);
+      return undefined;
+    };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(0);
+    const { answerByMs, issuedAtMs } = await world.lastCommand();
+    const [send] = world.ledgerSends();
+    const clockOffsetMs = world.life.link.presence.of(terminal.id)?.clockOffsetMs ?? 0;
+    expect(Math.abs(clockOffsetMs)).toBeLessThan(100);
+    expect(Date.parse(send?.message.answerBy ?? '')).toBe(answerByMs - 4_000 + clockOffsetMs);
+    expect(Date.parse(send?.message.startBy ?? '')).toBe(issuedAtMs + 6_000 + clockOffsetMs);
+  });
+});
+
+describe('after expired', () => {
+  it.each([
+    [9_000, ['never', 'done'], 0],
+    [10_000, ['never'], 30],
+  ])('%i ms after the first insert began, the command goes out again or not', async (laterMs, states, code) => {
+    const terminal = await world.terminal();
+    await world.clock.advance(1_000);
+    terminal.setFaults({ clockSkewMs: 60_000 });
+    const { clock } = world;
+    let isHeld = false;
+    world.onAnswer = (answer) => {
+      if (answer.outcome === 'expired' && !isHeld) {
+        isHeld = true;
+        clock.setWallClock(Date.parse(world.ledgerSends()[0]?.message.issuedAt ?? '') + laterMs);
+      }
+      return answer;
+    };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(code);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(states);
+    expect(terminal.bank.charges()).toHaveLength(code === 0 ? 1 : 0);
+  });
+});

@@ -1,0 +1,91 @@
+// The fence [D65]: a gateway that was held up between commit and publish sends nothing late, whichever of its clocks noticed.
+import { describe, expect, it } from 'vitest';
+import { isStartOver, passedMs, raiseFence } from '../../src/link/fence.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createLinkBench, deviceId, peek } from './link-bench.ts';
+
+describe('the time passed', () => {
+  it('is what either clock shows, whichever is more', async () => {
+    const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+    const fence = raiseFence(clock, 0, 300_000);
+    await clock.advance(4_000);
+    expect(passedMs(clock, fence)).toBe(4_000);
+    clock.setWallClock(fence.issuedAtMs - 3_600_000);
+    expect(passedMs(clock, fence)).toBe(4_000);
+    clock.setWallClock(fence.issuedAtMs + 9_999);
+    expect([passedMs(clock, fence), isStartOver(clock, fence)]).toEqual([9_999, false]);
+    clock.setWallClock(fence.issuedAtMs + 10_000);
+    expect(isStartOver(clock, fence)).toBe(true);
+  });
+});
+
+describe('a command that was held up', () => {
+  it('until its time to begin was over is not sent, by the monotonic clock alone', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const delivery = bench.delivery();
+    await bench.clock.advance(10_000);
+    bench.clock.setWallClock(delivery.fence.issuedAtMs);
+    expect(await bench.link.carry(delivery)).toMatchObject({ kind: 'not-sent' });
+    expect(bench.mqtt.sends).toEqual([]);
+    expect(bench.clock.pending).toBe(0);
+  });
+
+  it('is not sent by the wall clock alone: a machine that slept', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const delivery = bench.delivery();
+    bench.clock.setWallClock(bench.clock.now() + 60_000);
+    expect(await bench.link.carry(delivery)).toMatchObject({ kind: 'not-sent' });
+    expect(bench.mqtt.sends).toEqual([]);
+  });
+
+  it('for a part of it goes out with what is left, and its call ends at the same answerBy', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const issuedAtMs = bench.clock.now();
+    const delivery = bench.delivery({ answerWithinMs: 60_000, journalId: undefined });
+    await bench.clock.advance(7_000);
+    const result = bench.link.carry(delivery);
+    const [send] = bench.mqtt.sends;
+    expect(send?.expiresInMs).toBe(3_000);
+    expect(send?.command).toMatchObject({
+      issuedAt: new Date(issuedAtMs).toISOString(),
+      startBy: new Date(issuedAtMs + 10_000).toISOString(),
+      answerBy: new Date(issuedAtMs + 60_000).toISOString(),
+    });
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.clock.advance(52_999);
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await result).toMatchObject({ kind: 'timeout' });
+  });
+});
+
+describe('the second copy', () => {
+  it('says exactly what the first said, although clocks moved in between', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(1_000);
+    bench.clock.setWallClock(bench.clock.now() - 500);
+    bench.presence(bench.queue, { clockMs: bench.clock.now() + 7_000 });
+    await bench.clock.advance(2_000);
+    expect(bench.queue.sends).toHaveLength(1);
+    expect(bench.queue.sends[0]?.command).toEqual(bench.mqtt.sends[0]?.command);
+    expect(bench.queue.sends[0]?.expiresInMs).toBe(7_000);
+  });
+
+  it('does not go out when the wall clock says that the process stood still', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    const result = bench.link.carry(bench.delivery());
+    bench.clock.setWallClock(bench.clock.now() + 60_000);
+    bench.mqtt.says.gone(deviceId);
+    await bench.clock.advance(3_000);
+    expect(bench.queue.sends.filter(({ command }) => command.name === 'Pay')).toEqual([]);
+    expect(await peek(result)).toBe('pending');
+  });
+});
