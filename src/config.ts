@@ -87,6 +87,12 @@ export const settings = {
     urlOf('amqp:', 'amqps:'),
     'RabbitMQ to use instead of the built-in queue, with user and password',
   ),
+  brokerToken: setting(
+    'TILLGATE_BROKER_TOKEN',
+    brokerTokens,
+    '',
+    'secret part of the address at which RabbitMQ asks about devices; two with a comma between while one is being replaced',
+  ),
   queuePublicUrl: optional(
     'TILLGATE_QUEUE_PUBLIC_URL',
     urlOf('amqp:', 'amqps:', 'ws:', 'wss:'),
@@ -192,11 +198,23 @@ function dangers(config: Config): string[] {
       `TILLGATE_HOST ${config.host} is reachable from outside and keys would travel unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY, or TILLGATE_BEHIND_PROXY=yes if a proxy in front ends HTTPS.`,
     );
   }
+  if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
   for (const range of config.callbackAllow) {
     if (range.endsWith('/0'))
       problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
   }
   return problems;
+}
+
+/** Without a token anybody could ask which secrets are right, so the questions are not served without one. */
+function missingBrokerToken({ basePath }: Config): string {
+  const lines = ['user', 'vhost', 'resource', 'topic'].map(
+    (name) => `  auth_http.${name}_path = http://GATEWAY:PORT${basePath}/broker/rabbitmq/TOKEN/${name}`,
+  );
+  return [
+    'TILLGATE_BROKER_TOKEN is not set, and RabbitMQ (TILLGATE_QUEUE_URL) could not ask about devices: take a token from `openssl rand -hex 32`, put TILLGATE_BROKER_TOKEN=TOKEN into the environment and the token into these lines of rabbitmq.conf:',
+    ...lines,
+  ].join('\n');
 }
 
 /** What `serve` lets pass, because on a shop's own network it may be meant. */
@@ -247,6 +265,14 @@ function listOf<Value>(parse: Parser<Value>): Parser<Value[]> {
       .map((part) => part.trim())
       .filter((part) => part !== '')
       .map(parse);
+}
+
+/** They stand in an address, and whoever has one may try secrets: letters that need no encoding, and enough of them. */
+function brokerTokens(value: string): string[] {
+  const tokens = listOf(text)(value);
+  if (tokens.length > 2 || tokens.some((token) => !/^[A-Za-z0-9_-]{24,128}$/.test(token)))
+    throw new Error('must be one token, or two with a comma between, each of 24 to 128 letters, digits, - and _');
+  return tokens;
 }
 
 function cidr(value: string): string {

@@ -140,7 +140,8 @@ export function assemble(config: Config, world: World, database: Database) {
     registerCardRoutes(app, cards);
     registerInvoiceRoutes(app, { invoices, invoiceAuth: config.invoiceAuth });
     registerFiscalRoutes(app, fiscal);
-    registerBrokerRoutes(app, { devices });
+    // Only an outside broker asks.
+    registerBrokerRoutes(app, { devices, tokens: config.queueUrl === undefined ? [] : config.brokerToken });
     registerCabinetRoutes(app, {
       ...shared,
       access,

@@ -76,6 +76,11 @@ describe('the configuration', () => {
     }
   });
 
+  it('takes two broker tokens at once, so that one can be replaced without a gap', () => {
+    expect(readConfig('sandbox', { TILLGATE_BROKER_TOKEN: `${token}, ${token}2` }).brokerToken).toEqual([token, `${token}2`]);
+    expect(readConfig('sandbox', {}).brokerToken).toEqual([]);
+  });
+
   it('says which variable has no effect', () => {
     expect(readConfig('sandbox', { TILLGATE_PROT: '1' }).warnings[0]).toContain('TILLGATE_PROT');
   });
@@ -98,6 +103,28 @@ describe('the configuration', () => {
       ['half of a TLS pair', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_TLS_CERT: 'x.pem' }, 'belong together'],
     ])('%s', (_name, environment, word) => {
       expect(problemsOf('serve', environment).join(' ')).toContain(word);
+    });
+
+    it('RabbitMQ without the token of its questions, and says which lines to change', () => {
+      const rabbitmq = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_QUEUE_URL: 'amqp://a:b@broker', TILLGATE_BASE_PATH: '/pay' };
+      const [problem, ...others] = problemsOf('serve', rabbitmq);
+      expect(others).toEqual([]);
+      expect(problem).toMatch(/TILLGATE_BROKER_TOKEN=TOKEN into the environment/);
+      const shipped = readFileSync('deploy/rabbitmq.conf', 'utf8');
+      const lines = problem?.split('\n').slice(1) ?? [];
+      expect(lines).toHaveLength(4);
+      for (const line of lines) {
+        const ours = line.trim().replace('GATEWAY:PORT/pay', 'gateway:8080/tillgate').replace('TOKEN', 'change-me-too');
+        expect(shipped.split('\n')).toContain(ours);
+      }
+      expect(problemsOf('serve', { ...rabbitmq, TILLGATE_BROKER_TOKEN: token })).toEqual([]);
+      expect(problemsOf('serve', { TILLGATE_ADMIN_TOKEN: token })).toEqual([]);
+    });
+
+    it.each(['short', `${token},${token},${token}`, `${token}/x`, `${token}, ?`])('a broker token that is none: %s', (value) => {
+      const [problem] = problemsOf('serve', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_BROKER_TOKEN: value });
+      expect(problem).toMatch(/^TILLGATE_BROKER_TOKEN must be one token, or two/);
+      expect(problem).not.toContain(value);
     });
 
     it('unless a proxy in front ends HTTPS', () => {

@@ -24,6 +24,11 @@ export function protocolFailure(httpStatus: number, sentence: string, cause?: un
   return new GatewayError('Invalid_Request', sentence, { httpStatus, cause });
 }
 
+/** In one place, because a path that hides must answer as one that does not exist. */
+export function noSuchPath(): GatewayError {
+  return protocolFailure(404, 'There is no such path.');
+}
+
 // Fastify's own complaints, in our words. What is not listed keeps its status and gets a general sentence.
 const sentencesByCode: Record<string, string> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The header Content-Type must be application/json.',

@@ -17,7 +17,7 @@ import type { Random } from '../kernel/random.ts';
 import { type AccessOptions, createAccessJudge } from './authentication.ts';
 import { createConnections, type UpgradeHandler } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
-import { failureBody, protocolFailure, successBody, toGatewayError } from './envelope.ts';
+import { failureBody, noSuchPath, protocolFailure, successBody, toGatewayError } from './envelope.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
 import { checkCharset, checkQuery, type JsonCaps, parseJsonBody } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
@@ -157,7 +157,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setNotFoundHandler((request, reply) => {
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     const methods = routeTable.methodsFor(request.url.split('?', 1)[0] ?? '');
-    if (methods.length === 0) throw protocolFailure(404, 'There is no such path.');
+    if (methods.length === 0) throw noSuchPath();
     reply.header('allow', methods.join(', '));
     throw protocolFailure(405, `The method must be ${methods.join(' or ')}.`);
   });

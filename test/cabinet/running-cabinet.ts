@@ -18,6 +18,8 @@ import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.t
 
 export const adminToken = 'canary-admin-token-of-the-office';
 
+export const brokerTokens = ['Canary-broker-token-old-one', 'Canary-broker-token-new-one'] as const;
+
 export interface Answer {
   [field: string]: unknown;
   status: number;
@@ -82,7 +84,7 @@ export async function openOffice(engine: Engine): Promise<Office> {
     const { cancelUnpaidInvoice } = invoices;
     registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, ...noCommands });
     registerDeviceRoutes(app, { database, clock, link, devices });
-    registerBrokerRoutes(app, { devices });
+    registerBrokerRoutes(app, { devices, tokens: brokerTokens });
   });
   const { url } = await server.listen();
 

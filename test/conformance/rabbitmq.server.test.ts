@@ -11,6 +11,7 @@ import { type Answer, eventually, reportOf } from '../support/till.ts';
 import type { Fields, ForeignDevice, Line } from './foreign-device.ts';
 import { type ForeignShop, openForeignShop } from './foreign-shop.ts';
 
+const brokerToken = 'the-token-of-the-conformance-broker';
 let rabbitmq: RabbitmqServer;
 let settings: Settings;
 let shop: ForeignShop;
@@ -22,10 +23,17 @@ beforeAll(async () => {
     .split('\n')
     .filter((line) => !/^(listeners\.tcp|mqtt\.listeners|mqtt\.allow_anonymous|default_user|default_pass)\b/.test(line))
     .join('\n')
-    .replaceAll('http://gateway:8080', `http://127.0.0.1:${served['TILLGATE_PORT']}`);
+    .replaceAll('http://gateway:8080', `http://127.0.0.1:${served['TILLGATE_PORT']}`)
+    .replaceAll('change-me-too', brokerToken);
   const plugins = readFileSync(new URL('../../deploy/rabbitmq-enabled-plugins', import.meta.url), 'utf8').match(/[a-z_]+/g) ?? [];
   rabbitmq = await startRabbitmq({ config, plugins, users: [{ name: 'tillgate', password: 'tillgate' }] });
-  settings = { ...served, TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_QUEUE_URL: rabbitmq.url, TILLGATE_MQTT_URL: rabbitmq.mqttUrl };
+  settings = {
+    ...served,
+    TILLGATE_DATA_DIR: temporaryDirectory(),
+    TILLGATE_QUEUE_URL: rabbitmq.url,
+    TILLGATE_MQTT_URL: rabbitmq.mqttUrl,
+    TILLGATE_BROKER_TOKEN: brokerToken,
+  };
   shop = await openForeignShop({}, async () => {
     gateway = await startServeProcess(settings);
     return gateway;

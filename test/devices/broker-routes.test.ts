@@ -1,6 +1,7 @@
 // RabbitMQ's questions over HTTP: plain `allow` or `deny`, by GET and by form.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Office, openOffice } from '../cabinet/running-cabinet.ts';
+import { describeApi } from '../../src/http/openapi.ts';
+import { adminToken, brokerTokens, type Office, openOffice } from '../cabinet/running-cabinet.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 
 describe('broker authentication', () => {
@@ -14,8 +15,8 @@ describe('broker authentication', () => {
 
   async function ask(name: string, fields: Record<string, string>): Promise<string> {
     const form = new URLSearchParams(fields);
-    const posted = await fetch(`${office.url}/broker/rabbitmq/${name}`, { method: 'POST', body: form });
-    const got = await fetch(`${office.url}/broker/rabbitmq/${name}?${form}`);
+    const posted = await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/${name}`, { method: 'POST', body: form });
+    const got = await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/${name}?${form}`);
     const answer = await posted.text();
     expect(posted.headers.get('content-type')).toMatch(/^text\/plain/);
     expect([posted.status, got.status]).toEqual([200, 200]);
@@ -58,6 +59,39 @@ describe('broker authentication', () => {
     await office.devices.disable('test', device.id);
     expect(new Set(await questions(device.id))).toEqual(new Set(['deny']));
     expect(new Set(await questions('3b241101-e2bb-4255-8caf-4136c566a962'))).toEqual(new Set(['deny']));
+  });
+
+  it('answers whoever has no token as if there were no such path, whatever he sends', async () => {
+    const nowhere = await fetch(`${office.url}/nowhere`, { method: 'POST' });
+    const question = { username: device.id, password: device.secret };
+    const near = `${brokerTokens[0].slice(0, -1)}X`;
+    for (const token of ['guess', near, brokerTokens[0].toLowerCase(), `${brokerTokens[0]}%00`]) {
+      for (const body of [new URLSearchParams(question), 'x'.repeat(10_000)]) {
+        const response = await fetch(`${office.url}/broker/rabbitmq/${token}/user`, { method: 'POST', body });
+        expect([response.status, await response.clone().json()]).toEqual([404, await nowhere.clone().json()]);
+      }
+      expect((await fetch(`${office.url}/broker/rabbitmq/${token}/user?${new URLSearchParams(question)}`)).status).toBe(404);
+    }
+    expect((await fetch(`${office.url}/broker/rabbitmq/user`, { method: 'POST', body: new URLSearchParams(question) })).status).toBe(404);
+  });
+
+  it('takes either of two tokens, so that one can be replaced without a gap', async () => {
+    for (const token of brokerTokens) {
+      const body = new URLSearchParams({ username: device.id, password: device.secret });
+      const response = await fetch(`${office.url}/broker/rabbitmq/${token}/user`, { method: 'POST', body });
+      expect(await response.text()).toBe('allow');
+    }
+  });
+
+  it('has the token in no log, metric or API document', async () => {
+    await ask('user', { username: device.id, password: 'wrong' });
+    await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/nothing`);
+    await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/user`, { method: 'DELETE' });
+    const metrics = await (await fetch(`${office.url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })).text();
+    const document = JSON.stringify(await describeApi(office.server));
+    expect(metrics).toContain('/broker/rabbitmq/:token/user');
+    expect(document).not.toContain('/broker/');
+    expect(metrics + document + JSON.stringify(office.logger.lines)).not.toContain('Canary-broker');
   });
 
   it('reads forms here and nowhere else', async () => {

@@ -45,12 +45,15 @@ async function startBalancer(ports: number[]) {
   return { port: (server.address() as AddressInfo).port, close: () => server.close() };
 }
 
+const brokerToken = 'the-token-of-the-test-broker';
+
 function shippedConfiguration(balancerPort: number): string {
   return readFileSync(new URL('../../deploy/rabbitmq.conf', import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => !/^(listeners\.tcp|mqtt\.listeners|mqtt\.allow_anonymous|default_user|default_pass)\b/.test(line))
     .join('\n')
-    .replaceAll('http://gateway:8080', `http://127.0.0.1:${balancerPort}`);
+    .replaceAll('http://gateway:8080', `http://127.0.0.1:${balancerPort}`)
+    .replaceAll('change-me-too', brokerToken);
 }
 
 export async function startServers(count: number, more: Settings = {}): Promise<Servers> {
@@ -71,6 +74,7 @@ export async function startServers(count: number, more: Settings = {}): Promise<
       TILLGATE_DATABASE_URL: postgres.url,
       TILLGATE_MQTT_URL: mosquitto.url,
       TILLGATE_QUEUE_URL: rabbitmq.url,
+      TILLGATE_BROKER_TOKEN: brokerToken,
       ...more,
     }),
   );
