@@ -1,9 +1,10 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
 import { writeAudit } from '../access/audit.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
+import { runOnDevice } from '../ledger/run-on-device.ts';
 import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
 import { closeDocument, findCloseOf, findOperation } from './store.ts';
-import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalCall } from './terminal.ts';
+import type { CardsDeps, TerminalCall } from './terminal.ts';
 
 export interface CloseDocumentRequest extends TerminalCall {
   documentNr: string;
@@ -11,24 +12,30 @@ export interface CloseDocumentRequest extends TerminalCall {
 }
 
 export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): Promise<DeviceAnswer> {
-  const device = await requireTerminal(deps, request);
-  const { merchantId, operationId } = request;
+  const { merchantId, deviceId, operationId } = request;
+  const { queries } = deps.database;
   const documentNr = sameDocument(request.documentNr);
-  const payment = await findOperation(deps.database.queries, { merchantId, deviceId: device.id, operationId, documentNr });
-  if (!payment) throw noSuchOperation();
-  const earlier = await findCloseOf(deps.database.queries, payment.id);
-  if (payment.documentState === 'voided' && !earlier) throw cannotApply('The payment was voided, which ended its document.');
-  // Closed by hand: there is no answer of the terminal to replay, and nothing left to do.
-  if (payment.documentState === 'closed' && !earlier) return {};
-  return runOnTerminal(deps, request, device, {
-    name: 'CloseDoc',
-    args: { documentNr, operationId },
-    answerWithinMs: administrativeTimeoutMs,
-    documentNr,
-    operationId,
-    targetId: payment.id,
-    mayPass: payment.id,
-    findEarlier: (queries) => findCloseOf(queries, payment.id),
+  const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
+  if (payment?.documentState === 'closed' && !(await findCloseOf(queries, payment.id))) {
+    // Closed by hand: there is no answer of the terminal to replay, and nothing left to do. A key that stands for something else is 22.
+    await deps.ledger.findByKey(request);
+    return {};
+  }
+  return runOnDevice(deps, 'terminal', request, {
+    findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
+    plan() {
+      if (!payment) throw noSuchOperation();
+      if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
+      return {
+        name: 'CloseDoc',
+        args: { documentNr, operationId },
+        answerWithinMs: administrativeTimeoutMs,
+        documentNr,
+        operationId,
+        targetId: payment.id,
+        mayPass: payment.id,
+      };
+    },
   });
 }
 

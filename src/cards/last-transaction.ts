@@ -4,15 +4,16 @@ import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import type { Command } from '../ledger/command.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
+import { requireDevice } from '../ledger/run-on-device.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { lastTransactionTimeoutMs } from './rules.ts';
 import { findLastCommand } from './store.ts';
-import { type CardsDeps, requireTerminal, type TerminalCall } from './terminal.ts';
+import type { CardsDeps, TerminalCall } from './terminal.ts';
 
 const stateWords = { sent: 'running', unknown: 'unknown', done: 'approved', refused: 'refused', never: 'refused' } as const;
 
 export async function lastTransaction(deps: CardsDeps, request: TerminalCall): Promise<DeviceAnswer> {
-  const device = await requireTerminal(deps, request);
+  const device = await requireDevice(deps, 'terminal', request);
   const channel = await deps.link.locate(device.id, 'mqtt');
   if (channel === undefined) {
     const last = await findLastCommand(deps.database.queries, device.id);

@@ -2,9 +2,10 @@
 // A repeat joins the payment in flight or gets the stored answer; the unique index on documentNr decides between two at once.
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
+import { runOnDevice } from '../ledger/run-on-device.ts';
 import { checkRepeatedPay, payTimeoutMs, sameDocument } from './rules.ts';
 import { findPaymentOfDocument } from './store.ts';
-import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalCall } from './terminal.ts';
+import type { CardsDeps, TerminalCall } from './terminal.ts';
 
 export interface PayRequest extends TerminalCall {
   amountBani: Bani;
@@ -12,20 +13,21 @@ export interface PayRequest extends TerminalCall {
 }
 
 export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceAnswer> {
-  const device = await requireTerminal(deps, request);
-  const { merchantId, amountBani } = request;
+  const { merchantId, deviceId, amountBani } = request;
   const documentNr = request.documentNr === undefined ? undefined : sameDocument(request.documentNr);
-  return runOnTerminal(deps, request, device, {
-    name: 'Pay',
-    args: { amount: baniToLei(amountBani), currency: 'MDL', ...(documentNr === undefined ? {} : { documentNr }) },
-    answerWithinMs: payTimeoutMs,
-    amountBani,
-    documentNr,
+  return runOnDevice(deps, 'terminal', request, {
     async findEarlier(queries) {
       if (documentNr === undefined) return undefined;
       const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);
-      if (earlier) checkRepeatedPay(earlier, { deviceId: device.id, amountBani });
+      if (earlier) checkRepeatedPay(earlier, { deviceId, amountBani });
       return earlier;
     },
+    plan: () => ({
+      name: 'Pay',
+      args: { amount: baniToLei(amountBani), currency: 'MDL', ...(documentNr === undefined ? {} : { documentNr }) },
+      answerWithinMs: payTimeoutMs,
+      amountBani,
+      documentNr,
+    }),
   });
 }

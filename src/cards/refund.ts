@@ -4,9 +4,10 @@
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
+import { runOnDevice } from '../ledger/run-on-device.ts';
 import { administrativeTimeoutMs, checkRefund, noSuchOperation, sameDocument } from './rules.ts';
 import { findOperation, lockPayment, refundedOf } from './store.ts';
-import { type CardsDeps, requireTerminal, runOnTerminal, type TerminalCall } from './terminal.ts';
+import type { CardsDeps, TerminalCall } from './terminal.ts';
 
 export interface RefundRequest extends TerminalCall {
   documentNr: string;
@@ -20,22 +21,25 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
   const { merchantId, operationId, rrn, amountBani } = request;
   const currency = request.currency ?? 'MDL';
   if (currency !== 'MDL') throw invalidRequest('currency must be MDL.');
-  const device = await requireTerminal(deps, request);
-  const documentNr = sameDocument(request.documentNr);
-  const payment = await findOperation(deps.database.queries, { merchantId, deviceId: device.id, operationId, documentNr });
-  if (!payment || payment.rrn !== rrn) throw noSuchOperation();
-  return runOnTerminal(deps, request, device, {
-    name: 'Refund',
-    args: { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency },
-    answerWithinMs: administrativeTimeoutMs,
-    amountBani,
-    documentNr,
-    operationId,
-    rrn,
-    targetId: payment.id,
-    async guard(queries) {
-      const locked = await lockPayment(deps.database, queries, payment.id);
-      checkRefund(locked, { amountBani, refundedBani: await refundedOf(queries, payment.id) });
+  return runOnDevice(deps, 'terminal', request, {
+    async plan({ id: deviceId }) {
+      const documentNr = sameDocument(request.documentNr);
+      const payment = await findOperation(deps.database.queries, { merchantId, deviceId, operationId, documentNr, rrn });
+      if (!payment) throw noSuchOperation();
+      return {
+        name: 'Refund',
+        args: { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency },
+        answerWithinMs: administrativeTimeoutMs,
+        amountBani,
+        documentNr,
+        operationId,
+        rrn,
+        targetId: payment.id,
+        async guard(queries) {
+          const locked = await lockPayment(deps.database, queries, payment.id);
+          checkRefund(locked, { amountBani, refundedBani: await refundedOf(queries, payment.id) });
+        },
+      };
     },
   });
 }

@@ -2,7 +2,17 @@
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
-import { amountField, answers, idempotencyHeaders, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
+import {
+  amountField,
+  answers,
+  idempotencyHeaders,
+  keyField,
+  operationFields,
+  readAmount,
+  readUuid,
+  textField,
+  uuidField,
+} from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { Cards } from './cards.ts';
 import { mostOf } from './rules.ts';
@@ -16,6 +26,7 @@ const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '0b1
 const operationExample = { ...example, documentNr: '3b241101-e2bb-4255-8caf-4136c566a962', operationId: 'OP000123' };
 const tag = { tags: ['POS Mode'] };
 const access = { config: { access: keyFor('POS') } };
+const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
 const payReport = '{"rrn":"012345678901","authCode":"A1B2C3","operationId":"OP000123","amount":150.5}';
 const terminalErrors = [
   'Timeout_or_no_response',
@@ -45,7 +56,14 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
           },
           { examples: [{ ...example, amount: 150.5, documentNr: operationExample.documentNr }] },
         ),
-        response: answers({ description: 'The card payment report is in `report`.', example: { report: payReport } }, ...terminalErrors),
+        response: answers(
+          {
+            description: 'The card payment report is in `report`.',
+            fields: operationFields,
+            example: { OID: exampleOid, report: payReport },
+          },
+          ...terminalErrors,
+        ),
       },
     },
     (request) =>
@@ -98,7 +116,11 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         headers: idempotencyHeaders,
         description: 'Mandatory after each approved payment: the terminal serves nothing else before it.',
         body: Type.Object({ ...device, ...operation }, { examples: [operationExample] }),
-        response: answers({ description: 'The document is closed.', example: {} }, 'Record_not_exist', ...terminalErrors),
+        response: answers(
+          { description: 'The document is closed.', fields: operationFields, example: { OID: exampleOid } },
+          'Record_not_exist',
+          ...terminalErrors,
+        ),
       },
     },
     (request) =>
@@ -123,7 +145,11 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         description: 'Sends all authorized transactions of the terminal to the bank. Payments of that day can no longer be refunded.',
         body: Type.Object(device, { examples: [example] }),
         response: answers(
-          { description: 'Count and amount are in `report`.', example: { report: '{"count":12,"amount":3150.75}' } },
+          {
+            description: 'Count and amount are in `report`.',
+            fields: operationFields,
+            example: { OID: exampleOid, report: '{"count":12,"amount":3150.75}' },
+          },
           ...terminalErrors,
         ),
       },
@@ -157,7 +183,11 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
           { examples: [{ ...operationExample, rrn: '012345678901', amount: 50, currency: 'MDL' }] },
         ),
         response: answers(
-          { description: 'The refund is in `report`.', example: { report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}' } },
+          {
+            description: 'The refund is in `report`.',
+            fields: operationFields,
+            example: { OID: exampleOid, report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}' },
+          },
           'Record_not_exist',
           ...terminalErrors,
         ),
@@ -197,7 +227,11 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
           { examples: [{ ...operationExample, token: 'TK-55-0123', amount: 150.5 }] },
         ),
         response: answers(
-          { description: 'The payment is voided or stopped.', example: { report: '{"operationId":"OP000123","amount":150.5}' } },
+          {
+            description: 'The payment is voided or stopped.',
+            fields: operationFields,
+            example: { OID: exampleOid, report: '{"operationId":"OP000123","amount":150.5}' },
+          },
           'Record_not_exist',
           ...terminalErrors,
         ),

@@ -23,19 +23,32 @@ export interface OperationName {
   deviceId: string;
   operationId: string;
   documentNr: string;
+  /** Of a Refund: its payment has this one too. */
+  rrn?: string | undefined;
 }
 
-/** The approved payment, newest first because bank numbers restart; documentNr counts only if Pay had one [D16]. */
+/**
+ * The approved payment that is meant, newest first because bank numbers restart [D16]. A documentNr names its own payment; one that
+ * was made without documentNr is meant only when no payment of the merchant has the one that was asked for.
+ */
 export async function findOperation(queries: Queries, name: OperationName): Promise<Command | undefined> {
+  const exact = await newestOperation(queries, name, name.documentNr);
+  if (exact || (await findPaymentOfDocument(queries, name.merchantId, name.documentNr))) return exact;
+  return newestOperation(queries, name, null);
+}
+
+async function newestOperation(queries: Queries, name: OperationName, documentNr: string | null): Promise<Command | undefined> {
+  const { rrn } = name;
   const row = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('merchant_id', '=', name.merchantId)
     .where('device_id', '=', name.deviceId)
     .where('operation_id', '=', name.operationId)
+    .where('document_nr', documentNr === null ? 'is' : '=', documentNr)
     .where(paymentsOnly)
     .where('state', '=', 'done')
-    .where((where) => where.or([where('document_nr', 'is', null), where('document_nr', '=', name.documentNr)]))
+    .$if(rrn !== undefined, (query) => query.where('rrn', '=', rrn as string))
     .orderBy('issued_at', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -43,7 +56,7 @@ export async function findOperation(queries: Queries, name: OperationName): Prom
 }
 
 /** Whether any approved payment on this terminal has the number, under whatever documentNr. */
-export async function isOperationKnown(queries: Queries, name: Omit<OperationName, 'documentNr'>): Promise<boolean> {
+export async function isOperationKnown(queries: Queries, name: Omit<OperationName, 'documentNr' | 'rrn'>): Promise<boolean> {
   const row = await queries
     .selectFrom('commands')
     .select('id')

@@ -2,7 +2,8 @@
 // The receipt is passed on whole; that the register prints strictly after the bank's yes is the device protocol's part [D32].
 import { checkReceipt } from '../kernel/receipt.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
-import { type FiscalDeps, type RegisterCall, runOnRegister } from './register.ts';
+import { runOnDevice } from '../ledger/run-on-device.ts';
+import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
 import { checkRepeatedReceipt, contentHashOf, receiptTimeoutMs } from './rules.ts';
 import { findPrintOfReceipt } from './store.ts';
 
@@ -14,17 +15,20 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
   const receipt = checkReceipt(request.receipt, { needsPayments: true });
   const receiptUid = (receipt['Uid'] as string | null | undefined) || undefined;
   const contentHash = contentHashOf(receipt);
-  return runOnRegister(deps, request, {
-    name: 'PrintReceipt',
-    args: { receipt },
-    answerWithinMs: receiptTimeoutMs(receipt),
-    receiptUid,
-    contentHash,
+  return runOnDevice(deps, 'register', request, {
     async findEarlier(queries) {
       if (receiptUid === undefined) return undefined;
       const earlier = await findPrintOfReceipt(queries, request.merchantId, receiptUid);
       if (earlier) checkRepeatedReceipt(earlier, contentHash);
       return earlier;
     },
+    plan: () => ({
+      name: 'PrintReceipt',
+      args: { receipt },
+      answerWithinMs: receiptTimeoutMs(receipt),
+      receiptUid,
+      contentHash,
+      callbackUri: callbackOf(request),
+    }),
   });
 }

@@ -1,6 +1,7 @@
 // Report/Create: Z closes the fiscal day and resets its counters, X only tells them.
 import type { DeviceAnswer } from '../ledger/rules.ts';
-import { type FiscalDeps, type RegisterCall, runOnRegister } from './register.ts';
+import { runOnDevice } from '../ledger/run-on-device.ts';
+import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
 import { registerTimeoutMs } from './rules.ts';
 
 export interface ReportRequest extends RegisterCall {
@@ -9,5 +10,13 @@ export interface ReportRequest extends RegisterCall {
 }
 
 export function createReport(deps: FiscalDeps, request: ReportRequest): Promise<DeviceAnswer> {
-  return runOnRegister(deps, request, { name: 'Report', args: { fiscal: request.isFiscal }, answerWithinMs: registerTimeoutMs });
+  const { isFiscal } = request;
+  return runOnDevice(deps, 'register', request, {
+    plan: () => ({
+      name: 'Report',
+      args: { fiscal: isFiscal },
+      answerWithinMs: registerTimeoutMs,
+      callbackUri: callbackOf(request),
+    }),
+  });
 }

@@ -2,7 +2,17 @@
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
-import { amountField, answers, idempotencyHeaders, keyField, readAmount, readUuid, textField, uuidField } from '../http/schemas.ts';
+import {
+  amountField,
+  answers,
+  idempotencyHeaders,
+  keyField,
+  operationFields,
+  readAmount,
+  readUuid,
+  textField,
+  uuidField,
+} from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { CashRequest } from './cash.ts';
@@ -16,6 +26,7 @@ const register = {
   ),
 };
 const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '5e8f1a2b-3c4d-4e5f-9a6b-7c8d9e0f1a2b' };
+const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
 const callbackExample = { CallbackURI: 'https://erp.example/notice?id=#OID#&state=#State#&receipt=#ReceiptID#' };
 const registerErrors = [
   'Timeout_or_no_response',
@@ -53,7 +64,8 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         response: answers(
           {
             description: 'Number and totals are in `report`.',
-            example: { report: '{"number":17,"totals":{"sales":5230.4,"cash":1830.4,"card":3400}}' },
+            fields: operationFields,
+            example: { OID: exampleOid, report: '{"number":17,"totals":{"sales":5230.4,"cash":1830.4,"card":3400}}' },
           },
           ...registerErrors,
         ),
@@ -108,7 +120,8 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         response: answers(
           {
             description: 'The printed receipt is in `report`.',
-            example: { report: '{"receiptId":"R-000123","fiscalNumber":"F0000456","total":70}' },
+            fields: operationFields,
+            example: { OID: exampleOid, report: '{"receiptId":"R-000123","fiscalNumber":"F0000456","total":70}' },
           },
           ...registerErrors,
         ),
@@ -150,7 +163,8 @@ function cashRoute(
         response: answers(
           {
             description: 'Document number and cash in the drawer are in `report`.',
-            example: { report: '{"documentNumber":12,"cashInDrawer":500}' },
+            fields: operationFields,
+            example: { OID: exampleOid, report: '{"documentNumber":12,"cashInDrawer":500}' },
           },
           ...registerErrors,
         ),

@@ -40,6 +40,15 @@ export const idempotencyHeaders = Type.Object({
   ),
 });
 
+/** Beside `report` in every answer of a ledger command, whatever its errorCode [D61]. */
+export const operationFields = {
+  OID: Type.String({
+    format: 'uuid',
+    description:
+      'Id of the operation: the #OID# of its completion notices, and what Device/Operation/Status takes. Also with errorCode 3 and 50.',
+  }),
+};
+
 export function readAmount(field: string, value: unknown): Bani {
   const bani = parseAmount(value);
   if (bani === undefined) throw invalidRequest(`${field} ${amountRule}.`);

@@ -26,6 +26,8 @@ export interface ErrorExtras {
   /** Instead of the catalogue's status: 404, 405, 408, 413, 415... for protocol failures [D5]. */
   httpStatus?: number;
   retryAfterS?: number;
+  /** Further fields of the envelope, such as the OID of the operation that the sentence speaks of. */
+  fields?: object;
   cause?: unknown;
 }
 
@@ -35,6 +37,7 @@ export class GatewayError extends Error {
   readonly report: string | undefined;
   readonly httpStatus: number;
   readonly retryAfterS: number | undefined;
+  readonly fields: object | undefined;
 
   constructor(errorName: ErrorName, sentence: string, extras: ErrorExtras = {}) {
     super(sentence, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -43,6 +46,7 @@ export class GatewayError extends Error {
     this.report = extras.report;
     this.httpStatus = extras.httpStatus ?? errorCodes[errorName].httpStatus;
     this.retryAfterS = extras.retryAfterS;
+    this.fields = extras.fields;
   }
 }
 

@@ -8,19 +8,28 @@ import { claimKey, moveKey } from './idempotency.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
 import * as store from './store.ts';
 
-export interface CommandRequest extends Omit<store.NewCommand, 'id' | 'instanceId'> {
+/** Who asks, and how a repeat of it is recognised: all that is looked at before the device [D60]. */
+export interface CommandCall {
+  merchantId: string;
+  deviceId: string;
+  idempotency?: { key: string; requestHash: string } | undefined;
+  /** The command that this request repeats; throws when it contradicts that one. */
+  findEarlier?(queries: Queries): Promise<Command | undefined>;
+}
+
+/** What goes out for a call that repeats nothing. */
+export interface CommandPlan extends Omit<store.NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId'> {
   /** The journal as stored with the device; what the device itself says now wins. */
   journalId: string | undefined;
   /** The channel that is tried first. */
   first: ChannelName;
-  idempotency?: { key: string; requestHash: string } | undefined;
-  /** The command that this request repeats; throws when it contradicts that one. */
-  findEarlier?(queries: Queries): Promise<Command | undefined>;
   /** The approved payment that this command may act on although it holds the device [D14]. */
   mayPass?: string | undefined;
   /** Checks inside the insert's transaction, under its locks; throws to refuse. */
   guard?(queries: Queries): Promise<void>;
 }
+
+export interface CommandRequest extends CommandCall, CommandPlan {}
 
 export interface Beginnings {
   begin(request: CommandRequest, id: string): Promise<Command | undefined>;

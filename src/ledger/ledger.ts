@@ -18,7 +18,7 @@ import { type Fence, isStartOver } from '../link/fence.ts';
 import type { Link } from '../link/link.ts';
 import { type Command, isOpen } from './command.ts';
 import { type CommandEvent, listEvents } from './event-store.ts';
-import { type CommandRequest, createBeginnings } from './first-commit.ts';
+import { type CommandCall, type CommandPlan, type CommandRequest, createBeginnings } from './first-commit.ts';
 import { releaseKey, sweepKeys } from './idempotency.ts';
 import { createKeyedCalls, type KeyedCalls } from './keyed-calls.ts';
 import { createRecovery } from './recovery.ts';
@@ -35,8 +35,11 @@ export interface Ledger extends KeyedCalls, Review {
   stop(): Promise<void>;
   /** Slices say what their commands add; call it before start. */
   define(kinds: CommandKinds): void;
-  /** Runs the command, or follows the one that it repeats. Returns it settled, or still open when its time ran out. */
-  run(request: CommandRequest): Promise<Command>;
+  /**
+   * Follows the command that the call repeats, or runs the one that `plan` makes: asked only when there is none, so that whatever was
+   * done is found before the device is looked at [D60]. Returns it settled, or still open when its time ran out.
+   */
+  run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Command>;
   /** Waits until the command is settled or `untilMs` (gateway clock) has come, and returns it as it stands. */
   follow(command: Command, untilMs: number): Promise<Command>;
   find(commandId: string): Promise<Command | undefined>;
@@ -73,9 +76,10 @@ export function createLedger(deps: Deps): Ledger {
   const { follow, stop: stopFollowing } = createFollowing(deps);
   const cancels = new Set<Cancel>([stopFollowing]);
 
-  async function run(request: CommandRequest): Promise<Command> {
-    const earlier = await findEarlier(request);
-    if (earlier) return join(earlier, request);
+  async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Command> {
+    const earlier = await findEarlier(call);
+    if (earlier) return join(earlier, call);
+    const request: CommandRequest = { ...call, ...(await plan()) };
     const holder = await store.findHolder(database.queries, request.deviceId);
     if (holder && holder.id !== request.mayPass) return joinOrBusy(request, holder);
     if ((await link.locate(request.deviceId, request.first)) === undefined) throw deviceOffline();
@@ -99,7 +103,7 @@ export function createLedger(deps: Deps): Ledger {
   }
 
   /** Another command was faster. It may be the very one that this request repeats, begun since that was looked for. */
-  async function joinOrBusy(request: CommandRequest, holder: Command | undefined): Promise<Command> {
+  async function joinOrBusy(request: CommandCall, holder: Command | undefined): Promise<Command> {
     const winner = await findEarlier(request);
     if (winner) return join(winner, request);
     throw busyWith(holder);
@@ -125,14 +129,14 @@ export function createLedger(deps: Deps): Ledger {
   }
 
   /** The Idempotency-Key is looked at first, then what the slice knows: documentNr, Receipt.Uid [D13]. */
-  async function findEarlier(request: CommandRequest): Promise<Command | undefined> {
+  async function findEarlier(request: CommandCall): Promise<Command | undefined> {
     const command = await findByKey(request);
     if (command && command.state !== 'never') return command;
     return request.findEarlier?.(database.queries);
   }
 
   /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
-  async function join(earlier: Command, request: CommandRequest): Promise<Command> {
+  async function join(earlier: Command, request: CommandCall): Promise<Command> {
     await keepKey(request, earlier.id);
     const followed = await followEarlier(earlier);
     // `expired`: it went out once more under a new id, in the transaction that ended this one.
@@ -164,7 +168,7 @@ export function createLedger(deps: Deps): Ledger {
   }
 
   /** Only outcomes of what was sent are kept under a key [D13]. */
-  async function dropKeyOfNever(command: Command, { merchantId, idempotency }: CommandRequest): Promise<void> {
+  async function dropKeyOfNever(command: Command, { merchantId, idempotency }: CommandCall): Promise<void> {
     if (command.state === 'never' && idempotency) await releaseKey(database.queries, merchantId, idempotency.key, command.id);
   }
 

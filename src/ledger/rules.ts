@@ -70,34 +70,46 @@ export function contradicts(command: Command, finding: Finding, operationId?: st
   }
 }
 
-/** What the caller gets of a command that was done: the device's own answer, as one JSON document in a string. */
+/** What the caller gets of a command that was done. */
 export interface DeviceAnswer {
+  /** The command's id, which completion notices call #OID# [D61]; undefined where no command was needed. */
+  OID?: string;
+  /** The device's own answer, as one JSON document in a string. */
   report?: string;
 }
 
 /** The answer of a command that was done; throws what the caller is told about any other [D13, D15]. */
 export function answerOf(command: Command): DeviceAnswer {
   const report = command.report === null ? {} : { report: command.report };
+  const fields = { OID: command.id };
   switch (command.state) {
     case 'done':
-      return report;
+      return { ...fields, ...report };
     case 'refused':
       throw new GatewayError(
         'Refused_By_Device',
         command.reason ? `The device refused: ${command.reason}` : 'The device refused the operation.',
-        report,
+        { ...report, fields },
       );
     case 'never':
       if (command.outcome === 'busy')
-        throw new GatewayError('Device_Busy', 'The device is busy with another operation; nothing was done.', report);
-      throw new GatewayError('Device_Offline', 'The command did not reach the device in time; nothing was done and nothing will be.');
+        throw new GatewayError('Device_Busy', 'The device is busy with another operation; nothing was done.', { ...report, fields });
+      throw new GatewayError('Device_Offline', 'The command did not reach the device in time; nothing was done and nothing will be.', {
+        fields,
+      });
     case 'sent':
     case 'unknown':
-      throw new GatewayError(
-        'Timeout_or_no_response',
-        'The outcome is not known yet and is being settled; repeat the same request to learn it, and do not start another payment for it.',
-      );
+      throw outcomeUnknown(command.id);
   }
+}
+
+/** 3: not known is not the same as not done. The call that it names only asks, however often it is made [D64]. */
+export function outcomeUnknown(commandId: string): GatewayError {
+  return new GatewayError(
+    'Timeout_or_no_response',
+    'The outcome is not known yet and is being settled; learn it by GET Device/Operation/Status with this OID, which starts nothing, and do not begin another operation instead.',
+    { fields: { OID: commandId } },
+  );
 }
 
 /** Why the device cannot serve a new command now [D14]; `holder` is what keeps it, unless that has ended meanwhile. */

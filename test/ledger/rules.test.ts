@@ -113,8 +113,8 @@ describe('contradicts', () => {
 
 describe('the answer of a command', () => {
   it('that was done is its report, where there is one', () => {
-    expect(answerOf(command({ state: 'done', report: '{"amount":1}' }))).toEqual({ report: '{"amount":1}' });
-    expect(answerOf(command({ state: 'done', report: null }))).toEqual({});
+    expect(answerOf(command({ state: 'done', report: '{"amount":1}' }))).toEqual({ OID: 'c', report: '{"amount":1}' });
+    expect(answerOf(command({ state: 'done', report: null }))).toEqual({ OID: 'c' });
   });
 
   it.each<[Partial<Command>, number]>([
@@ -128,7 +128,7 @@ describe('the answer of a command', () => {
     [{ state: 'unknown' }, 3],
   ])('%o is %i', (overrides, code) => {
     const errorName = Object.entries(errorCodes).find(([, error]) => error.code === code)?.[0];
-    expect(() => answerOf(command(overrides))).toThrow(expect.objectContaining({ errorName }));
+    expect(() => answerOf(command(overrides))).toThrow(expect.objectContaining({ errorName, fields: { OID: 'c' } }));
   });
 
   it('carries the report of a refusal and its reason', () => {

@@ -9,6 +9,7 @@ import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { type ErrorName, errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import type { DeviceAnswer } from '../../src/ledger/rules.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
 import type { Link } from '../../src/link/link.ts';
 import { type AnswerMessage, type JsonObject, ledgerCommandNames } from '../../src/link/protocol.ts';
@@ -25,6 +26,9 @@ export interface Told {
   code: number;
   report: JsonObject | undefined;
   message: string;
+  /** The operation's id, and whether it was recognised by its content. */
+  oid: string | undefined;
+  isRepeated: boolean;
 }
 
 export interface WorldOptions {
@@ -119,13 +123,13 @@ export async function createSaleWorld(options: WorldOptions = {}) {
     return Object.assign(device, { id, stores });
   }
 
-  async function told(call: Promise<{ report?: string }>): Promise<Told> {
+  async function told(call: Promise<DeviceAnswer>): Promise<Told> {
     try {
-      const { report } = await call;
-      return { code: 0, report: parse(report), message: '' };
+      const { report, ...fields } = await call;
+      return { code: 0, report: parse(report), message: '', ...namesOf(fields) };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      return { code: codeOf(error.errorName), report: parse(error.report), message: error.message };
+      return { code: codeOf(error.errorName), report: parse(error.report), message: error.message, ...namesOf(error.fields) };
     }
   }
 
@@ -160,7 +164,7 @@ export async function createSaleWorld(options: WorldOptions = {}) {
     register: (overrides?: Parameters<typeof addDevice>[1]) => addDevice('register', overrides),
 
     /** Lets time pass until the call is answered. */
-    async run(call: Promise<{ report?: string }>, withinMs = 15 * 60_000): Promise<Told> {
+    async run(call: Promise<DeviceAnswer>, withinMs = 15 * 60_000): Promise<Told> {
       let result: Told | undefined;
       let failure: unknown;
       told(call).then(
@@ -241,6 +245,10 @@ export interface Idempotency {
 
 function codeOf(name: ErrorName): number {
   return errorCodes[name].code;
+}
+
+function namesOf(fields: { OID?: string; Repeated?: boolean } = {}) {
+  return { oid: fields.OID, isRepeated: fields.Repeated === true };
 }
 
 function parse(report: string | undefined): JsonObject | undefined {

@@ -13,6 +13,11 @@ export const floors: readonly (readonly string[])[] = [
 
 /** Besides the floors: neighbours that may know each other, with the reason. */
 export const doors: readonly { from: string; to: string; why: string }[] = [
+  {
+    from: 'ledger',
+    to: 'access',
+    why: 'what was done is found first, and only then the device of the merchant [D60]: one order, in one place',
+  },
   { from: 'cards', to: 'invoices', why: 'an abort or void cancels the unpaid invoice it belongs to [D19]' },
 ];
 

@@ -1,0 +1,54 @@
+// One command on one of the merchant's devices: the order of every call of POS and Fiscal Mode [D60].
+//
+//   what was done ... Idempotency-Key, then documentNr or Receipt.Uid: found whatever has become of the device
+//   the device ...... 30 unless it is the merchant's and enabled, 40 when it is of the wrong kind [D42]
+//   the plan ........ what the slice knows about the operation: 20, 22, 40
+//   the ledger ...... 31 unless the device is free, 30 unless it can be reached; then the command goes out
+import { type DeviceKind, type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
+import type { Database } from '../database/database.ts';
+import { invalidRequest } from '../kernel/error-codes.ts';
+import type { ChannelName } from '../link/channel.ts';
+import type { CommandCall, CommandPlan } from './first-commit.ts';
+import type { Ledger } from './ledger.ts';
+import { answerOf, type DeviceAnswer } from './rules.ts';
+
+/** A call as HTTP hands it over. */
+export type DeviceCall = Omit<CommandCall, 'findEarlier'>;
+
+export interface DeviceWork extends Pick<CommandCall, 'findEarlier'> {
+  /** Made only for what is new. */
+  plan(device: MerchantDevice): Promise<Plan> | Plan;
+}
+
+type Plan = Omit<CommandPlan, 'journalId' | 'first'>;
+
+export interface DeviceDeps {
+  database: Database;
+  ledger: Pick<Ledger, 'run'>;
+}
+
+const firstChannels: Record<DeviceKind, ChannelName> = { terminal: 'mqtt', register: 'queue' };
+const wrongKind: Record<DeviceKind, string> = {
+  terminal: 'DeviceID names a fiscal register; this call is for card terminals.',
+  register: 'DeviceID names a card terminal; this call is for fiscal registers.',
+};
+
+export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: DeviceCall, work: DeviceWork): Promise<DeviceAnswer> {
+  const { merchantId, deviceId, idempotency } = call;
+  const { findEarlier } = work;
+  const command = await deps.ledger.run({ merchantId, deviceId, idempotency, ...(findEarlier && { findEarlier }) }, async () => {
+    const device = await requireDevice(deps, kind, call);
+    return { ...(await work.plan(device)), journalId: device.journalId, first: firstChannels[kind] };
+  });
+  return answerOf(command);
+}
+
+export async function requireDevice(
+  { database }: Pick<DeviceDeps, 'database'>,
+  kind: DeviceKind,
+  call: DeviceCall,
+): Promise<MerchantDevice> {
+  const device = await requireMerchantDevice(database.queries, call.merchantId, call.deviceId);
+  if (device.kind !== kind) throw invalidRequest(wrongKind[kind]);
+  return device;
+}
