@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { Connector } from './client/connector.ts';
-import type { DeviceKind } from './client/device-kind.ts';
+import type { DeviceKind } from './client/device-work.ts';
 import { createFileStore } from './client/record-store.ts';
 import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from './devices/virtual-device.ts';
 import type { Faults } from './mishaps/faults.ts';

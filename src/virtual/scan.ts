@@ -8,7 +8,7 @@ import { type Bani, baniToLei, formatLei } from '../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import { receiptTotal } from './books/receipt.ts';
 import { isJsonObject } from './client/command-reader.ts';
-import type { Ending } from './client/device-kind.ts';
+import type { Ending } from './client/device-work.ts';
 import type { VirtualDevice } from './devices/virtual-device.ts';
 
 export interface ScanStep {

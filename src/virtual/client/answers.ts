@@ -2,7 +2,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { AnswerMessage, JsonObject, Outcome, RecallReport } from '../../link/protocol.ts';
 import type { DeviceChannel } from './connector.ts';
-import type { Ending } from './device-kind.ts';
+import type { Ending } from './device-work.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
 /** How many endings wait for a channel; older ones are found by Recall. */
@@ -17,7 +17,8 @@ export interface AnswerExtras {
 }
 
 export interface Answers {
-  answer(id: string, outcome: Outcome, extras?: AnswerExtras): AnswerMessage;
+  /** To whoever sent the command; a command of the device's own has nobody to be answered. */
+  reply(command: { id: string; replyTo: string }, channel: DeviceChannel | undefined, outcome: Outcome, extras?: AnswerExtras): void;
   /** To the sender and to everyone who asked, on any live channel, now or when one comes up. */
   sendEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void;
   /** A channel came up: endings that found none go out now. */
@@ -35,7 +36,7 @@ export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers
   let unsent: { answer: AnswerMessage; replyTo: string }[] = [];
   const clockNow = () => new Date(clock.now()).toISOString();
 
-  const answer: Answers['answer'] = (id, outcome, { report, reason } = {}) => ({
+  const answer = (id: string, outcome: Outcome, { report, reason }: AnswerExtras = {}): AnswerMessage => ({
     v: 1,
     id,
     device: deviceId,
@@ -47,7 +48,9 @@ export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers
   });
 
   return {
-    answer,
+    reply(command, channel, outcome, extras) {
+      if (command.replyTo !== '') send(answer(command.id, outcome, extras), command.replyTo, channel);
+    },
     sendEnding(entry, channel) {
       const { outcome, ...extras } = endingOf(entry);
       for (const replyTo of entry.replyTos) {

@@ -2,7 +2,7 @@
 // carries presence when it connects and twice a minute; an answer goes by the channel its command came on, or by any that is live.
 import { type Cancel, every } from '../../kernel/clock.ts';
 import type { Connector, DeviceChannel } from './connector.ts';
-import { createDevice, type Device, type DeviceDeps } from './device.ts';
+import { Device, type DeviceDeps } from './device.ts';
 
 export interface DeviceClientDeps extends Omit<DeviceDeps, 'send'> {
   /** In order of preference. */
@@ -28,7 +28,7 @@ export interface DeviceClient {
 
 export function createDeviceClient(deps: DeviceClientDeps): DeviceClient {
   const { connectors, presenceEveryMs = 30_000, copiesOf = () => 1 } = deps;
-  const device = createDevice({ ...deps, send });
+  const device = new Device({ ...deps, send });
   let stopPresence: Cancel = () => {};
 
   function send(...[answer, replyTo, first]: Parameters<DeviceDeps['send']>): boolean {

@@ -1,5 +1,5 @@
 // One ledger command while it runs. Its waits end early by Abort or answerBy, `begin` is the point of no return, and after a
-// power cut none of its promises ever resolves: the handler simply stops where it was.
+// power cut none of its promises ever resolves: the work simply stops where it was.
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../link/protocol.ts';
 import type { JournalEntry } from './journal.ts';
@@ -31,7 +31,7 @@ export interface TaskDeps {
   isHalted(): boolean;
 }
 
-/** What a handler waits for after the power is gone. */
+/** What the work waits for after the power is gone. */
 const forever = new Promise<never>(() => {});
 
 export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {

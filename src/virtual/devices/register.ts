@@ -7,7 +7,7 @@ import { documentReport } from '../books/document-report.ts';
 import { type FiscalDocument, type FiscalMemory, type ReceiptDocument, type VatTotal } from '../books/fiscal-memory.ts';
 import { type PricedReceipt, readReceipt } from '../books/receipt.ts';
 import { type VatTable, vatRateAt, vatWithin } from '../books/vat.ts';
-import { type Ending, type Handler, refused } from '../client/device-kind.ts';
+import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
 import type { JournalEntry } from '../client/journal.ts';
 import type { Task } from '../client/task.ts';
 import { type Magic, magicOf } from '../mishaps/magic-amounts.ts';
@@ -53,7 +53,7 @@ export interface RegisterDeps {
 const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt']);
 const longestShiftMs = 24 * 3_600_000;
 
-export function createRegister(deps: RegisterDeps): Handler {
+export function createRegister(deps: RegisterDeps): DeviceWork {
   const { bank, memory, screen, timing, misdelivery } = deps;
   const shop = { name: deps.deviceName, deviceId: deps.deviceId };
   let paper = 'OK';

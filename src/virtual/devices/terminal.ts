@@ -3,7 +3,7 @@
 import { type Bani, baniToLei, formatLei, parseAmount } from '../../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { Bank, BankAnswer, BankEntry } from '../books/bank.ts';
-import { type Ending, type Handler, refused } from '../client/device-kind.ts';
+import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
 import type { JournalEntry } from '../client/journal.ts';
 import type { Task } from '../client/task.ts';
 import { type Magic, magicOf } from '../mishaps/magic-amounts.ts';
@@ -36,7 +36,7 @@ export interface TerminalDeps {
 
 const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction']);
 
-export function createTerminal(deps: TerminalDeps): Handler {
+export function createTerminal(deps: TerminalDeps): DeviceWork {
   const { bank, screen, misdelivery, timing } = deps;
   let paper = 'OK';
 

@@ -9,7 +9,7 @@ import { type FiscalMemory, openFiscalMemory } from '../books/fiscal-memory.ts';
 import { moldovanVat, type VatTable } from '../books/vat.ts';
 import { createDeviceClient, type DeviceClient } from '../client/client.ts';
 import type { Connector, DeviceChannel } from '../client/connector.ts';
-import type { DeviceKind, Ending, Handler } from '../client/device-kind.ts';
+import type { DeviceKind, DeviceWork, Ending } from '../client/device-work.ts';
 import { type Journal, openJournal, withoutJournal } from '../client/journal.ts';
 import type { RecordStore } from '../client/record-store.ts';
 import { type Faults, noFaults, skewedClock, withFaults } from '../mishaps/faults.ts';
@@ -80,7 +80,7 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
   let isStopped = false;
   let onCrash: (() => void)[] = [];
 
-  function createHandler(): Handler {
+  function createWork(): DeviceWork {
     const shared = {
       bank,
       screen,
@@ -114,7 +114,7 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
       random,
       logger,
       journal: faults.noJournal ? withoutJournal(journal) : journal,
-      handler: createHandler(),
+      work: createWork(),
       connectors,
       copiesOf: (answer) => misdelivery.copiesOf(answer),
       onFailure(error) {

@@ -1,7 +1,7 @@
 // Magic amounts: the last two digits of an amount (its bani) make a virtual device misbehave. This table is the one
 // place that says so: the code, `--help` and the docs all read it. Every other ending is approved.
 import type { Bani } from '../../kernel/money.ts';
-import type { DeviceKind } from '../client/device-kind.ts';
+import type { DeviceKind } from '../client/device-work.ts';
 
 export type Magic =
   | 'declined'

@@ -1,8 +1,8 @@
-// The protocol core with a handler made for the test: what no well-behaved terminal can show.
+// The protocol core with work made for the test: what no well-behaved terminal can show.
 import { describe, expect, it } from 'vitest';
 import type { AnswerMessage, JsonObject } from '../../../src/link/protocol.ts';
-import { createDevice } from '../../../src/virtual/client/device.ts';
-import type { Ending, Handler } from '../../../src/virtual/client/device-kind.ts';
+import { Device } from '../../../src/virtual/client/device.ts';
+import type { DeviceWork, Ending } from '../../../src/virtual/client/device-work.ts';
 import { openJournal } from '../../../src/virtual/client/journal.ts';
 import { createMemoryStore, type RecordStore } from '../../../src/virtual/client/record-store.ts';
 import type { Task } from '../../../src/virtual/client/task.ts';
@@ -15,7 +15,7 @@ const random = seededRandom(5);
 
 async function deviceWith(execute: (task: Task) => Promise<Ending>, store: RecordStore = createMemoryStore()) {
   const sent: AnswerMessage[] = [];
-  const handler: Handler = {
+  const work: DeviceWork = {
     kind: 'terminal',
     commands: new Set(['Pay']),
     facts: () => ({ battery: 1, paper: 'OK', signal: 1, firmware: 'test' }),
@@ -23,13 +23,13 @@ async function deviceWith(execute: (task: Task) => Promise<Ending>, store: Recor
     execute,
     recover: () => Promise.reject(new Error('the bank does not know')),
   };
-  const device = createDevice({
+  const device = new Device({
     deviceId: random.uuid(),
     clock,
     random,
     logger: quietLogger,
     journal: await openJournal({ store, random }),
-    handler,
+    work,
     send: (answer) => sent.push(answer) > 0,
     onFailure: () => {},
   });
@@ -123,7 +123,7 @@ describe('the point of no return', () => {
     expect((await store.load()).records.some((record) => record.state === 'begun')).toBe(false);
   });
 
-  it('a handler that breaks off after it ends unknown, before it refused', async () => {
+  it('work that breaks off after it ends unknown, before it refused', async () => {
     const late = await deviceWith(async (task) => {
       await task.begin();
       throw new Error('broken');

@@ -1,4 +1,4 @@
-// The port between the protocol core and a kind of device: the core keeps the promises, a handler knows customer, bank and printer.
+// The port between the protocol core and a kind of device: the core keeps the promises, the work knows customer, bank and printer.
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { JournalEntry } from './journal.ts';
 import type { Task } from './task.ts';
@@ -26,7 +26,7 @@ export interface DeviceFacts {
 }
 
 /** What kind of device it is: does the work of a ledger command, and knows afterwards whether it was done. */
-export interface Handler {
+export interface DeviceWork {
   readonly kind: DeviceKind;
   readonly commands: ReadonlySet<LedgerCommandName>;
   facts(): DeviceFacts;
