@@ -3,8 +3,8 @@
 // Nothing thrown inside gets out. What happens when the process dies: before the claim, nothing was touched; after it, the lease
 // runs out and another takes over, so an ERP may hear one callback twice (same webhook-id) but never not at all.
 import type { Database } from '../database/database.ts';
-import type { Cancel, Clock } from '../kernel/clock.ts';
-import { sleep } from '../kernel/clock.ts';
+import { growingPauseMs } from '../kernel/backoff.ts';
+import { type Cancel, type Clock, sleep } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { AttemptResult, Send } from './sender.ts';
 import { createPlaces } from './sending-slots.ts';
@@ -42,8 +42,7 @@ export interface Worker {
 const idleLookMs = 10_000;
 /** There was work that could not be taken, perhaps because another instance has an older one of the same subject in flight. */
 const blockedLookMs = 250;
-const firstBackoffMs = 100;
-const longestBackoffMs = 2_000;
+const databasePauses = { firstMs: 100, longestMs: 2_000 };
 /** Timers cannot be set further than this; looking again does no harm. */
 const longestNapMs = 3_600_000;
 
@@ -75,8 +74,13 @@ export function createWorker(deps: WorkerDeps): Worker {
     });
   }
 
+  /** Wakes do not shorten it: the database gets time to come back. */
+  async function pause(failures: number): Promise<void> {
+    await Promise.race([sleep(clock, growingPauseMs(failures, databasePauses)), stopped.promise]);
+  }
+
   async function run(): Promise<void> {
-    let backoffMs = firstBackoffMs;
+    let failures = 0;
     let isFirstLook = true;
     while (!isStopping) {
       isWoken = false;
@@ -84,13 +88,12 @@ export function createWorker(deps: WorkerDeps): Worker {
         if (isFirstLook) await releaseLeasesOfDead(database.queries);
         isFirstLook = false;
         const restMs = await look();
-        backoffMs = firstBackoffMs;
+        failures = 0;
         if (!isWoken && !isStopping) await nap(restMs);
       } catch (error) {
         logger.warn({ err: error }, 'due callbacks could not be claimed; trying again');
-        // Wakes do not shorten this one: the database gets time to come back.
-        await Promise.race([sleep(clock, backoffMs), stopped.promise]);
-        backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+        failures += 1;
+        await pause(failures);
       }
     }
   }
@@ -145,17 +148,17 @@ export function createWorker(deps: WorkerDeps): Worker {
 
   async function record(callback: ClaimedCallback, result: AttemptResult): Promise<void> {
     const outcome = outcomeOf(result, callback.attempts);
-    let backoffMs = firstBackoffMs;
-    for (let isRepeat = false; ; isRepeat = true) {
+    for (let failures = 0; ; ) {
       try {
+        const isRepeat = failures > 0;
         await database.transaction((queries) => recordAttempt(queries, callback, { instanceId, result, outcome, isRepeat }));
         break;
       } catch (error) {
         logger.warn({ err: error, callbackId: callback.id }, 'a callback attempt could not be recorded; trying again');
         // When stopping, the lease runs out and the callback is sent again: twice rather than never.
         if (isStopping) return;
-        await Promise.race([sleep(clock, backoffMs), stopped.promise]);
-        backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+        failures += 1;
+        await pause(failures);
       }
     }
     if (outcome.kind === 'delivered') counts.delivered += 1;

@@ -1,6 +1,7 @@
 // Waking other instances through LISTEN and NOTIFY, on a connection of its own that comes back by itself after any failure.
 // Best effort: what is sent while the connection is away is lost, and whoever listens also looks for work by itself.
 import type pg from 'pg';
+import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { LocalWake } from '../local-wake.ts';
@@ -8,8 +9,7 @@ import { createClientClass, cutConnection } from './client.ts';
 
 const channel = 'tillgate';
 const WakeClient = createClientClass(() => undefined);
-const firstRetryMs = 250;
-const lastRetryMs = 10_000;
+const retryPauses = { firstMs: 250, longestMs: 10_000 };
 const checkEveryMs = 15_000;
 const farewellAtMostMs = 1_000;
 // PostgreSQL takes payloads up to 8,000 bytes.
@@ -33,7 +33,7 @@ export interface PostgresWake {
 export function createPostgresWake({ connection, clock, logger, local }: PostgresWakeOptions): PostgresWake {
   let client: pg.Client | undefined;
   let isStopped = false;
-  let retryMs = firstRetryMs;
+  let failures = 0;
   let cancelTimer: Cancel = () => {};
 
   async function connect(): Promise<void> {
@@ -45,10 +45,11 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
       if (client === fresh) client = undefined;
       cutConnection(fresh);
       if (isStopped) return;
+      failures += 1;
+      const retryMs = growingPauseMs(failures, retryPauses);
       logger.warn({ err: error, retryMs }, 'the connection that listens for other instances is away');
       cancelTimer();
       cancelTimer = clock.after(retryMs, () => void connect());
-      retryMs = Math.min(retryMs * 2, lastRetryMs);
     };
     fresh.on('error', lose);
     fresh.on('end', () => lose());
@@ -65,7 +66,7 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
     }
     if (isStopped || isLost) return lose();
     client = fresh;
-    retryMs = firstRetryMs;
+    failures = 0;
     checkLater(fresh, lose);
   }
 

@@ -1,5 +1,6 @@
 // The port between a device and one channel: a thin thing that connects, hands commands in and answers out.
 // It holds nothing back: what cannot be sent now is not sent, the device decides what to do about it.
+import { growingPauseMs, spreadPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -53,8 +54,7 @@ export interface ReconnectDeps {
   waitAfter?(error: unknown): number | undefined;
 }
 
-const firstWaitMs = 250;
-const longestWaitMs = 15_000;
+const waits = { firstMs: 250, longestMs: 15_000 };
 const goodbyeMs = 2_000;
 
 /** Turns "connect once" into a connector that never gives up: waits grow to 15 s, each shortened by chance. */
@@ -94,9 +94,9 @@ export function createReconnecting(deps: ReconnectDeps): Connector {
   }
 
   function again(ownLife: number, listener: ConnectorListener, error: unknown): void {
-    const growing = Math.min(longestWaitMs, firstWaitMs * 2 ** failures) * (0.5 + random.fraction() / 2);
-    failures = Math.min(failures + 1, 10);
-    cancelWait = clock.after(deps.waitAfter?.(error) ?? growing, () => void attempt(ownLife, listener));
+    failures += 1;
+    const waitMs = deps.waitAfter?.(error) ?? spreadPauseMs(growingPauseMs(failures, waits), random);
+    cancelWait = clock.after(waitMs, () => void attempt(ownLife, listener));
   }
 
   function end(): Wire | undefined {
