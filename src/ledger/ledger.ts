@@ -6,6 +6,10 @@
 //   between insert and publish ....... the row is `sent`; Recall hears `never`
 //   after the publish ................ Recall hears the outcome, or asks until it does
 //   after the answer was committed ... a repeat gets the stored answer
+//
+// If the database fails [D59]
+//   before or at the insert .......... 2: this request sent nothing. An unclear insert is read back for a minute and ended as `never`
+//   after the publish ................ 3, whatever failed: the outcome is kept here, committed when the database is back, and a repeat gets it
 import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { maskCardNumbers } from '../kernel/card-mask.ts';
@@ -37,7 +41,8 @@ export interface Ledger extends KeyedCalls, Review {
   define(kinds: CommandKinds): void;
   /**
    * Follows the command that the call repeats, or runs the one that `plan` makes: asked only when there is none, so that whatever was
-   * done is found before the device is looked at [D60]. Returns it settled, or still open when its time ran out.
+   * done is found before the device is looked at [D60]. Returns it settled, or still open when its time ran out
+   * or its outcome could not be written.
    */
   run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Command>;
   /** Waits until the command is settled or `untilMs` (gateway clock) has come, and returns it as it stands. */
@@ -57,6 +62,8 @@ interface Deps {
 }
 
 const sweepKeysEveryMs = 10 * 60_000;
+/** Together a minute of looks that found nothing; those that failed do not count. */
+const readBackPausesMs = [500, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
 /** A repeat of a request whose outcome is unknown waits this long for the device to tell. */
 const askAgainForMs = 5_000;
 /** The answer may be on its way into the database when answerBy comes. */
@@ -109,13 +116,21 @@ export function createLedger(deps: Deps): Ledger {
     throw busyWith(holder);
   }
 
-  /** The commit's outcome is unknown, and nothing was published: the row is read back by its id, and ended if it is there. */
+  /**
+   * The commit's outcome is unknown, and nothing was published: the row is read back by its id, and ended if it is there.
+   * A server may finish a commit long after its connection broke, so one look that finds nothing proves nothing.
+   */
   function readBack(id: string, error: unknown): void {
     logger.warn({ err: error, commandId: id }, 'it is not known whether a command was committed; nothing was sent, and it is read back');
-    commitLater(async () => {
-      const command = await store.findCommand(database.queries, id);
-      if (command && isOpen(command)) await settlements.neverSent(command, 'The database failed before it could be sent.');
-    }, 500);
+    const lookAgain = ([pauseMs, ...pausesMs]: readonly number[]): void => {
+      if (pauseMs === undefined) return;
+      commitLater(async () => {
+        const command = await store.findCommand(database.queries, id);
+        if (!command) return lookAgain(pausesMs);
+        if (isOpen(command)) await settlements.neverSent(command, 'The database failed before it could be sent.');
+      }, pauseMs);
+    };
+    lookAgain(readBackPausesMs);
   }
 
   /** Kept until it ends, so that stop() can wait for the last commits. */
@@ -146,10 +161,12 @@ export function createLedger(deps: Deps): Ledger {
     return followed;
   }
 
+  /** From here on something may have been published: then the caller hears 3, whatever of ours fails [D59]. */
   async function carryOut(first: Command, request: CommandRequest, fence: Fence): Promise<Command> {
     let command = first;
+    let result: CarryResult | undefined;
     try {
-      let result = await carry(command, request, fence);
+      result = await carry(command, request, fence);
       if (result.kind === 'ended' && mayGoOutAgain(command, result, fence)) {
         const nextFence = link.fence(request.deviceId, request.answerWithinMs);
         const again = await issueAgain(command, request, result);
@@ -161,15 +178,22 @@ export function createLedger(deps: Deps): Ledger {
       const settled = await conclude(command, result);
       await dropKeyOfNever(settled, request);
       return settled;
+    } catch (error) {
+      if (result?.kind === 'not-sent' && command === first) throw error;
+      logger.error({ err: error, commandId: command.id }, 'a command was sent and its outcome could not be written down yet');
+      return command;
     } finally {
       inFlight.delete(first.id);
       inFlight.delete(command.id);
     }
   }
 
-  /** Only outcomes of what was sent are kept under a key [D13]. */
+  /** Only outcomes of what was sent are kept under a key [D13]. Left behind by a failure, it is taken over by the next attempt. */
   async function dropKeyOfNever(command: Command, { merchantId, idempotency }: CommandCall): Promise<void> {
-    if (command.state === 'never' && idempotency) await releaseKey(database.queries, merchantId, idempotency.key, command.id);
+    if (command.state !== 'never' || !idempotency) return;
+    await releaseKey(database.queries, merchantId, idempotency.key, command.id).catch((error: unknown) =>
+      logger.warn({ err: error, commandId: command.id }, 'the Idempotency-Key of a command that never began could not be released'),
+    );
   }
 
   /** `expired` is only believed if the device had not begun; and whoever pressed the button is still there only for so long [D65]. */
@@ -195,13 +219,13 @@ export function createLedger(deps: Deps): Ledger {
     const id = random.uuid();
     const reason = ended.reason === undefined ? undefined : maskCardNumbers(ended.reason);
     inFlight.add(id);
-    let again: Command | undefined;
-    try {
-      again = await beginAgain(command, reason, request, id);
-    } finally {
-      // Also when the commit's outcome is unknown: the new one was not published, and Recall settles whichever of the two is there.
-      if (!again) inFlight.delete(id);
-    }
+    const again = await beginAgain(command, reason, request, id).catch((error: unknown) => {
+      logger.error({ err: error, commandId: command.id }, 'a command that expired could not be issued again');
+      // The new one was not published, and if its row is there it is ended; what is known of the first one still stands.
+      if (isDatabaseDown(error)) readBack(id, error);
+      return undefined;
+    });
+    if (!again) inFlight.delete(id);
     if (!again) return undefined;
     timeline.add({ commandId: command.id, atMs: clock.now(), step: 'settled', detail: `never by answer; issued again as ${id}` });
     timeline.add({ commandId: id, atMs: clock.now(), step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
@@ -209,7 +233,7 @@ export function createLedger(deps: Deps): Ledger {
     return again;
   }
 
-  /** Commits what the link found. With the database away the outcome is kept here and tried again; the caller hears 2 meanwhile. */
+  /** Commits what the link found. If that fails the outcome is kept here and tried again. */
   async function conclude(command: Command, result: CarryResult): Promise<Command> {
     const commit = () => {
       if (result.kind === 'ended') return settlements.apply(command, result, result.by);

@@ -9,7 +9,7 @@ import { findCommand } from './store.ts';
 const pollEveryMs = 500;
 
 export interface Following {
-  /** Waits until the command is settled or `untilMs` (gateway clock) has come, and returns it as it stands. */
+  /** Never rejects. Waits until the command is settled or `untilMs` (gateway clock) has come, and returns it as it stands. */
   follow(command: Command, untilMs: number): Promise<Command>;
   stop(): void;
 }
@@ -36,6 +36,11 @@ export function createFollowing({ database, clock }: { database: Database; clock
     });
   }
 
+  /** The database may be away for a moment. That says nothing about the command, so whoever follows it waits on and hears 3 at worst [D59]. */
+  function lookAgain(commandId: string): Promise<Command | undefined> {
+    return findCommand(database.queries, commandId).catch(() => undefined);
+  }
+
   return {
     async follow(command, untilMs) {
       let latest = command;
@@ -44,7 +49,7 @@ export function createFollowing({ database, clock }: { database: Database; clock
         // Its own call has answered 3: so does everyone who joined it.
         if (latest.state === 'unknown' && !wasUnknown) break;
         await changeOf(latest.id, Math.min(pollEveryMs, untilMs - clock.now()));
-        latest = (await findCommand(database.queries, latest.id)) ?? latest;
+        latest = (await lookAgain(latest.id)) ?? latest;
       }
       return latest;
     },

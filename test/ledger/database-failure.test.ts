@@ -1,8 +1,9 @@
 // The database fails, or loses its answer, at each statement of a Pay in turn: nothing is sent without a confirmed commit,
-// the caller hears the truth or 2, and repeating ends with one charge and a ledger that agrees with the bank.
+// the caller hears the truth, 3, or 2 if his request sent nothing [D59], and repeating ends with one charge and a ledger that agrees with the bank.
 import { describe, expect, it } from 'vitest';
 import type { StatementHook, StatementStep } from '../../simulation/hooked-storage.ts';
 import { databaseDown } from '../../src/database/errors.ts';
+import { seedCommand } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
 const lost = () => databaseDown('The connection to the database was lost.');
@@ -36,6 +37,7 @@ async function payThrough(kind: Case, hookOf: (at: number) => StatementHook, at:
   const { world, terminal, pay } = await worldOf(kind);
   world.hook = hookOf(at);
   const first = await world.run(pay());
+  const wasSent = world.ledgerSends().length > 0;
   const answers = [first.code];
   for (let tries = 0; tries < 10 && answers.at(-1) !== 0; tries += 1) {
     await world.clock.advance(30_000);
@@ -44,7 +46,7 @@ async function payThrough(kind: Case, hookOf: (at: number) => StatementHook, at:
   world.hook = () => undefined;
   await world.clock.advance(60_000);
   const commands = await world.commands();
-  return { answers, commands, charges: terminal.bank.charges(), review: await world.ledger.listReview(10) };
+  return { answers, wasSent, commands, charges: terminal.bank.charges(), review: await world.ledger.listReview(10) };
 }
 
 const failures: Record<string, (at: number) => StatementHook> = {
@@ -78,7 +80,7 @@ describe.each<Case>([
     expect(steps).toBeGreaterThan(8);
     const seen = new Set<number>();
     for (let at = 1; at <= steps; at += 1) {
-      const { answers, commands, charges, review } = await payThrough(kind, hookOf, at);
+      const { answers, wasSent, commands, charges, review } = await payThrough(kind, hookOf, at);
       const where = `${name} ${at}: ${answers.join(', ')}`;
       for (const code of answers) seen.add(code);
       expect(charges, where).toHaveLength(1);
@@ -92,13 +94,15 @@ describe.each<Case>([
         where,
       ).toEqual([]);
       expect(review, where).toEqual([]);
-      // What was told as failed was not charged, and the first 0 is the truth.
+      // 2 is said only by a request that sent nothing; and the first 0 is the truth.
+      expect(wasSent && answers[0] === 2, where).toBe(false);
       expect(
         answers.every((code) => [0, 2, 3, 30, 31].includes(code)),
         where,
       ).toBe(true);
     }
     expect(seen).toContain(2);
+    expect(seen).toContain(3);
   });
 
   it('whose commit answer is lost sends nothing, and reads the row back by its id', async () => {
@@ -123,18 +127,118 @@ describe.each<Case>([
 });
 
 describe('an outcome that cannot be committed', () => {
-  it('is told as 2, kept, and committed when the database is back', async () => {
+  const failing = () => {
+    throw lost();
+  };
+
+  it('is told as 3, kept, and committed when the database is back', async () => {
     const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
     const paying = pay();
     await world.clock.advance(100);
-    world.hook = () => {
-      throw lost();
-    };
-    expect((await world.run(paying)).code).toBe(2);
+    world.hook = failing;
+    expect((await world.run(paying)).code).toBe(3);
     await world.clock.advance(20_000);
     world.hook = () => undefined;
     await world.clock.advance(30_000);
     expect(await world.lastCommand()).toMatchObject({ state: 'done' });
     expect((await world.run(pay())).code).toBe(0);
+  });
+
+  it('is told as 3 to whoever joined, too, or as 0 if the database comes back while he waits', async () => {
+    const { world, terminal, pay } = await worldOf({ hasKey: false, hasJournal: true });
+    const paying = pay();
+    const joined = pay();
+    await world.clock.advance(100);
+    world.hook = failing;
+    expect((await world.run(paying)).code).toBe(3);
+    const joinedAnswer = world.run(joined);
+    await world.clock.advance(10_000);
+    world.hook = () => undefined;
+    expect((await joinedAnswer).code).toBe(0);
+
+    const late = await worldOf({ hasKey: false, hasJournal: true });
+    void late.pay();
+    const waiting = late.pay();
+    await late.world.clock.advance(100);
+    late.world.hook = failing;
+    expect((await late.world.run(waiting)).code).toBe(3);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('is told as 3 by an abort that was sent, never as 2', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const paying = world.pay(terminal.id, 10.64, documentNr);
+    await world.clock.advance(1_000);
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'x', token: 'x', amountBani: 1064 };
+    world.hook = ({ sql, when }) => {
+      // From the moment the mark is written.
+      if (when === 'after' && sql.includes('"abort_requested_at" =')) world.hook = failing;
+      return undefined;
+    };
+    const abort = world.run(world.cards.cancelTransaction(call));
+    expect((await abort).code).toBe(3);
+    expect(world.sendsOf('Abort')).toHaveLength(1);
+    expect((await world.run(paying)).code).toBe(3);
+    world.hook = () => undefined;
+    await world.clock.advance(60_000);
+    expect((await world.lastCommand()).state).toBe('refused');
+  });
+
+  it('by a mistake of our own is 3 as well, not 1', async () => {
+    const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
+    const paying = pay();
+    await world.clock.advance(100);
+    let isBroken = true;
+    world.hook = ({ sql }) => {
+      if (isBroken && sql.startsWith('update "commands"')) throw new TypeError('a mistake');
+      return undefined;
+    };
+    expect((await world.run(paying)).code).toBe(3);
+    isBroken = false;
+    await world.clock.advance(30_000);
+    expect(await world.lastCommand()).toMatchObject({ state: 'done' });
+  });
+
+  it('that nothing was sent is told as 2, because this request did nothing', async () => {
+    const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
+    world.hook = ({ sql, when }) => {
+      if (when === 'after' && sql.startsWith('insert into "commands"')) {
+        world.clock.setWallClock(world.clock.now() + 60_000); // held up until it was too late to send
+        world.hook = failing;
+      }
+      return undefined;
+    };
+    expect((await world.run(pay())).code).toBe(2);
+    expect(world.ledgerSends()).toEqual([]);
+    world.hook = () => undefined;
+    await world.clock.advance(5_000);
+    expect(await world.lastCommand()).toMatchObject({ state: 'never', settledBy: 'gateway' });
+  });
+});
+
+describe('an unclear first commit', () => {
+  it.each([40_000, 55_000])('that becomes visible %i ms later is found and ended: it is read back for a minute', async (laterMs) => {
+    const { world, terminal, pay } = await worldOf({ hasKey: false, hasJournal: false });
+    world.hook = ({ sql, when }) => {
+      if (when === 'before' && sql.startsWith('insert into "commands"')) throw lost();
+      return undefined;
+    };
+    expect((await world.run(pay())).code).toBe(2);
+    world.hook = () => undefined;
+    await world.clock.advance(laterMs);
+    expect(await world.commands()).toEqual([]);
+    // The server finishes it only now.
+    const line = world.logger.lines.find(({ message }) => message.includes('is not known whether a command was committed'));
+    const id = (line?.fields as { commandId: string }).commandId;
+    await seedCommand(world.database.queries, world.merchantId, terminal.id, {
+      id,
+      instance_id: world.life.instanceId,
+      answer_by: world.clock.now() + 300_000,
+    });
+    await world.clock.advance(20_000);
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'never', settledBy: 'gateway' });
+    expect(world.ledgerSends()).toEqual([]);
   });
 });
