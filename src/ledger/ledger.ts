@@ -154,8 +154,9 @@ export function createLedger(deps: Deps): Ledger {
   async function join(earlier: Command, request: CommandCall): Promise<Command> {
     await keepKey(request, earlier.id);
     const followed = await followEarlier(earlier);
-    // `expired`: it went out once more under a new id, in the transaction that ended this one.
-    const again = isIssuedAgain(followed) ? await findEarlier(request) : undefined;
+    // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
+    const again = isIssuedAgain(followed) ? await findEarlier(request).catch(unlessDown) : undefined;
+    if (again === 'hidden') return earlier;
     if (again && again.id !== followed.id) return join(again, request);
     await dropKeyOfNever(followed, request);
     return followed;
@@ -294,6 +295,11 @@ export function createLedger(deps: Deps): Ledger {
     ...createReview({ ...deps, settlements, timeline, isInFlight }),
     stats: () => ({ inFlight: inFlight.size, contradictions: settlements.contradictions() }),
   };
+}
+
+function unlessDown(error: unknown): 'hidden' {
+  if (isDatabaseDown(error)) return 'hidden';
+  throw error;
 }
 
 function isIssuedAgain(command: Command): boolean {

@@ -231,7 +231,7 @@ describe('an unclear first commit', () => {
     expect(await world.commands()).toEqual([]);
     // The server finishes it only now.
     const line = world.logger.lines.find(({ message }) => message.includes('is not known whether a command was committed'));
-    const id = (line?.fields as { commandId: string }).commandId;
+    const { commandId: id } = (line as { fields: object }).fields as { commandId: string };
     await seedCommand(world.database.queries, world.merchantId, terminal.id, {
       id,
       instance_id: world.life.instanceId,
