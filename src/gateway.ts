@@ -115,7 +115,7 @@ export function assemble(config: Config, world: World, database: Database) {
       ? createEmbeddedBroker({ host: config.host, port: config.mqttPort, gatewayId: instanceId, logger, checkDevice })
       : undefined;
   const mqtt: Channel = broker ?? createMqttChannel({ url: config.mqttUrl ?? '', gatewayId: instanceId, clock, random, logger });
-  const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger, checkDevice }) : undefined;
+  const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger }) : undefined;
   if (builtInQueue) server.onUpgrade('/queue', builtInQueue.handleUpgrade);
   const queue: Channel =
     builtInQueue ?? createRabbitmqChannel({ url: config.queueUrl ?? '', gatewayId: instanceId, clock, random, logger });

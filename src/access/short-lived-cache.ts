@@ -1,6 +1,9 @@
 // Remembers what a look-up found for a few seconds, so that a busy till does not ask the database at every call.
-// Always holds: at most `capacity` entries; nothing found before `forget` is ever handed out after it.
+// Always holds: at most `capacity` entries; nothing found before `forget` is ever handed out after it; at most `atOnce` look-ups
+// run together, and a name that was found lately waits only for others like it. So a flood of wrong names (keys, devices) costs the
+// database a bounded effort and refuses nobody: no right name is turned away because of others' wrong ones.
 import type { Clock } from '../kernel/clock.ts';
+import { createGate } from '../kernel/gate.ts';
 
 export interface Found<Value> {
   value: Value | undefined;
@@ -10,14 +13,18 @@ export interface Found<Value> {
 
 interface Entry<Value> {
   answer: Promise<Value | undefined>;
-  /** On clock.elapsed(); undefined while the look-up runs. */
-  staleAtMs: number | undefined;
+  /** When the look-up began and until when it holds, on clock.elapsed(); undefined while it runs. */
+  known: { fromMs: number; untilMs: number } | undefined;
 }
 
 export interface BriefMemory<Value> {
-  get(name: string): Promise<Value | undefined>;
+  /** What was found more than `maxAgeMs` ago is looked up again, even if it might still be remembered. */
+  get(name: string, maxAgeMs?: number): Promise<Value | undefined>;
   forget(): void;
 }
+
+/** Look-ups at once; a connection or two of the database stay free for whoever is already in. */
+const atOnce = 6;
 
 export function createBriefMemory<Value>(
   clock: Clock,
@@ -25,17 +32,33 @@ export function createBriefMemory<Value>(
   lookUp: (name: string) => Promise<Found<Value>>,
 ): BriefMemory<Value> {
   const entries = new Map<string, Entry<Value>>();
+  const gate = createGate(atOnce);
+  /** Names that were good when they were last looked up, the longest ago first; they survive `forget`, since they only say who goes first. */
+  const wereGood = new Set<string>();
+
+  function noteGood(name: string, isGood: boolean): void {
+    wereGood.delete(name);
+    if (isGood) wereGood.add(name);
+    if (wereGood.size <= capacity) return;
+    const [oldest] = wereGood;
+    if (oldest !== undefined) wereGood.delete(oldest);
+  }
 
   function drop(name: string, entry: Entry<Value>): void {
     if (entries.get(name) === entry) entries.delete(name);
   }
 
   function begin(name: string): Promise<Value | undefined> {
-    const startedAtMs = clock.elapsed();
-    const entry: Entry<Value> = { answer: Promise.resolve(undefined), staleAtMs: undefined };
-    entry.answer = lookUp(name).then(
+    const entry: Entry<Value> = { answer: Promise.resolve(undefined), known: undefined };
+    let startedAtMs = 0;
+    const look = () => {
+      startedAtMs = clock.elapsed();
+      return lookUp(name);
+    };
+    entry.answer = gate.run(look, wereGood.has(name)).then(
       (found) => {
-        entry.staleAtMs = startedAtMs + found.validForMs;
+        entry.known = { fromMs: startedAtMs, untilMs: startedAtMs + found.validForMs };
+        noteGood(name, found.value !== undefined);
         return found.value;
       },
       (error: unknown) => {
@@ -53,9 +76,10 @@ export function createBriefMemory<Value>(
   }
 
   return {
-    async get(name) {
+    async get(name, maxAgeMs = Number.POSITIVE_INFINITY) {
       const entry = entries.get(name);
-      if (entry && (entry.staleAtMs === undefined || clock.elapsed() < entry.staleAtMs)) {
+      const nowMs = clock.elapsed();
+      if (entry && (entry.known === undefined || (nowMs < entry.known.untilMs && nowMs - entry.known.fromMs <= maxAgeMs))) {
         // Used again: moves to the young end, so that a flood of unknown names pushes out its own kind first.
         entries.delete(name);
         entries.set(name, entry);

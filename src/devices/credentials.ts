@@ -1,5 +1,6 @@
 // Is this the device's own secret? Asked at every login on a broker, the built-in queue and the invoice calls [D10],
 // and remembered for seconds. A disabled device has no valid secret; a change of secret is felt at once here.
+// A right secret is never refused because of others' wrong ones [D62]: those are only kept from costing much.
 
 import { hashSecret, sameHash } from '../access/secrets.ts';
 import { createBriefMemory } from '../access/short-lived-cache.ts';
@@ -10,7 +11,15 @@ import { parseUuid } from '../kernel/ids.ts';
 
 const knownForMs = 5_000;
 const unknownForMs = 2_000;
+/** A secret that does not fit may be newer than what is remembered: then it is looked up again, but not more often than this. */
+const doubtedAfterMs = 1_000;
 const memoryCapacity = 10_000;
+
+interface KnownDevice {
+  merchantId: string;
+  secretHash: string | null;
+  isDisabled: boolean;
+}
 
 export interface Credentials {
   check(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
@@ -20,36 +29,39 @@ export interface Credentials {
 }
 
 export function createCredentials(database: Database, clock: Clock): Credentials {
-  const callers = createBriefMemory<DeviceCaller>(clock, memoryCapacity, async (name) => {
-    const [deviceId = '', secretHash = ''] = name.split(' ');
+  // By the device and not by the secret: any number of wrong secrets for one device costs one look-up a second.
+  const devices = createBriefMemory<KnownDevice>(clock, memoryCapacity, async (deviceId) => {
     const row = await database.queries
       .selectFrom('devices')
       .select(['merchant_id', 'secret_hash', 'disabled_at'])
       .where('id', '=', deviceId)
       .executeTakeFirst();
-    const isRight = row && row.secret_hash !== null && row.disabled_at === null && sameHash(row.secret_hash, secretHash);
-    return isRight
-      ? { value: { deviceId, merchantId: row.merchant_id }, validForMs: knownForMs }
+    return row
+      ? {
+          value: { merchantId: row.merchant_id, secretHash: row.secret_hash, isDisabled: row.disabled_at !== null },
+          validForMs: knownForMs,
+        }
       : { value: undefined, validForMs: unknownForMs };
   });
 
-  const present = createBriefMemory<true>(clock, memoryCapacity, async (deviceId) => {
-    const row = await database.queries.selectFrom('devices').select('disabled_at').where('id', '=', deviceId).executeTakeFirst();
-    return row?.disabled_at === null ? { value: true, validForMs: knownForMs } : { value: undefined, validForMs: unknownForMs };
-  });
+  const fits = (device: KnownDevice | undefined, secretHash: string): device is KnownDevice =>
+    device !== undefined && !device.isDisabled && device.secretHash !== null && sameHash(device.secretHash, secretHash);
 
   return {
     async check(deviceId, secret) {
       const id = parseUuid(deviceId);
-      return id === undefined || secret === '' ? undefined : callers.get(`${id} ${hashSecret(secret)}`);
+      if (id === undefined || secret === '') return undefined;
+      const secretHash = hashSecret(secret);
+      let device = await devices.get(id);
+      if (!fits(device, secretHash)) device = await devices.get(id, doubtedAfterMs);
+      return fits(device, secretHash) ? { deviceId: id, merchantId: device.merchantId } : undefined;
     },
     async mayStay(deviceId) {
       const id = parseUuid(deviceId);
-      return id !== undefined && (await present.get(id)) === true;
+      if (id === undefined) return false;
+      const device = await devices.get(id);
+      return device !== undefined && !device.isDisabled;
     },
-    forget() {
-      callers.forget();
-      present.forget();
-    },
+    forget: () => devices.forget(),
   };
 }

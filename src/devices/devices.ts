@@ -2,8 +2,8 @@
 // whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances.
 import type { Database } from '../database/database.ts';
 import type { DeviceCaller } from '../http/authentication.ts';
-import { createRateLimiter } from '../http/rate-limit.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
+import { createGuessLimit } from '../kernel/guess-limit.ts';
 import type { Random } from '../kernel/random.ts';
 import { createCredentials } from './credentials.ts';
 import { type ChannelAddresses, connectionGuide, exchangeCode, issueCode, type PairedDevice, type PairingCode } from './pairing.ts';
@@ -19,10 +19,14 @@ import {
 } from './registry.ts';
 
 const wakeTopic = 'device-credentials';
-// A code has 40 bits and lives for minutes: at this pace guessing one takes thousands of years, and a fitter never waits.
-const triesPerAddress = { burst: 10, perS: 10 / 60 };
-const triesInAll = { burst: 300, perS: 5 };
-const tooManyTries = 'Too many pairing codes were tried; wait a little.';
+// A code has 40 bits and lives for minutes: at this pace of wrong ones, guessing one takes thousands of years. Right ones are not counted:
+// a fitter pairs a shop full of devices in one go.
+const wrongCodes = {
+  perAddress: { burst: 10, perS: 10 / 60 },
+  inAll: { burst: 300, perS: 5 },
+  mostWaiting: 200,
+  sentence: 'Too many wrong pairing codes were tried; wait a little.',
+};
 const defaultPairingLifetimeMs = 15 * 60_000;
 
 export interface DevicesDeps {
@@ -60,8 +64,7 @@ export interface Devices {
 export function createDevices(deps: DevicesDeps): Devices {
   const { database, clock, random, banks, pairingLifetimeMs = defaultPairingLifetimeMs } = deps;
   const credentials = createCredentials(database, clock);
-  const fromAddress = createRateLimiter({ clock, ...triesPerAddress });
-  const fromAnywhere = createRateLimiter({ clock, ...triesInAll });
+  const guesses = createGuessLimit({ clock, ...wrongCodes });
   const cutOffListeners = new Set<(deviceId: string) => void>();
 
   // The detail is the device to cut off; empty when somebody was merely let in.
@@ -99,9 +102,8 @@ export function createDevices(deps: DevicesDeps): Devices {
     },
     newPairingCode: (actor, deviceId) => database.transaction((queries) => issueCode(queries, random, actor, deviceId, pairingLifetimeMs)),
     async pair(code, address) {
-      fromAddress.require(address, tooManyTries);
-      fromAnywhere.require('all', tooManyTries);
-      const paired = await database.transaction((queries) => exchangeCode(queries, random, code));
+      const exchange = () => database.transaction((queries) => exchangeCode(queries, random, code));
+      const paired = await guesses.attempt(address, exchange);
       // A device that was paired before has a new secret now: its predecessor is cut off.
       changed(paired.deviceId);
       return { ...paired, ...connectionGuide(paired.deviceId, deps.addresses()) };

@@ -2,9 +2,9 @@
 
 import Type from 'typebox';
 import { callerOf, keyFor, open } from '../http/authentication.ts';
-import { addressOf } from '../http/rate-limit.ts';
 import { answers, keyField, openAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { networkOf } from '../kernel/network-of.ts';
 import type { Devices } from './devices.ts';
 import { connectionGuide } from './pairing.ts';
 import { askStatus, type StatusDeps } from './status.ts';
@@ -104,6 +104,6 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
         ),
       },
     },
-    (request) => deps.devices.pair(request.body.code, addressOf(request)),
+    (request) => deps.devices.pair(request.body.code, networkOf(request.ip)),
   );
 }

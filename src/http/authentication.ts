@@ -1,11 +1,13 @@
 // Who may call what [D8 to D11]. Every route declares its access; a route without one is refused at start.
 // The credential is judged after the body is parsed and before any other field is looked at: 10 or 11 comes before 40.
+// Keys, device secrets and tokens have 122 bits and more: nobody finds one by trying, so wrong ones are not counted against an address,
+// behind which others may sit. What they may cost is bounded where they are looked up [D62].
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import { addressOf, createRateLimiter } from './rate-limit.ts';
+import { createRateLimiter } from '../kernel/rate-limiter.ts';
 import { factsOf } from './request-facts.ts';
 
 export type Module = 'POS' | 'QR' | 'Fiscal';
@@ -51,8 +53,6 @@ declare module 'fastify' {
 export interface AccessOptions {
   clock: Clock;
   rateLimitPerS: number;
-  /** Wrong keys, device secrets and admin tokens that one address may try: at once, and then a second. */
-  failedAttempts: { burst: number; perS: number };
   findCaller: (apiKey: string) => Promise<Caller | undefined>;
   findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
   isAdminToken: (token: string) => boolean;
@@ -112,49 +112,33 @@ function takeKey(request: FastifyRequest): unknown {
   return key === '' ? undefined : key;
 }
 
-function authorization(request: FastifyRequest, scheme: 'basic' | 'bearer'): string | undefined {
-  const [name, value] = (request.headers.authorization ?? '').split(/ +/, 2);
+function credentialIn(header: string | undefined, scheme: 'basic' | 'bearer'): string | undefined {
+  const [name, value] = (header ?? '').split(/ +/, 2);
   return name?.toLowerCase() === scheme ? (value ?? '') : undefined;
 }
 
 /** DeviceID and secret from HTTP Basic, or undefined if the text is none. */
-export function parseBasic(encoded: string): { deviceId: string; secret: string } | undefined {
+function parseBasic(encoded: string): { deviceId: string; secret: string } | undefined {
   const text = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   const deviceId = parseUuid(text.slice(0, Math.max(colon, 0)));
   return deviceId === undefined ? undefined : { deviceId, secret: text.slice(colon + 1) };
 }
 
+/** For a WebSocket, whose request never becomes one of Fastify's. */
+export function createUpgradeLogin(findDevice: AccessOptions['findDevice']): (authorization: string | undefined) => Promise<DeviceCaller> {
+  return async (authorization) => {
+    const encoded = credentialIn(authorization, 'basic');
+    if (encoded === undefined) throw new GatewayError('Invalid_API_Key', 'Authorization must be Basic with DeviceID and secret.');
+    const credential = parseBasic(encoded);
+    const device = credential && (await findDevice(credential.deviceId, credential.secret));
+    if (device === undefined) throw new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
+    return device;
+  };
+}
+
 export function createAccessJudge(options: AccessOptions): (request: FastifyRequest, access: Access) => Promise<void> {
   const perKey = createRateLimiter({ clock: options.clock, perS: options.rateLimitPerS, burst: Math.max(1, options.rateLimitPerS) });
-  const failures = createRateLimiter({ clock: options.clock, ...options.failedAttempts });
-
-  // An address that guesses is slowed before the look-up. A credential that was good a short while ago is let
-  // through all the same: behind a proxy everybody has one address, and one bad client must not lock out the rest.
-  const recentlyGood = new Map<string, number>();
-  const goodForMs = 10 * 60_000;
-  const largestGood = 10_000;
-  const fingerprint = (secret: string) => createHash('sha256').update(secret).digest('base64');
-
-  async function attempt<T>(request: FastifyRequest, secret: string, look: () => Promise<T | undefined>): Promise<T | undefined> {
-    const address = addressOf(request);
-    const name = fingerprint(secret);
-    const goodAtMs = recentlyGood.get(name);
-    const retryAfterS = failures.peek(address);
-    if (retryAfterS !== undefined && (goodAtMs === undefined || options.clock.elapsed() - goodAtMs > goodForMs)) {
-      throw new GatewayError('Too_Many_Requests', 'Too many wrong credentials came from this address.', { retryAfterS });
-    }
-    const found = await look();
-    recentlyGood.delete(name);
-    if (found === undefined) {
-      failures.take(address);
-      return undefined;
-    }
-    recentlyGood.set(name, options.clock.elapsed());
-    const [oldest] = recentlyGood.keys();
-    if (recentlyGood.size > largestGood && oldest !== undefined) recentlyGood.delete(oldest);
-    return found;
-  }
 
   async function judgeKey(request: FastifyRequest, presented: unknown, modules: readonly Module[]): Promise<Caller> {
     const facts = factsOf(request);
@@ -162,7 +146,7 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     const key = parseUuid(presented);
     if (key === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey must be a UUID.');
     facts.presentedSecrets.push(key);
-    const caller = await attempt(request, key, () => options.findCaller(key));
+    const caller = await options.findCaller(key);
     if (caller === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is unknown, expired or revoked.');
     facts.merchantId = caller.merchantId;
     perKey.require(caller.keyId, 'The key has used up its requests for this second.');
@@ -177,18 +161,17 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     facts.presentedSecrets.push(encoded);
     const credential = parseBasic(encoded);
     if (credential !== undefined) facts.presentedSecrets.push(credential.secret);
-    const device = credential && (await attempt(request, encoded, () => options.findDevice(credential.deviceId, credential.secret)));
+    const device = credential && (await options.findDevice(credential.deviceId, credential.secret));
     if (device === undefined) throw new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
     facts.merchantId = device.merchantId;
     return device;
   }
 
   async function judgeAdmin(request: FastifyRequest): Promise<string> {
-    const token = authorization(request, 'bearer');
+    const token = credentialIn(request.headers.authorization, 'bearer');
     if (token !== undefined) {
       factsOf(request).presentedSecrets.push(token);
-      const actor = await attempt(request, token, async () => (options.isAdminToken(token) ? 'admin token' : undefined));
-      if (actor !== undefined) return actor;
+      if (options.isAdminToken(token)) return 'admin token';
     } else {
       const actor = await options.findSessionActor?.(request);
       if (actor !== undefined) return actor;
@@ -210,7 +193,7 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     }
     const identity: Identity = {};
     if (presented !== undefined) identity.caller = await judgeKey(request, presented, [access.module]);
-    const encoded = authorization(request, 'basic');
+    const encoded = credentialIn(request.headers.authorization, 'basic');
     if (encoded !== undefined) identity.device = await judgeDevice(request, encoded);
     if (access.isRequired && identity.caller === undefined && identity.device === undefined) {
       throw new GatewayError('Invalid_API_Key', 'APIKey or a device credential is needed.');

@@ -1,4 +1,4 @@
-// What happens on a socket before or beside a request: malformed HTTP, time-outs, odd Expect, CONNECT, upgrades.
+// What happens on a socket before or beside a request: malformed HTTP, time-outs, odd Expect, CONNECT.
 // Node answers these itself without an envelope, or not at all; here each gets one [D7] and the socket is closed.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,17 +6,12 @@ import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../kernel/error-codes.ts';
 import { protocolFailure, rawResponse } from './envelope.ts';
 
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-
 export interface Connections {
-  /** Requests for a WebSocket at that path go to the handler, which owns the socket from then on. */
-  onUpgrade(path: string, handler: UpgradeHandler): void;
-  /** Node asks this for each request with an Upgrade header; the others are served as if they had none. */
-  shouldUpgrade(request: IncomingMessage): boolean;
   /** For Fastify's clientErrorHandler. */
   clientError(error: Error & { code?: string }, socket: Socket): void;
   attach(server: Server, stalledAnswerMs: number): void;
-  endUpgraded(): void;
+  /** Answers on a socket that has no response object, and closes it. */
+  refuse(socket: Duplex, error: GatewayError, extraHeaders?: readonly string[]): void;
 }
 
 function failureOf(code: string | undefined): GatewayError {
@@ -32,18 +27,7 @@ function failureOf(code: string | undefined): GatewayError {
   }
 }
 
-function pathOf(request: IncomingMessage): string {
-  return (
-    (request.url ?? '')
-      .split('?', 1)[0]
-      ?.replace(/(?<=.)\/$/, '')
-      .toLowerCase() ?? ''
-  );
-}
-
 export function createConnections(onFailure: (error: GatewayError) => void): Connections {
-  const handlers = new Map<string, UpgradeHandler>();
-  const upgraded = new Set<Duplex>();
   const lastExchange = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
 
   const openExchanges = new WeakMap<Duplex, number>();
@@ -61,17 +45,8 @@ export function createConnections(onFailure: (error: GatewayError) => void): Con
     socket.end(rawResponse(error, extraHeaders), () => socket.destroy());
   }
 
-  function shouldUpgrade(request: IncomingMessage): boolean {
-    // Java's client asks every plain-HTTP server for h2c along with its first POST: that must stay an ordinary request.
-    return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && handlers.has(pathOf(request));
-  }
-
   return {
-    onUpgrade(path, handler) {
-      handlers.set(path.toLowerCase(), handler);
-    },
-
-    shouldUpgrade,
+    refuse,
 
     clientError(error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -119,21 +94,6 @@ export function createConnections(onFailure: (error: GatewayError) => void): Con
       server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
         refuse(socket, protocolFailure(405, 'The method CONNECT is not allowed here.'), ['Allow: GET, POST']);
       });
-      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-        const handler = handlers.get(pathOf(request));
-        if (handler === undefined) {
-          refuse(socket, protocolFailure(404, 'There is nothing to upgrade to at this path.'));
-          return;
-        }
-        (socket as Socket).setTimeout(0);
-        upgraded.add(socket);
-        socket.once('close', () => upgraded.delete(socket));
-        handler(request, socket, head);
-      });
-    },
-
-    endUpgraded() {
-      for (const socket of upgraded) socket.destroy();
     },
   };
 }

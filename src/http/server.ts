@@ -14,8 +14,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { type AccessOptions, createAccessJudge } from './authentication.ts';
-import { createConnections, type UpgradeHandler } from './connections.ts';
+import { type AccessOptions, createAccessJudge, createUpgradeLogin } from './authentication.ts';
+import { createConnections } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
 import { failureBody, noSuchPath, protocolFailure, successBody, toGatewayError } from './envelope.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
@@ -26,6 +26,7 @@ import { registerOperationRoutes } from './operation-routes.ts';
 import { factsOf } from './request-facts.ts';
 import { logCrash, logRequest, routeOf } from './request-log.ts';
 import { createRouteTable } from './route-table.ts';
+import { createUpgrades, type UpgradeHandler } from './upgrades.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 export interface HttpLimits {
@@ -54,7 +55,7 @@ export const defaultLimits: HttpLimits = {
   connections: 20_000,
 };
 
-export interface HttpServerOptions extends Omit<AccessOptions, 'failedAttempts'> {
+export interface HttpServerOptions extends AccessOptions {
   host: string;
   port: number;
   /** Begins with a slash and does not end with one, or is empty. */
@@ -67,7 +68,6 @@ export interface HttpServerOptions extends Omit<AccessOptions, 'failedAttempts'>
   metrics: Metrics;
   /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing; or it throws, where the catalogue has a name for that. */
   whyNotReady: () => Promise<string | undefined>;
-  failedAttempts?: { burst: number; perS: number };
   /** The address that the one proxy in front wrote last into X-Forwarded-For is the caller's. */
   isBehindProxy?: boolean;
   limits?: Partial<HttpLimits>;
@@ -86,7 +86,7 @@ export interface HttpServer {
   readonly app: FastifyInstance;
   /** Adds routes, with paths relative to the base path. Before `listen` only. */
   routes(register: (app: RouteApp) => void): void;
-  /** Hands over WebSocket requests at a path relative to the base path. */
+  /** Hands over WebSocket requests of devices that logged in, at a path relative to the base path. */
   onUpgrade(path: string, handler: UpgradeHandler): void;
   listen(): Promise<{ url: string; port: number }>;
   /** Accepts nothing new, lets what is under way end within the bound, then cuts what is left. */
@@ -96,7 +96,7 @@ export interface HttpServer {
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { basePath, clock, logger, metrics, random } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const judge = createAccessJudge({ ...options, failedAttempts: options.failedAttempts ?? { burst: 100, perS: 10 } });
+  const judge = createAccessJudge(options);
   const inFlight = createInFlight(clock);
   const flights = new WeakMap<FastifyRequest, Flight>();
   const routeTable = createRouteTable();
@@ -107,11 +107,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     logger.info({ httpStatus: error.httpStatus, errorCode: errorCodes[error.errorName].code }, 'unreadable request');
   });
 
+  const upgrades = createUpgrades({
+    authenticate: createUpgradeLogin(options.findDevice),
+    whyNot: () => (isStopping ? stopping() : undefined),
+    refuse: connections.refuse,
+    failed: (error) => logger.error({ err: error }, 'the login of a device could not be judged'),
+    loggedIn: () => {},
+  });
+
   const nodeOptions = {
     headersTimeout: limits.headersTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
     requireHostHeader: false,
-    shouldUpgradeCallback: connections.shouldUpgrade,
+    shouldUpgradeCallback: upgrades.shouldUpgrade,
   };
   const app = fastify({
     logger: false,
@@ -135,6 +143,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       : { https: { ...nodeOptions, ...options.tls, handshakeTimeout: limits.headersTimeoutMs } }),
   }) as unknown as FastifyInstance;
   connections.attach(app.server, limits.stalledAnswerMs);
+  app.server.on('upgrade', upgrades.upgrade);
   app.server.maxConnections = limits.connections;
 
   function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -243,7 +252,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       app.register(async (scope) => register(scope as unknown as RouteApp), { prefix: basePath });
     },
     onUpgrade(path, handler) {
-      connections.onUpgrade(`${basePath}${path}`, handler);
+      upgrades.onUpgrade(`${basePath}${path}`, handler);
     },
     async listen() {
       // For "localhost" Fastify opens a second server, which would lack what `connections` does.
@@ -257,7 +266,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       isStopping = true;
       const closed = app.close();
       await inFlight.drained(graceMs);
-      connections.endUpgraded();
+      upgrades.end();
       app.server.closeAllConnections();
       await closed;
     },

@@ -46,6 +46,25 @@ describe.each(engines)('keys on %s', (engine) => {
     expect((await access.findCaller(key))?.modules.has('Fiscal')).toBe(false);
   });
 
+  it('is not locked out by a look-up that failed: the next call asks again', async () => {
+    const { access, database, clock, merchantId } = await setUp();
+    const { key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
+    let isAway = true;
+    const queries = new Proxy(database.queries, {
+      get(target, name) {
+        if (isAway) throw new Error('The database is away.');
+        const part = Reflect.get(target, name) as unknown;
+        return typeof part === 'function' ? (part.bind(target) as unknown) : part;
+      },
+    });
+    const shaky = createAccess({ database: { ...database, queries }, clock, random: seededRandom(2) });
+    onTestFinished(shaky.stop);
+    await expect(shaky.findCaller(key)).rejects.toThrow('away');
+    await expect(Promise.all([shaky.findCaller(key), shaky.findCaller(key)])).rejects.toThrow('away');
+    isAway = false;
+    expect(await shaky.findCaller(key)).toMatchObject({ merchantId });
+  });
+
   it('lets a revocation take hold at once here, and keeps its first time', async () => {
     const { access, merchantId } = await setUp();
     const { id, key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });

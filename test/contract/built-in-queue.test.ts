@@ -1,10 +1,10 @@
 // The built-in WebSocket queue keeps the channel's contract.
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { systemClock } from '../../src/kernel/system.ts';
 import { type BuiltInQueue, createBuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
+import { createSample } from '../http/sample-server.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
@@ -13,10 +13,11 @@ import { connectSocketDevice } from './test-device.ts';
 
 async function startHttp() {
   let queue: BuiltInQueue | undefined;
-  const server = createServer();
-  server.on('upgrade', (incoming, socket, head) => queue?.handleUpgrade(incoming, socket, head));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { server } = createSample({
+    findDevice: async (deviceId, secret) => ((await checkDevice(deviceId, secret)) ? { deviceId, merchantId: 'm' } : undefined),
+  });
+  server.onUpgrade('/queue', (upgrade) => queue?.handleUpgrade(upgrade));
+  const { port } = await server.listen();
   return {
     port,
     url: `ws://127.0.0.1:${port}/tillgate/queue`,
@@ -24,16 +25,48 @@ async function startHttp() {
       queue = given;
       return given;
     },
-    stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
+    stop: () => server.stop(0),
   };
 }
+
+/** What the server answers to a handshake that it does not take. */
+function handshake(port: number, headers: Record<string, string>): Promise<{ status: number | undefined; body: unknown; login: unknown }> {
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      port,
+      host: '127.0.0.1',
+      path: '/tillgate/queue',
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+        ...headers,
+      },
+    });
+    asked.on('error', reject);
+    asked.on('upgrade', () => reject(new Error('The handshake was taken.')));
+    asked.on('response', (response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode, body: JSON.parse(text), login: response.headers['www-authenticate'] }),
+      );
+    });
+    asked.end();
+  });
+}
+
+const basic = (deviceId: string, secret: string) => ({ authorization: `Basic ${Buffer.from(`${deviceId}:${secret}`).toString('base64')}` });
 
 channelContract(
   'built-in queue',
   async () => {
     const http = await startHttp();
     return {
-      createChannel: () => http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger, checkDevice })),
+      createChannel: () => http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger })),
       connectDevice: (login) => connectSocketDevice(http.url, login),
       async intrude() {
         const socket = await connectSocketDevice(http.url, deviceA);
@@ -55,34 +88,42 @@ channelContract(
 );
 
 describe('built-in queue, beyond the contract', () => {
-  it('refuses with the envelope', async () => {
+  it('refuses a login that is missing or wrong with 10, HTTP 401 and the envelope', async () => {
     const http = await startHttp();
-    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger, checkDevice }));
+    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger }));
     await queue.start(createRecorder());
-    const { status, body } = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-      const asked = request({
-        port: http.port,
-        host: '127.0.0.1',
-        path: '/tillgate/queue',
-        headers: {
-          connection: 'Upgrade',
-          upgrade: 'websocket',
-          'sec-websocket-version': '13',
-          'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-        },
+    const wrong: Record<string, string>[] = [
+      {},
+      { authorization: 'Basic' },
+      { authorization: 'Basic !!!' },
+      { authorization: 'Bearer x' },
+      basic('no-uuid', deviceA.secret),
+      basic(deviceA.deviceId, 'wrong'),
+      basic(deviceA.deviceId, ''),
+    ];
+    for (const headers of wrong) {
+      expect(await handshake(http.port, headers)).toEqual({
+        status: 401,
+        body: { errorCode: 10, errorMessage: expect.stringMatching(/^Invalid_API_Key: .*Authorization.*\.$/) },
+        login: 'Basic realm="tillgate"',
       });
-      asked.on('error', reject);
-      asked.on('response', (response) => {
-        let text = '';
-        response.on('data', (chunk) => {
-          text += chunk;
-        });
-        response.on('end', () => resolve({ status: response.statusCode, body: text }));
-      });
-      asked.end();
+    }
+    await queue.stop();
+    await http.stop();
+  });
+
+  it('refuses a handshake that is none, and any while it is not open, with the envelope', async () => {
+    const http = await startHttp();
+    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger }));
+    const good = basic(deviceA.deviceId, deviceA.secret);
+    expect(await handshake(http.port, good)).toMatchObject({ status: 503, body: { errorCode: 1 } });
+    await queue.start(createRecorder());
+    expect(await handshake(http.port, { ...good, 'sec-websocket-version': '7' })).toMatchObject({ status: 426, body: { errorCode: 40 } });
+    expect(await handshake(http.port, { ...good, 'sec-websocket-key': 'short' })).toMatchObject({ status: 400, body: { errorCode: 40 } });
+    expect(await handshake(http.port, { ...good, 'sec-websocket-protocol': 'a,,b' })).toMatchObject({
+      status: 400,
+      body: { errorCode: 40, errorMessage: expect.stringContaining('handshake') },
     });
-    expect(status).toBe(401);
-    expect(JSON.parse(body)).toMatchObject({ errorCode: 40, errorMessage: expect.stringContaining('HTTP Basic') });
     await queue.stop();
     await http.stop();
   });
@@ -90,7 +131,7 @@ describe('built-in queue, beyond the contract', () => {
   it('closes a socket that does not answer pings', async () => {
     const http = await startHttp();
     const clock = createVirtualClock();
-    const queue = http.use(createBuiltInQueue({ clock, logger: quietLogger, checkDevice }));
+    const queue = http.use(createBuiltInQueue({ clock, logger: quietLogger }));
     const recorder = createRecorder();
     await queue.start(recorder);
     const dead = new WebSocket(http.url, { auth: `${deviceA.deviceId}:${deviceA.secret}`, autoPong: false });
@@ -112,7 +153,7 @@ describe('built-in queue, beyond the contract', () => {
 
   it('cuts off a device that was disabled', async () => {
     const http = await startHttp();
-    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger, checkDevice }));
+    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger }));
     await queue.start(createRecorder());
     const device = await connectSocketDevice(http.url, deviceA);
     queue.disconnectDevice(deviceA.deviceId);

@@ -3,8 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { listAudit } from '../../src/access/audit.ts';
 import { requireMerchantDevice } from '../../src/access/merchant-device.ts';
 import { ensureDemoDevices } from '../../src/cli/demo-devices.ts';
+import { createCredentials } from '../../src/devices/credentials.ts';
 import { createDevices } from '../../src/devices/devices.ts';
 import { readCode } from '../../src/devices/pairing.ts';
+import { countStatements } from '../invoices/shop.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { seededRandom } from '../support/seeded-random.ts';
@@ -120,6 +122,34 @@ describe.each(engines)('devices on %s', (engine) => {
     const outcomes = await Promise.all(Array.from({ length: 400 }, (_, place) => guess(`198.51.100.${place}`)));
     const slowed = outcomes.filter((outcome) => 'errorName' in outcome && outcome.errorName === 'Too_Many_Requests');
     expect(slowed.length).toBeGreaterThanOrEqual(60);
+  });
+
+  it('lets a fitter pair fifty devices in one go, one after the other or all at once, and guesses between them change nothing', async () => {
+    const { devices, terminal } = await setUp();
+    const codes = await Promise.all(Array.from({ length: 50 }, async () => (await devices.register('ana', terminal)).pairingCode));
+    for (const code of codes.slice(0, 20)) await devices.pair(code, '192.0.2.1');
+    const guesses = Array.from({ length: 30 }, () => devices.pair('0000-0000', '192.0.2.1').catch(({ errorName }) => errorName));
+    const paired = await Promise.all(codes.slice(20).map((code) => devices.pair(code, '192.0.2.7')));
+    expect(new Set(paired.map(({ deviceId }) => deviceId)).size).toBe(30);
+    // All at once, and still no more wrong ones than one after the other would have had.
+    expect((await Promise.all(guesses)).filter((name) => name === 'Record_not_exist')).toHaveLength(10);
+  });
+
+  it('costs the database one look-up a second for any number of wrong secrets of one device, and refuses no right one', async () => {
+    const { devices, database, clock, terminal } = await setUp();
+    const { pairingCode } = await devices.register('ana', terminal);
+    const { deviceId, secret } = await devices.pair(pairingCode, '192.0.2.1');
+    const { watched, count } = countStatements(database);
+    const credentials = createCredentials(watched, clock);
+    const atStart = count();
+    for (let time = 0; time < 200; time += 1) expect(await credentials.check(deviceId, `wrong ${time}`)).toBeUndefined();
+    expect(await credentials.check(deviceId, secret)).toMatchObject({ deviceId });
+    expect(count()).toBe(atStart + 1);
+    // A new secret, made where the wake-up got lost: it is believed within a second.
+    const { secret: newer } = await devices.newSecret('ana', deviceId);
+    await clock.advance(1_001);
+    expect(await credentials.check(deviceId, newer)).toMatchObject({ deviceId });
+    expect(await credentials.check(deviceId, secret)).toBeUndefined();
   });
 
   it('cuts off a disabled device and lets it in again with its old secret', async () => {

@@ -7,7 +7,7 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { openRaw, parseAnswers, sendRaw } from './raw-socket.ts';
-import { base, createSample, type Sample } from './sample-server.ts';
+import { base, createSample, deviceId, deviceSecret, type Sample } from './sample-server.ts';
 import { selfSigned } from './self-signed.ts';
 
 let sample: Sample;
@@ -128,13 +128,15 @@ describe('stop', () => {
 });
 
 describe('upgrades', () => {
+  const login = Buffer.from(`${deviceId}:${deviceSecret}`).toString('base64');
   const ask = (path: string) =>
-    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Basic ${login}\r\n\r\n`;
 
   it('go to the handler of their path, whatever its case and query, and are ended by stop', async () => {
     const sockets: Duplex[] = [];
     sample = createSample();
-    sample.server.onUpgrade('/queue', (_request, socket) => {
+    sample.server.onUpgrade('/queue', ({ socket, deviceId: whose }) => {
+      expect(whose).toBe(deviceId);
       sockets.push(socket);
       socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
     });
@@ -153,6 +155,19 @@ describe('upgrades', () => {
     const { port } = await sample.server.listen();
     const [answer] = parseAnswers(await sendRaw(port, ask(path)));
     expect([answer?.status, JSON.parse(answer?.body ?? '').errorCode]).toEqual([404, 40]);
+  });
+});
+
+describe('an upgrade whose login cannot be judged', () => {
+  it('is 503 with the code of the database, and the gateway goes on', async () => {
+    sample = createSample({ findDevice: () => Promise.reject(new GatewayError('Error_Connection_Database', 'The database is offline.')) });
+    sample.server.onUpgrade('/queue', () => expect.unreachable());
+    const { port, url } = await sample.server.listen();
+    const login = Buffer.from(`${deviceId}:${deviceSecret}`).toString('base64');
+    const ask = `GET ${base}/queue HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Basic ${login}\r\n\r\n`;
+    const [answer] = parseAnswers(await sendRaw(port, ask));
+    expect([answer?.status, JSON.parse(answer?.body ?? '').errorCode]).toEqual([503, 2]);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
   });
 });
 

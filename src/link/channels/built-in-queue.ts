@@ -1,26 +1,33 @@
 // The queue channel with nothing installed: a WebSocket at {base_url}/queue, HTTP Basic with DeviceID and secret, JSON frames.
+// The HTTP server judges the login and hands over sockets whose device is known.
 // One socket a device: a second one replaces the first. A socket that does not answer pings is closed. Nothing is queued for an absent device.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
-import { type ErrorName, errorCodes } from '../../kernel/error-codes.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
-import { frameLimitBytes, isDeviceId, readDeviceFrame } from '../messages.ts';
+import { frameLimitBytes, readDeviceFrame } from '../messages.ts';
 import { messageLimitBytes, type QueueFrame } from '../protocol.ts';
 
 export interface BuiltInQueueOptions {
   clock: Clock;
   logger: Logger;
-  checkDevice(deviceId: string, secret: string): Promise<boolean>;
 }
 
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+/** What the HTTP server hands over: a device that has logged in and wants a WebSocket. */
+export interface QueueUpgrade {
+  request: IncomingMessage;
+  socket: Duplex;
+  head: Buffer;
+  deviceId: string;
+  refuse(error: GatewayError): void;
+}
 
 export interface BuiltInQueue extends Channel {
   /** For the HTTP server's upgrades at `/queue`; before start and after stop it answers 503. */
-  readonly handleUpgrade: UpgradeHandler;
+  readonly handleUpgrade: (upgrade: QueueUpgrade) => void;
   disconnectDevice(deviceId: string): void;
 }
 
@@ -33,7 +40,7 @@ const replacedCode = 4000;
 const endedCode = 4001;
 
 export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
-  const { clock, logger, checkDevice } = options;
+  const { clock, logger } = options;
   const server = new WebSocketServer({ noServer: true, maxPayload: payloadLimitBytes, perMessageDeflate: false, clientTracking: false });
   const sockets = new Map<string, WebSocket>();
   const silentSincePing = new WeakSet<WebSocket>();
@@ -42,21 +49,24 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   let listener: ChannelListener | undefined;
   let stopPinging: Cancel = () => {};
 
-  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  // A handshake that the library cannot take: it asks here for the answer, which is the envelope.
+  const underWay = new WeakMap<IncomingMessage, QueueUpgrade>();
+  server.on('wsClientError', (error, socket, request) => {
+    const sentence = `The WebSocket handshake is malformed: ${error.message}.`;
+    const refused = underWay.get(request);
+    if (refused) refused.refuse(new GatewayError('Invalid_Request', sentence, { httpStatus: 400 }));
+    else socket.destroy();
+  });
+
+  function upgrade(upgraded: QueueUpgrade): void {
+    const { request, socket, head, deviceId } = upgraded;
     socket.on('error', (error) => logger.debug({ err: error }, 'a socket of the built-in queue failed'));
-    const login = readBasic(request.headers.authorization);
-    if (listener === undefined) return refuse(socket, 503, 'Internal_error', 'The queue is not open.');
-    if (login === undefined) return refuse(socket, 401, 'Invalid_Request', 'HTTP Basic with DeviceID and secret is required.');
-    let isKnown: boolean;
-    try {
-      isKnown = await checkDevice(login.deviceId, login.secret);
-    } catch (error) {
-      logger.error({ err: error, deviceId: login.deviceId }, 'the login of a device could not be judged');
-      return refuse(socket, 503, 'Error_Connection_Database', 'The login could not be judged.');
+    if (listener === undefined) {
+      upgraded.refuse(new GatewayError('Internal_error', 'The queue is not open.', { httpStatus: 503, retryAfterS: 1 }));
+      return;
     }
-    if (!isKnown) return refuse(socket, 401, 'Invalid_Request', 'DeviceID and secret do not match.');
-    if (listener === undefined) return refuse(socket, 503, 'Internal_error', 'The queue is not open.');
-    server.handleUpgrade(request, socket, head, (webSocket) => welcome(login.deviceId, webSocket));
+    underWay.set(request, upgraded);
+    server.handleUpgrade(request, socket, head, (webSocket) => welcome(deviceId, webSocket));
   }
 
   function welcome(deviceId: string, socket: WebSocket): void {
@@ -112,7 +122,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     get isConnected() {
       return listener !== undefined;
     },
-    handleUpgrade: (request, socket, head) => void upgrade(request, socket, head),
+    handleUpgrade: upgrade,
 
     async start(given) {
       listener = given;
@@ -148,26 +158,4 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
       sockets.get(deviceId)?.close(endedCode, 'The device may no longer connect.');
     },
   };
-}
-
-function readBasic(header: string | undefined): { deviceId: string; secret: string } | undefined {
-  const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header ?? '')?.[1];
-  if (encoded === undefined) return undefined;
-  const text = Buffer.from(encoded, 'base64').toString('utf8');
-  const colon = text.indexOf(':');
-  const deviceId = text.slice(0, colon).toLowerCase();
-  return colon > 0 && isDeviceId(deviceId) ? { deviceId, secret: text.slice(colon + 1) } : undefined;
-}
-
-/** There is no HTTP response object on an upgrade: the envelope [D7] is written by hand. */
-function refuse(socket: Duplex, httpStatus: 401 | 503, errorName: ErrorName, sentence: string): void {
-  const body = JSON.stringify({ errorCode: errorCodes[errorName].code, errorMessage: `${errorName}: ${sentence}` });
-  const head = [
-    `HTTP/1.1 ${httpStatus} ${httpStatus === 401 ? 'Unauthorized' : 'Service Unavailable'}`,
-    ...(httpStatus === 401 ? ['WWW-Authenticate: Basic realm="tillgate"'] : []),
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -1,13 +1,13 @@
 // Token buckets: each name may do `burst` things at once and `perS` a second in the long run.
-// Memory is bounded: a bucket that has filled up again is the same as none and is let go.
-import { isIPv6 } from 'node:net';
-import type { FastifyRequest } from 'fastify';
-import type { Clock } from '../kernel/clock.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
+// Always holds: at most `largestCount` names are kept, and each call looks at a handful of them at most, however many there are.
+import type { Clock } from './clock.ts';
+import { GatewayError } from './error-codes.ts';
 
 export interface RateLimiter {
   /** Takes one token. Undefined if there was one, otherwise the whole seconds until there is one again. */
   take(name: string): number | undefined;
+  /** For what was taken in advance and turned out not to count. */
+  giveBack(name: string): void;
   /** As take, but without taking. */
   peek(name: string): number | undefined;
   /** Takes one token or throws Too_Many_Requests with that sentence. */
@@ -26,17 +26,22 @@ export interface RateLimiterOptions {
   largestCount?: number;
 }
 
+/** Buckets looked at when there is no room for another: enough to let go of full ones faster than new ones come. */
+const lookedAt = 8;
+
 export function createRateLimiter({ clock, perS, burst, largestCount = 20_000 }: RateLimiterOptions): RateLimiter {
+  // The order is that of the last touch: those at the front are the likeliest to be full again, which is the same as none.
   const buckets = new Map<string, Bucket>();
   const tokensAt = (bucket: Bucket, nowMs: number) => Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) / 1000) * perS);
 
   function makeRoom(nowMs: number): void {
+    let looked = 0;
     for (const [name, bucket] of buckets) {
-      if (tokensAt(bucket, nowMs) >= burst) buckets.delete(name);
+      if (looked === lookedAt) break;
+      looked += 1;
+      // The very oldest goes in any case, so that memory stays bounded.
+      if (looked === 1 || tokensAt(bucket, nowMs) >= burst) buckets.delete(name);
     }
-    // All of them in use: the one that was touched longest ago is forgotten, so that memory stays bounded.
-    const [oldest] = buckets.keys();
-    if (buckets.size >= largestCount && oldest !== undefined) buckets.delete(oldest);
   }
 
   function secondsUntilToken(tokens: number): number | undefined {
@@ -56,6 +61,11 @@ export function createRateLimiter({ clock, perS, burst, largestCount = 20_000 }:
 
   return {
     take,
+    giveBack(name) {
+      const known = buckets.get(name);
+      // Forgotten meanwhile: a full bucket and none are the same.
+      if (known !== undefined) known.tokens = Math.min(burst, known.tokens + 1);
+    },
     peek(name) {
       const known = buckets.get(name);
       return known === undefined ? undefined : secondsUntilToken(tokensAt(known, clock.elapsed()));
@@ -65,15 +75,4 @@ export function createRateLimiter({ clock, perS, burst, largestCount = 20_000 }:
       if (retryAfterS !== undefined) throw new GatewayError('Too_Many_Requests', sentence, { retryAfterS });
     },
   };
-}
-
-/** The caller's address as a bucket's name. One IPv6 customer holds a whole /64, so that is what counts. */
-export function addressOf(request: FastifyRequest): string {
-  const address = request.ip.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const tailGroups = tail === undefined || tail === '' ? [] : tail.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - tailGroups.length;
-  return [...groups, ...Array<string>(missing).fill('0'), ...tailGroups].slice(0, 4).join(':');
 }

@@ -1,0 +1,111 @@
+// WebSocket upgrades: found by their path, judged like any other request and only then handed over [D10]. Who takes over gets a socket
+// whose device is known; every refusal wears the envelope, a wrong login is 10 with HTTP 401.
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { DeviceCaller } from './authentication.ts';
+import { protocolFailure } from './envelope.ts';
+
+export interface Upgrade {
+  request: IncomingMessage;
+  socket: Duplex;
+  head: Buffer;
+  deviceId: string;
+  /** Answers with the error instead of upgrading, and closes. */
+  refuse(error: GatewayError): void;
+}
+
+/** Owns the socket from then on. */
+export type UpgradeHandler = (upgrade: Upgrade) => void;
+
+export interface UpgradesDeps {
+  /** The device whose credential stands in the headers; throws when it is missing or wrong. */
+  authenticate: (authorization: string | undefined) => Promise<DeviceCaller>;
+  /** Undefined while upgrades are welcome. */
+  whyNot: () => GatewayError | undefined;
+  refuse: (socket: Duplex, error: GatewayError, extraHeaders?: readonly string[]) => void;
+  /** Something that is nobody's wrong login. */
+  failed: (error: unknown) => void;
+  /** The socket belongs to a device from now on. */
+  loggedIn: (socket: Duplex) => void;
+}
+
+export interface Upgrades {
+  onUpgrade(path: string, handler: UpgradeHandler): void;
+  /** Node asks this for each request with an Upgrade header; the others are served as if they had none. */
+  shouldUpgrade(request: IncomingMessage): boolean;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  end(): void;
+}
+
+const webSocketKey = /^[+/0-9A-Za-z]{22}==$/;
+
+function pathOf(request: IncomingMessage): string {
+  return (
+    (request.url ?? '')
+      .split('?', 1)[0]
+      ?.replace(/(?<=.)\/$/, '')
+      .toLowerCase() ?? ''
+  );
+}
+
+export function createUpgrades({ authenticate, whyNot, refuse, failed, loggedIn }: UpgradesDeps): Upgrades {
+  const handlers = new Map<string, UpgradeHandler>();
+  const upgraded = new Set<Duplex>();
+
+  function refuseUpgrade(socket: Duplex, error: GatewayError): void {
+    refuse(socket, error, error.httpStatus === 401 ? ['WWW-Authenticate: Basic realm="tillgate"'] : []);
+  }
+
+  async function judge(request: IncomingMessage, socket: Duplex, head: Buffer, handler: UpgradeHandler): Promise<void> {
+    try {
+      const { deviceId } = await authenticate(request.headers.authorization);
+      const reason = whyNot();
+      if (reason !== undefined) throw reason;
+      if (socket.destroyed) return;
+      loggedIn(socket);
+      handler({ request, socket, head, deviceId, refuse: (error) => refuseUpgrade(socket, error) });
+    } catch (thrown) {
+      if (!(thrown instanceof GatewayError)) failed(thrown);
+      refuseUpgrade(socket, refusalOf(thrown));
+    }
+  }
+
+  return {
+    onUpgrade(path, handler) {
+      handlers.set(path.toLowerCase(), handler);
+    },
+    shouldUpgrade(request) {
+      // Java's client asks every plain-HTTP server for h2c along with its first POST: that must stay an ordinary request.
+      return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && handlers.has(pathOf(request));
+    },
+    upgrade(request, socket, head) {
+      socket.on('error', () => {});
+      const handler = handlers.get(pathOf(request));
+      if (handler === undefined) {
+        refuse(socket, protocolFailure(404, 'There is nothing to upgrade to at this path.'));
+      } else if (request.headers['sec-websocket-version'] !== '13') {
+        refuse(socket, protocolFailure(426, 'The header Sec-WebSocket-Version must be 13.'), ['Sec-WebSocket-Version: 13']);
+      } else if (!webSocketKey.test(request.headers['sec-websocket-key'] ?? '')) {
+        refuse(socket, protocolFailure(400, 'The header Sec-WebSocket-Key must be 16 bytes in Base64.'));
+      } else {
+        (socket as Socket).setTimeout(0);
+        upgraded.add(socket);
+        socket.once('close', () => upgraded.delete(socket));
+        void judge(request, socket, head, handler);
+      }
+    },
+    end() {
+      for (const socket of upgraded) socket.destroy();
+    },
+  };
+}
+
+/** There is no status 200 for a refusal here: a client only looks at the number. */
+function refusalOf(thrown: unknown): GatewayError {
+  if (!(thrown instanceof GatewayError)) return new GatewayError('Internal_error', 'The login could not be judged.', { httpStatus: 503 });
+  if (thrown.httpStatus !== 200) return thrown;
+  const httpStatus = thrown.errorName === 'Invalid_API_Key' ? 401 : 503;
+  return new GatewayError(thrown.errorName, thrown.message, { httpStatus, cause: thrown });
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { createGate } from '../../src/kernel/gate.ts';
+
+describe('a gate', () => {
+  it('lets so many in at once, then the others in their order, those that are ahead first', async () => {
+    const gate = createGate(2);
+    const begun: string[] = [];
+    const ends = new Map<string, () => void>();
+    const enter = (name: string, isAhead = false) =>
+      gate.run(() => {
+        begun.push(name);
+        return new Promise<void>((resolve) => ends.set(name, resolve));
+      }, isAhead);
+    const all = [enter('a'), enter('b'), enter('c'), enter('d'), enter('e', true)];
+    const end = async (name: string) => {
+      ends.get(name)?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    expect(begun).toEqual(['a', 'b']);
+    await end('b');
+    expect(begun).toEqual(['a', 'b', 'e']);
+    await end('e');
+    await end('a');
+    expect(begun).toEqual(['a', 'b', 'e', 'c', 'd']);
+    await end('c');
+    await end('d');
+    await Promise.all(all);
+  });
+
+  it('gives the place of work that failed to the next', async () => {
+    const gate = createGate(1);
+    const failed = gate.run(() => Promise.reject(new Error('no')));
+    const next = gate.run(async () => 'in');
+    await expect(failed).rejects.toThrow('no');
+    expect(await next).toBe('in');
+  });
+});
