@@ -64,6 +64,12 @@ export const settings = {
   ),
   scanGraceS: setting('TILLGATE_SCAN_GRACE_S', wholeNumber(0, 3_600), '0', 'seconds that a scanned invoice outlives ValidTo'),
   rateLimit: setting('TILLGATE_RATE_LIMIT', wholeNumber(1, 1_000_000), '200', 'requests per second and key'),
+  deviceRate: setting(
+    'TILLGATE_DEVICE_RATE',
+    wholeNumber(1, 10_000),
+    '20',
+    'messages per second that a device may send; of more, the newest presence and the answers that are waited for count',
+  ),
   logLevel: setting(
     'TILLGATE_LOG_LEVEL',
     oneOf('debug', 'info', 'warn', 'error', 'silent'),

@@ -120,7 +120,7 @@ export function assemble(config: Config, world: World, database: Database) {
   const queue: Channel =
     builtInQueue ?? createRabbitmqChannel({ url: config.queueUrl ?? '', gatewayId: instanceId, clock, random, logger });
   const embedded = [...(config.mqttUrl === undefined ? ['MQTT broker'] : []), ...(config.queueUrl === undefined ? ['queue'] : [])];
-  const link = createLink({ clock, random, logger, gatewayId: instanceId, channels: [mqtt, queue] });
+  const link = createLink({ clock, random, logger, gatewayId: instanceId, channels: [mqtt, queue], deviceMessagesPerS: config.deviceRate });
   devices.onCutOff((deviceId) => link.disconnectDevice(deviceId));
 
   const callbacks = createCallbacks({

@@ -1,6 +1,7 @@
 // Writes what the link knows of the devices into the database: last seen, journal, last report.
-// Always holds: a device is written at most once a minute, except that a new journal is written at once;
-// a database that is down costs nothing but a later try.
+// Always holds: a device is written at most once a minute, except that a new journal is written at once; one write of a device
+// at a time, so that one that changes its journal without end costs one connection and no memory; what it said meanwhile is
+// looked at again by the next look, and only the newest counts. A database that is down costs nothing but a later try.
 
 import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';
@@ -46,10 +47,13 @@ export function createPresenceKeeper(deps: {
   const { database, clock, logger, link } = deps;
   // Bounded by the number of registered devices, as the link's own book is.
   const written = new Map<string, Written>();
+  const underWay = new Set<string>();
   let stops: Cancel[] = [];
 
   /** False when the database is down: the next device would only wait for it as long again. */
   async function write(deviceId: string, snapshot: DeviceSnapshot): Promise<boolean> {
+    if (underWay.has(deviceId)) return true;
+    underWay.add(deviceId);
     const before = written.get(deviceId);
     // Noted before the write, so that the same news is not written twice at once.
     written.set(deviceId, { atMs: clock.elapsed(), lastSeenAtMs: snapshot.lastSeenAtMs, journalId: snapshot.journalId });
@@ -71,6 +75,8 @@ export function createPresenceKeeper(deps: {
       else written.delete(deviceId);
       logger.warn({ err: error, deviceId }, 'the presence of a device could not be written; it is tried again');
       return !isDatabaseDown(error);
+    } finally {
+      underWay.delete(deviceId);
     }
   }
 

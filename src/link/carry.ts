@@ -25,6 +25,7 @@ const acceptWithinMs = 3_000;
 const recallPatienceMs = 30_000;
 const recallEveryMs = 5_000;
 const lookInEveryMs = 30_000;
+const recallsAtOnce = 10;
 
 export interface CarryDeps {
   clock: Clock;
@@ -211,6 +212,8 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
     if (targets.length === 0) return;
     const recallId = random.uuid();
     recallIds.push(recallId);
+    // A device that reboots without end must not fill the waiting room with questions: the newest will do.
+    if (recallIds.length > recallsAtOnce) waiting.forget(recallIds.shift() ?? '');
     waiting.enter(recallId, deviceId, (channel, answer) => recallAnswered(recallId, channel, answer));
     const command = writeCommand({
       id: recallId,

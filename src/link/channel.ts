@@ -24,8 +24,17 @@ export interface Channel {
   disconnectDevice?(deviceId: string): void;
 }
 
+/** A message that nobody has parsed yet. */
+export interface OfferedMessage {
+  kind: 'answer' | 'presence';
+  bytes: Uint8Array;
+  read(): void;
+}
+
 /** What a channel tells. Every call is made only after the sender was established: by topic, AMQP user or socket, never by the payload. */
 export interface ChannelListener {
+  /** Every message comes in by this; `read` parses it and makes one of the calls below, at once, somewhat later, or never. */
+  offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void;
   answer(channel: ChannelName, deviceId: string, answer: AnswerMessage): void;
   presence(channel: ChannelName, deviceId: string, presence: PresenceMessage): void;
   /** The device's own connection to this channel ended: a will, a closed socket, a queue that went away. */
@@ -33,8 +42,8 @@ export interface ChannelListener {
   /** The gateway's own connection to the broker. */
   up(channel: ChannelName): void;
   down(channel: ChannelName): void;
-  /** A message was ignored, and why; for the counters. */
-  dropped(channel: ChannelName, reason: DropReason): void;
+  /** A message was ignored, and why; for the counters. `deviceId` where the sender is established. */
+  dropped(channel: ChannelName, reason: DropReason, deviceId?: string): void;
 }
 
 /** The gateway has no connection to the broker: nothing went out. */

@@ -2,11 +2,14 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
+import { restrainLogger } from '../kernel/restrained-logger.ts';
 import { createQuestions, type Question } from './ask.ts';
 import { type Carry, startCarry } from './carry.ts';
 import type { Channel, ChannelListener, ChannelName } from './channel.ts';
 import type { CarryResult, Delivery } from './delivery.ts';
+import { createDropCounts, type Drops } from './drop-counts.ts';
 import { type Fence, raiseFence } from './fence.ts';
+import { createIntake } from './intake.ts';
 import { createPresenceBook, type DeviceSnapshot, type Sighting } from './presence.ts';
 import type { AnswerMessage } from './protocol.ts';
 import { createWaitingRoom } from './waiting.ts';
@@ -20,7 +23,7 @@ export interface LinkStats {
   liveDevices: number;
   connected: Record<ChannelName, boolean>;
   /** By drop reason. */
-  dropped: Record<string, number>;
+  dropped: Drops;
   sent: Record<ChannelName, number>;
   recalls: number;
   lateAnswers: number;
@@ -44,6 +47,8 @@ export interface Link {
   readonly presence: { of(deviceId: string): DeviceSnapshot | undefined; all(): { deviceId: string; snapshot: DeviceSnapshot }[] };
   /** A disabled device, or one with a new secret, is cut off where the gateway holds the connection. */
   disconnectDevice(deviceId: string): void;
+  /** How many messages of this device were dropped, by reason, as far as it is remembered. */
+  droppedOf(deviceId: string): Drops;
   stats(): LinkStats;
 }
 
@@ -56,9 +61,11 @@ export interface LinkDeps {
   /** One of each name at most. */
   channels: readonly Channel[];
   waitingLimit?: number;
+  deviceMessagesPerS?: number;
 }
 
 const defaultWaitingLimit = 10_000;
+const defaultDeviceMessagesPerS = 20;
 
 export function createLink(deps: LinkDeps): Link {
   const { clock, random, logger, gatewayId, channels } = deps;
@@ -67,7 +74,8 @@ export function createLink(deps: LinkDeps): Link {
   const carries = new Set<Carry>();
   const lateListeners = new Set<LateAnswerListener>();
   const seenListeners = new Set<SeenListener>();
-  const dropped: Record<string, number> = {};
+  const drops = createDropCounts();
+  const restrained = restrainLogger(logger, clock);
   const sent: Record<ChannelName, number> = { mqtt: 0, queue: 0 };
   let recalls = 0;
   let lateAnswers = 0;
@@ -90,16 +98,23 @@ export function createLink(deps: LinkDeps): Link {
   };
   const questions = createQuestions(shared);
 
-  const countDrop = (reason: string) => {
-    dropped[reason] = (dropped[reason] ?? 0) + 1;
-  };
+  const intake = createIntake({
+    clock,
+    messagesPerS: deps.deviceMessagesPerS ?? defaultDeviceMessagesPerS,
+    isAwaited: waiting.isWaitingFor,
+    onDropped(channel, deviceId) {
+      drops.add('over-budget', deviceId);
+      restrained.warn({ channel, deviceId }, 'a device says more than its share; some of it is dropped');
+    },
+  });
 
   const listener: ChannelListener = {
+    offer: intake.offer,
     answer(channel, deviceId, answer) {
       const sighting = book.noteAnswer(channel, deviceId, answer, waiting.isWaiting(answer.id));
       const taken = waiting.deliver(channel, deviceId, answer);
-      if (taken === 'foreign') countDrop('foreign-device');
-      else if (taken === 'forgotten') countDrop('late-question');
+      if (taken === 'foreign') drops.add('foreign-device', deviceId);
+      else if (taken === 'forgotten') drops.add('late-question', deviceId);
       else if (taken === 'unknown' && answer.outcome !== 'accepted') {
         lateAnswers += 1;
         for (const listen of lateListeners) guarded(() => listen(deviceId, answer, channel));
@@ -111,6 +126,7 @@ export function createLink(deps: LinkDeps): Link {
       else listener.gone(channel, deviceId);
     },
     gone(channel, deviceId) {
+      intake.gone(channel, deviceId);
       book.noteGone(channel, deviceId);
       for (const carry of carries) if (carry.deviceId === deviceId) carry.lost(channel);
     },
@@ -120,12 +136,13 @@ export function createLink(deps: LinkDeps): Link {
     },
     down(channel) {
       logger.warn({ channel }, 'the channel is down');
+      intake.down(channel);
       book.noteDown(channel);
       for (const carry of carries) carry.lost(channel);
     },
-    dropped(channel, reason) {
-      countDrop(reason);
-      logger.debug({ channel, reason }, 'a message from a device was dropped');
+    dropped(channel, reason, deviceId) {
+      drops.add(reason, deviceId);
+      logger.debug({ channel, reason, deviceId }, 'a message from a device was dropped');
     },
   };
 
@@ -159,6 +176,7 @@ export function createLink(deps: LinkDeps): Link {
     async stop() {
       isStopped = true;
       questions.stop();
+      intake.stop();
       for (const carry of [...carries]) carry.stop();
       await Promise.all(channels.map((channel) => channel.stop()));
     },
@@ -197,6 +215,8 @@ export function createLink(deps: LinkDeps): Link {
       for (const channel of channels) channel.disconnectDevice?.(deviceId);
     },
 
+    droppedOf: drops.of,
+
     stats: () => ({
       waitingCalls: waiting.size,
       liveDevices: book.liveCount(),
@@ -204,7 +224,7 @@ export function createLink(deps: LinkDeps): Link {
         mqtt: channels.some(({ name, isConnected }) => name === 'mqtt' && isConnected),
         queue: channels.some(({ name, isConnected }) => name === 'queue' && isConnected),
       },
-      dropped: { ...dropped },
+      dropped: drops.inAll(),
       sent: { ...sent },
       recalls,
       lateAnswers,

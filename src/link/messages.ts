@@ -24,8 +24,9 @@ export const dropReasons = [
   'unknown-sender',
   'unknown-address',
   'retained',
+  'over-budget',
 ] as const;
-/** `field`: a required field is missing or has the wrong form. `foreign-device`: the payload names another device than the wire does. */
+/** `field`: a required field is missing or has the wrong form. `foreign-device`: the payload names another device than the wire does. `over-budget`: it said more than its share. */
 export type DropReason = (typeof dropReasons)[number];
 
 export type Reading<Message> = { message: Message; problem?: undefined } | { message?: undefined; problem: DropReason };

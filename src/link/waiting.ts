@@ -9,6 +9,7 @@ export interface WaitingRoom {
   readonly size: number;
   readonly isFull: boolean;
   isWaiting(id: string): boolean;
+  isWaitingFor(id: string, deviceId: string): boolean;
   enter(id: string, deviceId: string, onAnswer: OnAnswer): void;
   leave(id: string): void;
   /** As `leave`, for ids that no ledger row stands behind: answers that still come for them are nobody's business. */
@@ -29,6 +30,7 @@ export function createWaitingRoom(limit: number): WaitingRoom {
       return calls.size >= limit;
     },
     isWaiting: (id) => calls.has(id),
+    isWaitingFor: (id, deviceId) => calls.get(id)?.deviceId === deviceId,
     enter(id, deviceId, onAnswer) {
       calls.set(id, { deviceId, onAnswer });
     },

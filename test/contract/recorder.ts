@@ -26,6 +26,7 @@ export function createRecorder(): Recorder {
   };
   return {
     told,
+    offer: (_channel, _deviceId, message) => message.read(),
     answer: (_channel, deviceId, answer) => add({ what: 'answer', deviceId, answer }),
     presence: (_channel, deviceId, presence) => add({ what: 'presence', deviceId, presence }),
     gone: (_channel, deviceId) => add({ what: 'gone', deviceId }),

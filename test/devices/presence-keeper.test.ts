@@ -65,6 +65,23 @@ describe.each(engines)('presence on %s', (engine) => {
     await expect.poll(async () => (await read()).journal_id).toBe(null);
   });
 
+  it('has one write of a device under way, however often its journal changes, and the newest is written in the end', async () => {
+    const { clock, database, link, id, read } = await setUp();
+    const other = (await seedDevice(database.queries, (await seedMerchant(database.queries)).id)).id;
+    const update = vi.spyOn(database.queries, 'updateTable');
+    for (let count = 0; count < 1_000; count += 1) {
+      const said = snapshot({ lastSeenAtMs: clock.now(), journalId: `j${count}` });
+      link.snapshots.set(id, said);
+      link.seen(id, said);
+    }
+    link.seen(other, snapshot({ lastSeenAtMs: clock.now(), journalId: 'mine' }));
+    expect(update).toHaveBeenCalledTimes(2);
+    await expect.poll(async () => (await read()).journal_id).toBe('j0');
+    await clock.advance(5_000);
+    await expect.poll(async () => (await read()).journal_id).toBe('j999');
+    update.mockRestore();
+  });
+
   it('writes what is left when it stops', async () => {
     const { clock, link, keeper, id, read, hear } = await setUp();
     link.seen(id, snapshot({ lastSeenAtMs: clock.now() }));

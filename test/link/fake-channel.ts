@@ -22,6 +22,8 @@ export interface FakeChannel extends Channel {
     presence(deviceId: string, presence: PresenceMessage): void;
     gone(deviceId: string): void;
   };
+  /** A message as it comes from the wire; `read` is what the channel would do with it. */
+  offers(deviceId: string, kind: 'answer' | 'presence', text: string, read: (listener: ChannelListener) => void): void;
   break(): void;
   mend(): void;
 }
@@ -69,6 +71,7 @@ export function createFakeChannel(name: ChannelName, options: { tellsAbsence?: b
       presence: (deviceId, presence) => heard().presence(name, deviceId, presence),
       gone: (deviceId) => heard().gone(name, deviceId),
     },
+    offers: (deviceId, kind, text, read) => heard().offer(name, deviceId, { kind, bytes: Buffer.from(text), read: () => read(heard()) }),
     break() {
       isConnected = false;
       heard().down(name);

@@ -36,6 +36,7 @@ const pingEveryMs = 15_000;
 const unreadLimitBytes = 4 * messageLimitBytes;
 /** Somewhat too large is dropped; far too large ends the connection. */
 const payloadLimitBytes = frameLimitBytes + 1024;
+const presenceFrame = /^\s*\{\s*"presence"/;
 const replacedCode = 4000;
 const endedCode = 4001;
 
@@ -75,7 +76,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     socket.on('message', (data, isBinary) => received(deviceId, socket, data as Buffer, isBinary));
     socket.on('pong', () => silentSincePing.delete(socket));
     socket.on('error', (error: Error & { code?: string }) => {
-      if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') listener?.dropped('queue', 'too-large');
+      if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') listener?.dropped('queue', 'too-large', deviceId);
       logger.debug({ err: error, deviceId }, 'a socket of the built-in queue failed');
     });
     socket.on('close', () => {
@@ -100,10 +101,17 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     silentSincePing.delete(socket);
     // Also what a replaced socket still had under way is this device's own word.
     if (listener === undefined) return;
-    const reading = isBinary ? { problem: 'not-json' as const } : readDeviceFrame(data, deviceId);
-    if (reading.message === undefined) listener.dropped('queue', reading.problem);
-    else if (reading.message.answer) listener.answer('queue', deviceId, reading.message.answer);
-    else if (reading.message.presence && sockets.get(deviceId) === socket) listener.presence('queue', deviceId, reading.message.presence);
+    if (isBinary) return listener.dropped('queue', 'not-json', deviceId);
+    const read = () => {
+      const reading = readDeviceFrame(data, deviceId);
+      if (reading.message === undefined) listener?.dropped('queue', reading.problem, deviceId);
+      else if (reading.message.answer) listener?.answer('queue', deviceId, reading.message.answer);
+      else if (reading.message.presence && sockets.get(deviceId) === socket)
+        listener?.presence('queue', deviceId, reading.message.presence);
+    };
+    // Only a guess, for the budget: the frame itself is read in any case as what it is.
+    const kind = presenceFrame.test(data.toString('latin1', 0, 64)) ? 'presence' : 'answer';
+    listener.offer('queue', deviceId, { kind, bytes: data, read });
   }
 
   function pingAll(): void {

@@ -69,16 +69,20 @@ export function createRabbitmqChannel(options: RabbitmqChannelOptions): Channel 
     const [deviceId, address, ...more] = message.fields.routingKey.split('.');
     if (!isDeviceId(deviceId) || more.length > 0) return listener.dropped('queue', 'unknown-address');
     // RabbitMQ holds user-id to the login, so it is the one proof of who is talking.
-    if (message.properties.userId !== deviceId) return listener.dropped('queue', 'unknown-sender');
-    if (address === gatewayId) {
-      const reading = readAnswer(message.content, deviceId);
-      if (reading.message === undefined) listener.dropped('queue', reading.problem);
-      else listener.answer('queue', deviceId, reading.message);
-    } else {
-      const reading = readPresence(message.content, deviceId);
-      if (reading.message === undefined) listener.dropped('queue', reading.problem);
-      else listener.presence('queue', deviceId, reading.message);
-    }
+    if (message.properties.userId !== deviceId) return listener.dropped('queue', 'unknown-sender', deviceId);
+    const { content: bytes } = message;
+    const read = () => {
+      if (address === gatewayId) {
+        const reading = readAnswer(bytes, deviceId);
+        if (reading.message === undefined) listener?.dropped('queue', reading.problem, deviceId);
+        else listener?.answer('queue', deviceId, reading.message);
+      } else {
+        const reading = readPresence(bytes, deviceId);
+        if (reading.message === undefined) listener?.dropped('queue', reading.problem, deviceId);
+        else listener?.presence('queue', deviceId, reading.message);
+      }
+    };
+    listener.offer('queue', deviceId, { kind: address === gatewayId ? 'answer' : 'presence', bytes, read });
   }
 
   /** Up is: connected and not blocked. What a blocked broker is sent waits in the socket and would leave at some other time. */

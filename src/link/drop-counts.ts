@@ -1,0 +1,36 @@
+// How many messages of devices were dropped and why: in all, and per device for whoever looks for the one that is broken or in foreign hands.
+// Bounded: of more devices than `mostDevices` those are forgotten whose last drop is longest ago; the sums in all stay.
+import type { DropReason } from './messages.ts';
+
+/** `late-question`: the answer to a question that nobody waits for any more. */
+export type CountedReason = DropReason | 'late-question';
+export type Drops = Partial<Record<CountedReason, number>>;
+
+export interface DropCounts {
+  add(reason: CountedReason, deviceId: string | undefined): void;
+  inAll(): Drops;
+  of(deviceId: string): Drops;
+}
+
+export function createDropCounts(mostDevices = 10_000): DropCounts {
+  const inAll: Drops = {};
+  const byDevice = new Map<string, Drops>();
+
+  function count(drops: Drops, reason: CountedReason): void {
+    drops[reason] = (drops[reason] ?? 0) + 1;
+  }
+
+  return {
+    add(reason, deviceId) {
+      count(inAll, reason);
+      if (deviceId === undefined) return;
+      const drops = byDevice.get(deviceId) ?? {};
+      byDevice.delete(deviceId);
+      byDevice.set(deviceId, drops);
+      count(drops, reason);
+      if (byDevice.size > mostDevices) for (const oldest of byDevice.keys().take(1)) byDevice.delete(oldest);
+    },
+    inAll: () => ({ ...inAll }),
+    of: (deviceId) => ({ ...byDevice.get(deviceId) }),
+  };
+}

@@ -1,0 +1,121 @@
+// A device's share of the gateway's attention [D62]: its messages are judged here before anybody parses them.
+//
+//   within its budget                                        read at once
+//   presence over the budget                                 only the newest of each channel is kept and read when there is a token again
+//   an answer over the budget that somebody waits for        read: the ending of a command in flight is never dropped
+//   any other answer over the budget                         dropped; the outcome is left to Recall, which the device must answer
+//
+// What is dropped costs no parsing, no look-up and no write, only a count. A large message costs as much as several small ones.
+// Nothing here is about money: a message that is dropped, or dies with the process, is one that got lost on the wire.
+import type { Cancel, Clock } from '../kernel/clock.ts';
+import { createTokenBucket, type TokenBucket } from '../kernel/token-bucket.ts';
+import type { ChannelName, OfferedMessage } from './channel.ts';
+
+/** A token pays for this much of a message. */
+const bytesPerToken = 64 * 1024;
+const mostDevices = 20_000;
+const idFields = /"id"\s*:\s*"([0-9a-fA-F-]{36})"/g;
+
+export interface IntakeDeps {
+  clock: Clock;
+  /** Messages a second in the long run, five times as many at once; presence: a twentieth of it, and so many at once. */
+  messagesPerS: number;
+  /** Does somebody wait for this device's answer to this command or question? */
+  isAwaited(id: string, deviceId: string): boolean;
+  onDropped(channel: ChannelName, deviceId: string): void;
+}
+
+export interface Intake {
+  offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void;
+  /** The device's connection on this channel ended: what it said there before is no news any more. */
+  gone(channel: ChannelName, deviceId: string): void;
+  /** As `gone`, for all of them: our own connection ended. */
+  down(channel: ChannelName): void;
+  stop(): void;
+}
+
+interface Share {
+  answers: TokenBucket;
+  presences: TokenBucket;
+  /** The newest presence of each channel, while it waits for a token. */
+  held: Map<ChannelName, OfferedMessage>;
+  cancelRelease: Cancel;
+}
+
+export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: IntakeDeps): Intake {
+  // Bounded as well: one that was forgotten merely starts with a full budget.
+  const shares = new Map<string, Share>();
+
+  function shareOf(deviceId: string): Share {
+    let share = shares.get(deviceId);
+    if (share === undefined) {
+      share = {
+        answers: createTokenBucket({ clock, burst: messagesPerS * 5, perS: messagesPerS }),
+        presences: createTokenBucket({ clock, burst: messagesPerS, perS: messagesPerS / 20 }),
+        held: new Map(),
+        cancelRelease: () => {},
+      };
+      if (shares.size >= mostDevices) for (const oldest of shares.keys().take(1)) forget(oldest);
+    } else shares.delete(deviceId);
+    shares.set(deviceId, share);
+    return share;
+  }
+
+  function forget(deviceId: string): void {
+    shares.get(deviceId)?.cancelRelease();
+    shares.delete(deviceId);
+  }
+
+  const costOf = ({ bytes }: OfferedMessage) => 1 + Math.floor(bytes.byteLength / bytesPerToken);
+
+  /** A search, not a parser: much cheaper, linear, and whoever writes an id in a way that it misses is asked by Recall. */
+  function mayBeAwaited(deviceId: string, bytes: Uint8Array): boolean {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+    return text.matchAll(idFields).some(([, id = '']) => isAwaited(id.toLowerCase(), deviceId));
+  }
+
+  function hold(share: Share, channel: ChannelName, deviceId: string, message: OfferedMessage): void {
+    if (share.held.has(channel)) onDropped(channel, deviceId);
+    if (share.held.size === 0) releaseLater(share, message);
+    share.held.set(channel, message);
+  }
+
+  function releaseLater(share: Share, next: OfferedMessage): void {
+    share.cancelRelease = clock.after(share.presences.waitMs(costOf(next)), () => {
+      for (const [channel, message] of share.held) {
+        if (!share.presences.take(costOf(message))) return releaseLater(share, message);
+        share.held.delete(channel);
+        message.read();
+      }
+    });
+  }
+
+  function gone(channel: ChannelName, deviceId: string): void {
+    const share = shares.get(deviceId);
+    if (!share?.held.delete(channel)) return;
+    onDropped(channel, deviceId);
+    if (share.held.size === 0) share.cancelRelease();
+  }
+
+  return {
+    offer(channel, deviceId, message) {
+      const share = shareOf(deviceId);
+      if (message.kind === 'answer') {
+        if (share.answers.take(costOf(message)) || mayBeAwaited(deviceId, message.bytes)) message.read();
+        else onDropped(channel, deviceId);
+      } else if (share.held.size === 0 && share.presences.take(costOf(message))) message.read();
+      else hold(share, channel, deviceId, message);
+    },
+
+    gone,
+
+    down(channel) {
+      for (const deviceId of shares.keys()) gone(channel, deviceId);
+    },
+
+    stop() {
+      for (const { cancelRelease } of shares.values()) cancelRelease();
+      shares.clear();
+    },
+  };
+}
