@@ -56,6 +56,21 @@ export const settings = {
     'seconds before each callback retry',
   ),
   keepDays: setting('TILLGATE_KEEP_DAYS', wholeNumber(1, 3_650), '90', 'days that delivered callbacks and their attempts are kept'),
+  keepInvoicesDays: optional(
+    'TILLGATE_KEEP_INVOICES_DAYS',
+    wholeNumber(400, 36_500),
+    'days that ended invoices are kept, at least 400; not set: for ever',
+  ),
+  keepCommandsDays: optional(
+    'TILLGATE_KEEP_COMMANDS_DAYS',
+    wholeNumber(400, 36_500),
+    'days that settled commands of devices are kept with their timelines, at least 400; not set: for ever',
+  ),
+  keepAuditDays: optional(
+    'TILLGATE_KEEP_AUDIT_DAYS',
+    wholeNumber(400, 36_500),
+    'days that entries of the audit log are kept, at least 400; not set: for ever',
+  ),
   invoiceAuth: setting(
     'TILLGATE_INVOICE_AUTH',
     oneOf('open', 'payd', 'all'),

@@ -39,6 +39,7 @@ import { createEmbeddedBroker } from './link/channels/embedded-broker.ts';
 import { createMqttChannel } from './link/channels/mqtt.ts';
 import { createRabbitmqChannel } from './link/channels/rabbitmq.ts';
 import { createLink } from './link/link.ts';
+import { createRemoval } from './removal/removal.ts';
 
 /** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
 export interface World {
@@ -134,6 +135,10 @@ export function assemble(config: Config, world: World, database: Database) {
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
   const fiscal = createFiscal({ ...shared, ledger, callbacks });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
+  const removal = createRemoval({
+    ...shared,
+    keeping: { commandsDays: config.keepCommandsDays, invoicesDays: config.keepInvoicesDays, auditDays: config.keepAuditDays },
+  });
 
   server.routes((app) => {
     registerDeviceRoutes(app, { ...shared, devices, link });
@@ -183,6 +188,7 @@ export function assemble(config: Config, world: World, database: Database) {
     ledger.start();
     callbacks.start();
     presenceKeeper.start();
+    removal.start();
     logger.info({ ...addresses, instanceId, engine: database.engine, embedded }, 'the gateway is ready');
   }
 
@@ -231,7 +237,7 @@ export function assemble(config: Config, world: World, database: Database) {
     cancelLetGo();
     devices.stop();
     access.stop();
-    for (const part of [presenceKeeper, link, ledger, callbacks, invoices, instance]) {
+    for (const part of [removal, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
       // The database may be away: what cannot be written now is found by the others when the leases run out.
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
     }

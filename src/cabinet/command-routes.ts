@@ -39,6 +39,7 @@ const commandFields = {
   documentState: Type.Optional(Type.Enum(['open', 'closed', 'voided'])),
   reviewSince: Type.Optional(moment),
   reviewReason: Type.Optional(Type.String()),
+  removedAt: Type.Optional(moment),
 };
 const exampleCommand = {
   id: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
@@ -73,6 +74,7 @@ function shown(command: Command) {
     documentState: command.documentState ?? undefined,
     reviewSince: command.reviewedAtMs === null ? isoTime(command.reviewSinceMs ?? undefined) : undefined,
     reviewReason: command.reviewedAtMs === null ? (command.reviewReason ?? undefined) : undefined,
+    removedAt: isoTime(command.removedAtMs ?? undefined),
   };
 }
 

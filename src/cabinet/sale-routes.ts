@@ -36,15 +36,17 @@ const invoiceFields = {
   pointOfSalesCode: Type.Optional(Type.String()),
   callbackUri: Type.Optional(Type.String()),
   receipt: Type.Object({}, { additionalProperties: true }),
+  removedAt: Type.Optional(moment),
 };
 
-function shown({ createdAtMs, validToMs, state, receipt, callbackUri, ...invoice }: StoredInvoice) {
+function shown({ createdAtMs, validToMs, removedAtMs, state, receipt, callbackUri, ...invoice }: StoredInvoice) {
   return {
     ...invoice,
     callbackUri: callbackUri === undefined ? undefined : hideLogin(callbackUri),
     state: stateNames[state],
     createdAt: isoTime(createdAtMs),
     validTo: isoTime(validToMs),
+    removedAt: isoTime(removedAtMs),
     receipt: JSON.parse(receipt) as unknown,
   };
 }

@@ -16,6 +16,8 @@ export interface StoredInvoice {
   receiptId: string | undefined;
   paidDeviceId: string | undefined;
   createdAtMs: number;
+  /** Its receipt and history were removed after their time [D66]. */
+  removedAtMs: number | undefined;
 }
 
 export interface StoryLine {
@@ -32,7 +34,7 @@ export async function readInvoice(queries: Queries, oid: string): Promise<Stored
   const row = await queries
     .selectFrom('invoices')
     .select(['oid', 'merchant_id', 'state', 'receipt', 'callback_uri', 'valid_to', 'point_of_sales_code', 'preferred_device_id'])
-    .select(['receipt_id', 'paid_device_id', 'created_at'])
+    .select(['receipt_id', 'paid_device_id', 'created_at', 'removed_at'])
     .where('oid', '=', oid)
     .executeTakeFirst();
   if (!row) return undefined;
@@ -48,6 +50,7 @@ export async function readInvoice(queries: Queries, oid: string): Promise<Stored
     receiptId: row.receipt_id ?? undefined,
     paidDeviceId: row.paid_device_id ?? undefined,
     createdAtMs: row.created_at,
+    removedAtMs: row.removed_at ?? undefined,
   };
 }
 

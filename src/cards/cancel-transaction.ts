@@ -5,6 +5,7 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
+import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';
 import { markAbortRequested } from '../ledger/store.ts';
@@ -34,6 +35,7 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   return runOnDevice(deps, 'terminal', request, {
     plan() {
       if (!payment) throw noSuchOperation();
+      requireKept(payment);
       return {
         name: 'CancelTransaction',
         args: { documentNr, operationId, token, amount: baniToLei(amountBani) },

@@ -1,5 +1,6 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
 import { writeAudit } from '../access/audit.ts';
+import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
@@ -19,12 +20,14 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   if (payment?.documentState === 'closed' && !(await findCloseOf(queries, payment.id))) {
     // Closed by hand: there is no answer of the terminal to replay, and nothing left to do. A key that stands for something else is 22.
     await deps.ledger.findByKey(request);
+    requireKept(payment);
     return {};
   }
   return runOnDevice(deps, 'terminal', request, {
     findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
     plan() {
       if (!payment) throw noSuchOperation();
+      requireKept(payment);
       if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
       return {
         name: 'CloseDoc',

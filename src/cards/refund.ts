@@ -3,6 +3,7 @@
 // so that parallel refunds can never add up to more than was paid.
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { administrativeTimeoutMs, checkRefund, noSuchOperation, sameDocument } from './rules.ts';
@@ -26,6 +27,7 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
       const documentNr = sameDocument(request.documentNr);
       const payment = await findOperation(deps.database.queries, { merchantId, deviceId, operationId, documentNr, rrn });
       if (!payment) throw noSuchOperation();
+      requireKept(payment);
       return {
         name: 'Refund',
         args: { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency },

@@ -4,6 +4,7 @@ import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
 import { isPlainText } from '../kernel/receipt.ts';
 import type { Command } from '../ledger/command.ts';
+import { requireKept } from '../ledger/removed.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
 /** How long a terminal has to answer. */
@@ -41,6 +42,7 @@ export function doubtApproval(command: Command, report: JsonObject): string | un
 }
 
 export function checkRefund(payment: Command, asked: { amountBani: Bani; refundedBani: Bani }): void {
+  requireKept(payment);
   if (payment.documentState === 'voided') throw cannotApply('The payment was voided, so there is nothing to refund.');
   if (payment.bankDayClosedAtMs !== null) throw cannotApply('The bank day of this payment is closed; use CancelTransaction instead.');
   const leftBani = (payment.amountBani ?? 0) - asked.refundedBani;
@@ -49,6 +51,7 @@ export function checkRefund(payment: Command, asked: { amountBani: Bani; refunde
 }
 
 export function checkVoid(payment: Command, asked: { amountBani: Bani; refundedBani: Bani }): void {
+  requireKept(payment);
   if (payment.documentState === 'voided') throw cannotApply('The payment is voided already.');
   if (asked.refundedBani > 0) throw cannotApply('The payment was refunded, so it can no longer be voided.');
   if (asked.amountBani !== payment.amountBani)

@@ -14,7 +14,7 @@ export interface Migration {
 
 export const migrationsDir: string = join(import.meta.dirname, '../../migrations');
 
-const fileNamePattern = /^(\d{4})_([a-z0-9-]+)\.sql$/;
+const fileNamePattern = /^(\d{4})_([a-z0-9_-]+)\.sql$/;
 
 export function readMigrations(dir: string): Migration[] {
   const names = readdirSync(dir)

@@ -17,6 +17,7 @@ export interface Schema {
   instances: InstancesTable;
   commands: CommandsTable;
   command_events: CommandEventsTable;
+  turns: TurnsTable;
 }
 
 interface MerchantsTable {
@@ -88,6 +89,8 @@ interface InvoicesTable {
   created_at: number;
   scanned_at: number | null;
   ended_at: number | null;
+  removed_at: number | null;
+  content_hash: string | null;
 }
 
 interface InvoiceEventsTable {
@@ -187,6 +190,7 @@ interface CommandsTable {
   abort_requested_at: number | null;
   document_state: 'open' | 'closed' | 'voided' | null;
   bank_day_closed_at: number | null;
+  removed_at: number | null;
 }
 
 interface CommandEventsTable {
@@ -196,4 +200,10 @@ interface CommandEventsTable {
   step: string;
   channel: string | null;
   detail: string | null;
+}
+
+interface TurnsTable {
+  work: string;
+  instance_id: string;
+  held_until: number;
 }

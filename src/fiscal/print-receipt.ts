@@ -1,6 +1,7 @@
 // Device/Invoice/Pay: prints a fiscal receipt, once per Receipt.Uid and merchant, whichever register it goes to [D31].
 // The receipt is passed on whole; that the register prints strictly after the bank's yes is the device protocol's part [D32].
 import { checkReceipt } from '../kernel/receipt.ts';
+import { refuseRemoved } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
@@ -20,6 +21,7 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
       if (receiptUid === undefined) return undefined;
       const earlier = await findPrintOfReceipt(queries, request.merchantId, receiptUid);
       if (earlier) checkRepeatedReceipt(earlier, contentHash);
+      else await refuseRemoved(queries, request.merchantId, { receiptUid });
       return earlier;
     },
     plan: () => ({

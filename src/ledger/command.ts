@@ -50,6 +50,8 @@ export interface Command {
   /** Of an approved Pay: `open` holds the terminal until CloseDoc. */
   documentState: 'open' | 'closed' | 'voided' | null;
   bankDayClosedAtMs: number | null;
+  /** Its record was removed after its time: what it was sent and answered is gone [D66]. */
+  removedAtMs: number | null;
 }
 
 export function isOpen(command: Command): boolean {
@@ -94,6 +96,7 @@ export const commandColumns = [
   'abort_requested_at',
   'document_state',
   'bank_day_closed_at',
+  'removed_at',
 ] as const;
 
 export type CommandRow = Pick<Selectable<Schema['commands']>, (typeof commandColumns)[number]>;
@@ -130,5 +133,6 @@ export function toCommand(row: CommandRow): Command {
     abortRequestedAtMs: row.abort_requested_at,
     documentState: row.document_state,
     bankDayClosedAtMs: row.bank_day_closed_at,
+    removedAtMs: row.removed_at,
   };
 }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { EndingOutcome, JsonObject } from '../link/protocol.ts';
 import type { Command, SettledState } from './command.ts';
+import { wasRemoved } from './removed.ts';
 
 /** What became known about a command, from whatever source. */
 export interface Finding {
@@ -80,6 +81,7 @@ export interface DeviceAnswer {
 
 /** The answer of a command that was done; throws what the caller is told about any other [D13, D15]. */
 export function answerOf(command: Command): DeviceAnswer {
+  if (command.removedAtMs !== null) throw wasRemoved(command);
   const report = command.report === null ? {} : { report: command.report };
   const fields = { OID: command.id };
   switch (command.state) {

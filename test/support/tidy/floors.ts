@@ -7,7 +7,7 @@ export const floors: readonly (readonly string[])[] = [
   ['database'],
   ['link', 'http'],
   ['ledger', 'callbacks', 'access'],
-  ['cards', 'invoices', 'fiscal', 'devices'],
+  ['cards', 'invoices', 'fiscal', 'devices', 'removal'],
   ['cabinet'],
 ];
 
@@ -52,7 +52,7 @@ export interface PackageRule {
   typesIn?: readonly string[];
 }
 
-const slices = ['cards', 'invoices', 'fiscal', 'devices', 'cabinet'];
+const slices = ['cards', 'invoices', 'fiscal', 'devices', 'removal', 'cabinet'];
 const stores = ['ledger', 'callbacks', 'access', ...slices];
 const everywhere = ['database', 'link', 'http', ...stores, 'virtual', 'wiring', 'settings'];
 

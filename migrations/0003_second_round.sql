@@ -1,0 +1,22 @@
+-- The second round: columns and tables that came after the first release of the schema. One section a subject.
+
+-- How long things are kept [D66]. A command or an invoice that is removed keeps its row, made small: the unique indexes over
+-- documentNr and Receipt.Uid go on holding, so that no repeat of it can run, also not while it is being removed.
+alter table commands add column removed_at int8;
+alter table invoices add column removed_at int8;
+-- Of the receipt that was removed: SHA-256 of its JSON as it was stored.
+alter table invoices add column content_hash text;
+-- What may be due for removal, the oldest first; what is removed leaves these.
+create index commands_kept on commands (settled_at, id) where removed_at is null and settled_at is not null;
+create index invoices_kept on invoices (ended_at, oid) where removed_at is null and ended_at is not null;
+create index audit_log_by_age on audit_log (at);
+-- All that was ever done under a documentNr or a Receipt.Uid, also what was refused.
+create index commands_by_document on commands (merchant_id, document_nr) where document_nr is not null;
+create index commands_by_receipt on commands (merchant_id, receipt_uid) where receipt_uid is not null;
+
+-- Work in the background that one instance at a time does: whose turn it is, and until when nobody else begins.
+create table turns (
+  work text primary key,
+  instance_id text not null,
+  held_until int8 not null
+);

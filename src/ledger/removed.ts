@@ -1,0 +1,45 @@
+// Commands whose record was removed after its time [D66]: a row is left that says that there was one, and a repeat of it never runs.
+import type { Queries } from '../database/database.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
+
+/** What the caller hears of a removed command. It stays true however often he asks. */
+export function wasRemoved(command: Command): GatewayError {
+  return new GatewayError(
+    'The_status_cannot_be_applied',
+    command.state === 'done'
+      ? 'This was done long ago, and its record has been removed since; it is not done again.'
+      : 'This was tried long ago and not done, and its record has been removed since; for another try take a new number.',
+  );
+}
+
+/** A command about a payment that is no longer kept: it cannot be closed, refunded or voided here. */
+export function requireKept(payment: Command): void {
+  if (payment.removedAtMs !== null) {
+    throw new GatewayError(
+      'The_status_cannot_be_applied',
+      'The payment was made long ago, and its record has been removed since; nothing more can be done about it here.',
+    );
+  }
+}
+
+/**
+ * For a request that repeats nothing open or done: 22 if the newest try under its number was removed. What was refused lately may be tried again.
+ * Look for the open or done one first: a removal in between is then seen here.
+ */
+export async function refuseRemoved(
+  queries: Queries,
+  merchantId: string,
+  number: { documentNr: string } | { receiptUid: string },
+): Promise<void> {
+  const tries = queries.selectFrom('commands').select(commandColumns).where('merchant_id', '=', merchantId);
+  const row = await ('documentNr' in number
+    ? tries.where('document_nr', '=', number.documentNr).where(paymentsOnly)
+    : tries.where('receipt_uid', '=', number.receiptUid)
+  )
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const newest = row && toCommand(row);
+  if (newest && newest.removedAtMs !== null) throw wasRemoved(newest);
+}

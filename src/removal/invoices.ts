@@ -1,0 +1,94 @@
+// Ended invoices that nobody needs any more [D66]. The receipt, the callback address and the history go; the row stays, small: merchant, state,
+// how it was paid, the receipt's Number and Uid, and the hash of the rest. So Status stays true, a doubled Payd is still answered 0,
+// and a payment that comes too late still finds the invoice and lands on the orphan board.
+//
+// One transaction an invoice. Dying before its commit leaves the invoice whole; dying after it leaves it small.
+// Done twice, the second finds `removed_at` and changes nothing.
+import { createHash } from 'node:crypto';
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { Database, Queries } from '../database/database.ts';
+import { lockRows, nowMs } from '../database/dialect.ts';
+import type { Schema } from '../database/schema.ts';
+import { type Aged, oldestAllowed, type Removable } from './page.ts';
+
+export const removableInvoices: Removable = { what: 'invoices', page, filter: (queries, ids) => stillRemovable(queries, ids), remove };
+
+async function page(queries: Queries, keepDays: number, after: Aged | undefined, limit: number): Promise<Aged[]> {
+  return await queries
+    .selectFrom('invoices')
+    .select(['oid as id', sql<number>`ended_at`.as('atMs')])
+    .where('removed_at', 'is', null)
+    .where('ended_at', '<=', oldestAllowed(keepDays))
+    .$if(after !== undefined, (query) =>
+      query.where((row) => row(row.refTuple('ended_at', 'oid'), '>', row.tuple(after?.atMs ?? 0, after?.id ?? ''))),
+    )
+    .orderBy('ended_at')
+    .orderBy('oid')
+    .limit(limit)
+    .execute();
+}
+
+async function stillRemovable(queries: Queries, oids: readonly string[]): Promise<string[]> {
+  const rows = await queries
+    .selectFrom('invoices as i')
+    .select('i.oid')
+    .where('i.oid', 'in', oids)
+    .where('i.removed_at', 'is', null)
+    .where('i.ended_at', 'is not', null)
+    .where(({ not, exists }) => not(exists(pendingCallback)))
+    .where(({ not, exists }) => not(exists(keptCommand)))
+    .where(({ not, exists }) => not(exists(orphan)))
+    .execute();
+  return rows.map(({ oid }) => oid);
+}
+
+type OfInvoice = ExpressionBuilder<Schema & { i: Schema['invoices'] }, 'i'>;
+
+function pendingCallback({ selectFrom }: OfInvoice) {
+  return selectFrom('callbacks')
+    .select('callbacks.id')
+    .whereRef('callbacks.subject_id', '=', 'i.oid')
+    .where('callbacks.state', '=', 'pending');
+}
+
+/** [D19] A card payment of it, or what was done about that. */
+function keptCommand({ selectFrom }: OfInvoice) {
+  return selectFrom('commands')
+    .select('commands.id')
+    .whereRef('commands.merchant_id', '=', 'i.merchant_id')
+    .whereRef('commands.document_nr', '=', 'i.oid')
+    .where('commands.removed_at', 'is', null);
+}
+
+/** Money that this invoice could not take: whoever looks into it needs the whole story. */
+function orphan({ selectFrom }: OfInvoice) {
+  return selectFrom('orphan_payments').select('orphan_payments.id').whereRef('orphan_payments.oid', '=', 'i.oid');
+}
+
+async function remove({ engine, transaction }: Database, oid: string): Promise<boolean> {
+  return await transaction(async (queries) => {
+    // The lock first, in a statement of its own: a refused payment that is being written for this invoice holds it too.
+    const invoice = await lockRows(engine, queries.selectFrom('invoices').select('receipt').where('oid', '=', oid)).executeTakeFirst();
+    if (!invoice || (await stillRemovable(queries, [oid])).length === 0) return false;
+    await queries.deleteFrom('invoice_events').where('oid', '=', oid).execute();
+    await queries
+      .updateTable('invoices')
+      .set({
+        removed_at: nowMs,
+        receipt: namesOf(invoice.receipt),
+        content_hash: createHash('sha256').update(invoice.receipt).digest('hex'),
+        callback_uri: null,
+        point_of_sales_code: null,
+        preferred_device_id: null,
+      })
+      .where('oid', '=', oid)
+      .execute();
+    return true;
+  });
+}
+
+/** What people call the receipt by: a few characters each, by the rules that it was accepted under. */
+function namesOf(receipt: string): string {
+  const { Number: number, Uid: uid } = JSON.parse(receipt) as { Number?: unknown; Uid?: unknown };
+  return JSON.stringify({ Number: number ?? undefined, Uid: uid ?? undefined });
+}

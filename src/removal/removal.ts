@@ -1,0 +1,134 @@
+// Removes what has been kept long enough, in the background [D66]: a page of the oldest, a short transaction for each thing, a pause, the next page.
+// Nobody waits for it, and it holds no lock beyond one thing. Without a setting nothing is ever removed.
+//
+// One instance at a time has the turn. If it dies in the middle, what it removed is removed, the turn runs out within a minute
+// and any instance begins again from the oldest that is left.
+import type { Database } from '../database/database.ts';
+import { isDatabaseDown } from '../database/errors.ts';
+import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { removableAuditEntries } from './audit.ts';
+import { removableCommands } from './commands.ts';
+import { removableInvoices } from './invoices.ts';
+import type { Aged, Removable } from './page.ts';
+import { keepTurn, takeTurn } from './turn.ts';
+
+/** Days that each is kept; undefined: for ever. */
+export interface Keeping {
+  commandsDays: number | undefined;
+  invoicesDays: number | undefined;
+  auditDays: number | undefined;
+}
+
+export interface Removal {
+  start(): void;
+  /** Resolves when the thing that is being removed is done. */
+  stop(): Promise<void>;
+}
+
+interface Deps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  instanceId: string;
+  keeping: Keeping;
+}
+
+const lookEveryMs = 60_000;
+/** From the end of one round to the next one, by whichever instance. */
+const roundEveryMs = 3_600_000;
+/** More than a page takes. */
+const turnMs = 60_000;
+const pageSize = 50;
+/** A first round over years of sales must leave the disk to the tills. */
+const pauseMs = 250;
+
+export function createRemoval({ database, clock, logger, instanceId, keeping }: Deps): Removal {
+  const turn = { work: 'removal', instanceId };
+  // Commands before invoices: an invoice stays while a payment of it is kept.
+  const kinds: readonly [Removable, number | undefined][] = [
+    [removableCommands, keeping.commandsDays],
+    [removableInvoices, keeping.invoicesDays],
+    [removableAuditEntries, keeping.auditDays],
+  ];
+  const isNeeded = kinds.some(([, keepDays]) => keepDays !== undefined);
+  let isStopped = false;
+  let cancel: Cancel = () => {};
+  let endPause: () => void = () => {};
+  let running: Promise<void> = Promise.resolve();
+
+  async function look(): Promise<void> {
+    try {
+      if (!(await takeTurn(database.queries, turn, turnMs))) return;
+      for (const [kind, keepDays] of kinds) {
+        if (keepDays !== undefined && !(await removeAll(kind, keepDays))) return;
+      }
+      await keepTurn(database.queries, turn, roundEveryMs);
+    } catch (error) {
+      // The turn runs out, and the next round finds the same things.
+      logger.warn({ err: error }, 'what has been kept long enough could not be removed; it is tried again');
+    }
+  }
+
+  /** False when the round is not ours any more. */
+  async function removeAll(kind: Removable, keepDays: number): Promise<boolean> {
+    let count = 0;
+    for (let last: Aged | undefined; ; ) {
+      if (isStopped || !(await keepTurn(database.queries, turn, turnMs))) return false;
+      const page = await kind.page(database.queries, keepDays, last, pageSize);
+      const ids =
+        page.length === 0
+          ? []
+          : await kind.filter(
+              database.queries,
+              page.map(({ id }) => id),
+            );
+      for (const id of ids) {
+        if (isStopped) return false;
+        if (await removeOne(kind, id)) count += 1;
+      }
+      last = page.at(-1);
+      if (page.length < pageSize) break;
+      await pause();
+    }
+    if (count > 0) logger.info({ what: kind.what, count, keepDays }, 'what had been kept long enough was removed');
+    return true;
+  }
+
+  async function removeOne(kind: Removable, id: string): Promise<boolean> {
+    try {
+      return await kind.remove(database, id);
+    } catch (error) {
+      if (isDatabaseDown(error)) throw error;
+      // One that cannot be removed must not keep all that come after it.
+      logger.error({ err: error, what: kind.what, id }, 'something that has been kept long enough could not be removed');
+      return false;
+    }
+  }
+
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancelTimer = clock.after(pauseMs, resolve);
+      endPause = () => {
+        cancelTimer();
+        resolve();
+      };
+    });
+  }
+
+  return {
+    start() {
+      if (!isNeeded) return;
+      cancel = every(clock, lookEveryMs, () => {
+        running = look();
+        return running;
+      });
+    },
+    async stop() {
+      isStopped = true;
+      cancel();
+      endPause();
+      await running;
+    },
+  };
+}
