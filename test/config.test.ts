@@ -81,6 +81,17 @@ describe('the configuration', () => {
     expect(readConfig('sandbox', {}).brokerToken).toEqual([]);
   });
 
+  it.each([
+    ['TILLGATE_KEEP_INVOICES_DAYS', 'keepInvoicesDays'],
+    ['TILLGATE_KEEP_COMMANDS_DAYS', 'keepCommandsDays'],
+    ['TILLGATE_KEEP_AUDIT_DAYS', 'keepAuditDays'],
+  ] as const)('%s: for ever unless it is set, and 400 days at least', (variable, name) => {
+    expect(readConfig('sandbox', {})[name]).toBeUndefined();
+    expect(readConfig('sandbox', { [variable]: '400' })[name]).toBe(400);
+    for (const wrong of ['399', '0', '-400', 'a year'])
+      expect(problemsOf('sandbox', { [variable]: wrong }).join()).toContain(`${variable} must be a whole number from 400`);
+  });
+
   it('says which variable has no effect', () => {
     expect(readConfig('sandbox', { TILLGATE_PROT: '1' }).warnings[0]).toContain('TILLGATE_PROT');
   });

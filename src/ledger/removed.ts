@@ -10,6 +10,7 @@ export function wasRemoved(command: Command): GatewayError {
     command.state === 'done'
       ? 'This was done long ago, and its record has been removed since; it is not done again.'
       : 'This was tried long ago and not done, and its record has been removed since; for another try take a new number.',
+    { fields: { OID: command.id } },
   );
 }
 

@@ -92,7 +92,9 @@ describe.each(engines)('migrating on %s', (engine) => {
   it('sends a reader of an older database to the gateway first, and changes nothing for it', async () => {
     await migrateDatabase(options());
     addMigration('create table more (id identity8);');
-    await expect(openDatabase({ ...options(), role: 'reader' })).rejects.toThrow(/lacks migration 3.*migrate/);
+    await expect(openDatabase({ ...options(), role: 'reader' })).rejects.toThrow(
+      new RegExp(`lacks migration ${readMigrations(migrationsDir).length + 1}.*migrate`),
+    );
     expect(await migrateDatabase(options())).toHaveLength(1);
   });
 

@@ -15,6 +15,7 @@ const command = (overrides: Partial<Command> = {}): Command =>
     report: null,
     reason: null,
     operationId: null,
+    removedAtMs: null,
     ...overrides,
   }) as Command;
 const finding = (outcome: EndingOutcome, overrides: Partial<Finding> = {}): Finding => ({
@@ -129,6 +130,11 @@ describe('the answer of a command', () => {
   ])('%o is %i', (overrides, code) => {
     const errorName = Object.entries(errorCodes).find(([, error]) => error.code === code)?.[0];
     expect(() => answerOf(command(overrides))).toThrow(expect.objectContaining({ errorName, fields: { OID: 'c' } }));
+  });
+
+  it.each(['done', 'refused', 'never'] as const)('of which only a small row is left is 22, also when it was %s', (state) => {
+    const expected = { errorName: 'The_status_cannot_be_applied', fields: { OID: 'c' } };
+    expect(() => answerOf(command({ state, removedAtMs: 1 }))).toThrow(expect.objectContaining(expected));
   });
 
   it('carries the report of a refusal and its reason', () => {
