@@ -266,7 +266,8 @@ describe.each(engines)('kill -9 in the middle of removal on %s', (engine) => {
       const child = spawn(process.execPath, [script, JSON.stringify(place.options)], { stdio: ['ignore', 'pipe', 'inherit'] });
       const exited = once(child, 'exit');
       let lines = 0;
-      for await (const _line of createInterface({ input: child.stdout })) {
+      for await (const line of createInterface({ input: child.stdout })) {
+        expect(line).toBe('removed');
         lines += 1;
         if (lines === killAt) child.kill('SIGKILL');
       }

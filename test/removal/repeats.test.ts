@@ -1,10 +1,14 @@
 // A repeat of something that was removed never runs, also not in the moment of its removal [D66].
+import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { lockPayment } from '../../src/cards/store.ts';
+import type { Queries } from '../../src/database/database.ts';
 import { insertSent } from '../../src/ledger/store.ts';
 import { removableCommands } from '../../src/removal/commands.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+import { until } from '../support/until.ts';
 import { dayMs, removeNow, seedOldCommand, smallOnes } from './old-things.ts';
 
 let world: SaleWorld;
@@ -189,37 +193,35 @@ describe.each(engines)('in the moment of the removal on %s', (engine) => {
     const deviceId = devices[0] ?? '';
     const payment = await seedOldCommand(database, { merchantId, deviceId, nowMs });
     const events: string[] = [];
+    const removal: { begin?: () => void } = {};
+    const removing = new Promise<void>((resolve) => {
+      removal.begin = resolve;
+    }).then(async () => {
+      const isRemoved = await removableCommands.remove(database, payment);
+      events.push('looked');
+      return isRemoved;
+    });
     // As cards/refund.ts: the payment's row is locked, looked at, and the refund inserted, in one transaction.
-    const refunding = database.transaction(async (queries) => {
-      await lockAndRead(database, queries, payment);
-      events.push('locked');
-      await untilWaiting(database, () => removing);
+    await database.transaction(async (queries) => {
+      await lockPayment(database, queries, payment);
+      removal.begin?.();
+      await untilWaiting(database, queries);
       await insertSent(queries, { ...fresh(merchantId, deviceId, 'refund'), name: 'Refund', targetId: payment, amountBani: 1 });
       events.push('refunded');
     });
-    let removing: Promise<boolean> | undefined;
-    while (!events.includes('locked')) await new Promise((resolve) => setImmediate(resolve));
-    removing = removableCommands.remove(database, payment).finally(() => events.push('looked'));
-    await refunding;
     expect(await removing).toBe(false);
-    expect(events).toEqual(['locked', 'refunded', 'looked']);
+    expect(events).toEqual(['refunded', 'looked']);
     expect(await smallOnes(database)).toEqual([]);
     await database.close();
   });
 });
 
-async function lockAndRead(database: TestDatabase, queries: TestDatabase['queries'], id: string): Promise<void> {
-  const row = queries.selectFrom('commands').select('id').where('id', '=', id);
-  await (database.engine === 'postgres' ? row.forUpdate() : row).execute();
-}
-
-/** The removal has begun and waits: for the row on PostgreSQL, for the one connection on SQLite. */
-async function untilWaiting(database: TestDatabase, removing: () => Promise<boolean> | undefined): Promise<void> {
-  for (;;) {
-    await new Promise((resolve) => setImmediate(resolve));
-    if (removing() === undefined) continue;
-    if (database.engine === 'sqlite' ? database.load().waiting > 0 : database.load().busy > 1) break;
-  }
-  // Its first statement is on its way; a little later it stands before the lock.
-  for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+/** The removal has begun and waits: for this transaction's row on PostgreSQL, for the one connection on SQLite. */
+async function untilWaiting(database: TestDatabase, queries: Queries): Promise<void> {
+  if (database.engine === 'sqlite') return until(() => database.load().waiting > 0);
+  await until(async () => {
+    const { rows } = await sql`
+      select 1 from pg_locks where not granted and transactionid = pg_current_xact_id_if_assigned()::xid`.execute(queries);
+    return rows.length > 0;
+  });
 }
