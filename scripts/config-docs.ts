@@ -16,8 +16,8 @@ function defaultText(fallback: (typeof settings)[keyof typeof settings]['fallbac
 
 function defaultCell(fallback: (typeof settings)[keyof typeof settings]['fallback']): string {
   if (fallback === undefined) return 'not set';
-  if (typeof fallback === 'string') return `\`${fallback}\``;
   const shown = (text: string) => (text === '' ? 'none' : `\`${text}\``);
+  if (typeof fallback === 'string') return shown(fallback);
   return `${shown(fallback.serve)}; sandbox: ${shown(fallback.sandbox)}`;
 }
 

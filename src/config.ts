@@ -35,6 +35,7 @@ export const settings = {
   databaseUrl: optional('TILLGATE_DATABASE_URL', urlOf('postgres:', 'postgresql:'), 'PostgreSQL to use instead of the embedded database'),
   databaseConnections: setting('TILLGATE_DATABASE_CONNECTIONS', wholeNumber(2, 200), '10', 'PostgreSQL connections of this instance'),
   adminToken: optional('TILLGATE_ADMIN_TOKEN', text, 'bearer token of the administration API; the sandbox makes one by itself'),
+  metricsToken: optional('TILLGATE_METRICS_TOKEN', text, 'bearer token that opens /metrics and nothing else; the admin token opens it too'),
   tlsCert: optional('TILLGATE_TLS_CERT', text, 'PEM file of the certificate chain; with the key, HTTPS is spoken'),
   tlsKey: optional('TILLGATE_TLS_KEY', text, 'PEM file of the private key'),
   behindProxy: setting(
@@ -42,6 +43,12 @@ export const settings = {
     yesOrNo,
     'no',
     'yes: a proxy in front ends HTTPS, so plain HTTP on a public address is meant',
+  ),
+  trustedProxies: setting(
+    'TILLGATE_TRUSTED_PROXIES',
+    listOf(cidr),
+    '',
+    'CIDR ranges of the proxies whose X-Forwarded-For counts; with TILLGATE_BEHIND_PROXY=yes and nothing here, those on this machine',
   ),
   callbackAllow: setting(
     'TILLGATE_CALLBACK_ALLOW',
@@ -220,6 +227,18 @@ function dangers(config: Config): string[] {
     );
   }
   if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
+  if (config.metricsToken !== undefined && config.metricsToken.length < 24) {
+    problems.push('TILLGATE_METRICS_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
+  }
+  if (config.behindProxy && !isLoopback(config.host) && config.trustedProxies.length === 0) {
+    problems.push(
+      `TILLGATE_BEHIND_PROXY=yes on ${config.host} does not say which proxy: set TILLGATE_TRUSTED_PROXIES to its addresses, for example 10.0.0.5/32, because anybody else could claim to be any address.`,
+    );
+  }
+  for (const range of config.trustedProxies) {
+    if (range.endsWith('/0'))
+      problems.push(`TILLGATE_TRUSTED_PROXIES ${range} would let everybody claim to be any address: name the addresses of your proxies.`);
+  }
   for (const range of config.callbackAllow) {
     if (range.endsWith('/0'))
       problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
@@ -244,6 +263,11 @@ function doubts(config: Config): string[] {
   return [
     `The embedded MQTT broker listens on ${config.host} without encryption, and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust, or set TILLGATE_MQTT_URL to a broker that speaks TLS.`,
   ];
+}
+
+/** Whose X-Forwarded-For counts. */
+export function trustedProxiesOf({ behindProxy, trustedProxies }: Pick<Config, 'behindProxy' | 'trustedProxies'>): string[] {
+  return trustedProxies.length === 0 && behindProxy ? ['127.0.0.0/8', '::1/128'] : trustedProxies;
 }
 
 export function isLoopback(host: string): boolean {

@@ -9,7 +9,7 @@ import { registerCabinetRoutes } from './cabinet/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
 import { createCards } from './cards/cards.ts';
 import { registerCardRoutes } from './cards/routes.ts';
-import type { Config } from './config.ts';
+import { type Config, trustedProxiesOf } from './config.ts';
 import type { Database } from './database/database.ts';
 import { checkDurability } from './database/durability.ts';
 import { endOtherInstances, type Instance, type LivingInstance, livingInstances, startInstance } from './database/instances.ts';
@@ -104,10 +104,11 @@ export function assemble(config: Config, world: World, database: Database) {
     random,
     metrics,
     rateLimitPerS: config.rateLimit,
-    isBehindProxy: config.behindProxy,
+    trustedProxies: trustedProxiesOf(config),
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(config.adminToken),
+    isMetricsToken: createTokenCheck(config.metricsToken),
     whyNotReady,
   });
 

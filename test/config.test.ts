@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleText, settingsTable } from '../scripts/config-docs.ts';
-import { ConfigError, isLoopback, readConfig, settings } from '../src/config.ts';
+import { ConfigError, isLoopback, readConfig, settings, trustedProxiesOf } from '../src/config.ts';
 import { moldovanVat } from '../src/virtual/books/vat.ts';
 
 const token = 'a-token-that-nobody-would-guess-0123456789';
@@ -97,7 +97,12 @@ describe('the configuration', () => {
   });
 
   it('warns in serve of an embedded broker that strangers could reach', () => {
-    const exposed = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0', TILLGATE_BEHIND_PROXY: 'yes' };
+    const exposed = {
+      TILLGATE_ADMIN_TOKEN: token,
+      TILLGATE_HOST: '0.0.0.0',
+      TILLGATE_BEHIND_PROXY: 'yes',
+      TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32',
+    };
     expect(readConfig('serve', exposed).warnings).toEqual([
       expect.stringMatching(/0\.0\.0\.0 without encryption.*1883.*TILLGATE_MQTT_URL/),
     ]);
@@ -110,6 +115,13 @@ describe('the configuration', () => {
       ['no admin token', {}, 'TILLGATE_ADMIN_TOKEN'],
       ['a short admin token', { TILLGATE_ADMIN_TOKEN: 'short' }, 'shorter'],
       ['plain HTTP on a public address', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0' }, 'TILLGATE_TLS_CERT'],
+      ['a short metrics token', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_METRICS_TOKEN: 'short' }, 'TILLGATE_METRICS_TOKEN'],
+      [
+        'a proxy that is not named',
+        { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0', TILLGATE_BEHIND_PROXY: 'yes' },
+        'TILLGATE_TRUSTED_PROXIES',
+      ],
+      ['every proxy there is', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_TRUSTED_PROXIES: '::/0' }, 'TILLGATE_TRUSTED_PROXIES'],
       ['callbacks to everywhere', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_CALLBACK_ALLOW: '0.0.0.0/0' }, 'TILLGATE_CALLBACK_ALLOW'],
       ['half of a TLS pair', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_TLS_CERT: 'x.pem' }, 'belong together'],
     ])('%s', (_name, environment, word) => {
@@ -140,7 +152,16 @@ describe('the configuration', () => {
 
     it('unless a proxy in front ends HTTPS', () => {
       const environment = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0', TILLGATE_BEHIND_PROXY: 'yes' };
-      expect(problemsOf('serve', environment)).toEqual([]);
+      expect(problemsOf('serve', { ...environment, TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32' })).toEqual([]);
+    });
+
+    it('and takes a proxy on this machine for granted, and no other', () => {
+      const trusted = (environment: Record<string, string>) =>
+        trustedProxiesOf(readConfig('serve', { TILLGATE_ADMIN_TOKEN: token, ...environment }));
+      expect(trusted({})).toEqual([]);
+      expect(trusted({ TILLGATE_BEHIND_PROXY: 'yes' })).toEqual(['127.0.0.0/8', '::1/128']);
+      expect(trusted({ TILLGATE_BEHIND_PROXY: 'yes', TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32' })).toEqual(['10.0.0.5/32']);
+      expect(trusted({ TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32,fd00::/8' })).toEqual(['10.0.0.5/32', 'fd00::/8']);
     });
   });
 

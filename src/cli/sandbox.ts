@@ -18,7 +18,7 @@ export interface Sandbox {
 }
 
 export async function startSandbox(config: Config, world: World): Promise<Sandbox> {
-  mkdirSync(config.dataDir, { recursive: true });
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const path = join(config.dataDir, 'sandbox.json');
   const earlierPath = join(config.dataDir, 'sandbox.earlier.json');
   const remembered = readSandboxFile(path) ?? readSandboxFile(earlierPath);

@@ -174,7 +174,7 @@ async function identify(kind: DeviceKind, stateDir: string, dataDir: string, val
     ...(values.pair === undefined ? { isOfSandbox: true } : {}),
   };
   if (identity.kind !== kind) throw new StartRefused(`That code is for a ${identity.kind}; say --kind ${identity.kind}.`);
-  mkdirSync(stateDir, { recursive: true });
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   writeFileSync(path, `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600 });
   return identity;
 }

@@ -1,6 +1,6 @@
 // Opens the configured database: PostgreSQL by its address, a file in the data directory, or memory.
 // A gateway brings it up to date first; a reader (the command line beside a running gateway) may only look.
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
@@ -87,11 +87,23 @@ function openMemory({ clock, logger, storage: given }: OpenOptions): Database {
   });
 }
 
+/** Keys and callback secrets lie there, so nobody else looks in. A directory that is not ours alone (/tmp, a home) keeps its mode, and is told of. */
+function ensurePrivate(dataDir: string, databasePath: string, logger: Logger): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if ((statSync(dataDir).mode & 0o077) === 0) return;
+  try {
+    if (!existsSync(databasePath)) throw new Error('it was there before Tillgate');
+    chmodSync(dataDir, 0o700);
+  } catch (error) {
+    logger.warn({ dataDir, err: error }, 'others on this machine can look into the data directory; chmod 700 would end that');
+  }
+}
+
 async function openFile({ clock, logger, role }: OpenOptions, dataDir: string): Promise<Database> {
   const path = join(dataDir, 'tillgate.db');
   const readOnly = role === 'reader';
   if (readOnly && !existsSync(path)) throw new StartRefused(`There is no database in ${dataDir}.`);
-  if (!readOnly) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if (!readOnly) ensurePrivate(dataDir, path, logger);
   const lock = readOnly ? undefined : takeGatewayLock(dataDir, clock.now());
   try {
     // Secrets are inside; SQLite gives its side files the mode of this one.

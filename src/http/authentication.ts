@@ -27,6 +27,7 @@ export type Access =
   | { kind: 'key'; modules: readonly Module[] }
   | { kind: 'optionalKey'; module: Module; isRequired: boolean }
   | { kind: 'admin' }
+  | { kind: 'metrics' }
   | { kind: 'open' };
 
 /** A key that opens at least one of the modules. */
@@ -40,6 +41,8 @@ export function optionalKey(module: Module, isRequired: boolean): Access {
 }
 
 export const adminOnly: Access = { kind: 'admin' };
+/** The admin token, or one that opens nothing else. */
+export const metricsOnly: Access = { kind: 'metrics' };
 export const open: Access = { kind: 'open' };
 
 declare module 'fastify' {
@@ -56,6 +59,7 @@ export interface AccessOptions {
   findCaller: (apiKey: string) => Promise<Caller | undefined>;
   findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
   isAdminToken: (token: string) => boolean;
+  isMetricsToken?: ((token: string) => boolean) | undefined;
   /** A cabinet session in the request: the name of its user for the audit log. Asked when there is no bearer token. */
   findSessionActor?: ((request: FastifyRequest) => Promise<string | undefined>) | undefined;
 }
@@ -179,8 +183,22 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     throw new GatewayError('Invalid_API_Key', 'Authorization must be Bearer with the admin token.', { httpStatus: 401 });
   }
 
+  function judgeMetrics(request: FastifyRequest): void {
+    const token = credentialIn(request.headers.authorization, 'bearer');
+    if (token !== undefined) {
+      factsOf(request).presentedSecrets.push(token);
+      if (options.isAdminToken(token) || options.isMetricsToken?.(token) === true) return;
+    }
+    const sentence = 'Authorization must be Bearer with the metrics token or the admin token.';
+    throw new GatewayError('Invalid_API_Key', sentence, { httpStatus: 401 });
+  }
+
   return async (request, access) => {
     if (access.kind === 'open') return;
+    if (access.kind === 'metrics') {
+      judgeMetrics(request);
+      return;
+    }
     if (access.kind === 'admin') {
       identities.set(request, { actor: await judgeAdmin(request) });
       return;

@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { open } from './authentication.ts';
+import { metricsOnly, open } from './authentication.ts';
 import type { Metrics } from './metrics.ts';
-import { openAnswers } from './schemas.ts';
+import { adminAnswers, openAnswers } from './schemas.ts';
 
 export interface OperationOptions {
   metrics: Metrics;
@@ -53,13 +53,14 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, whyNotR
   app.get(
     '/metrics',
     {
-      config: { access: open },
+      config: { access: metricsOnly },
       schema: {
         tags: ['Operation'],
         operationId: 'metrics',
         summary: 'Metrics in the Prometheus text format',
+        description: 'With the metrics token, or the admin token.',
         response: {
-          ...openAnswers({ description: 'Metrics.', example: {} }),
+          ...adminAnswers({ description: 'Metrics.', example: {} }),
           200: { description: 'Metrics.', content: { 'text/plain': { schema: Type.String() } } },
         },
       },

@@ -68,8 +68,8 @@ export interface HttpServerOptions extends AccessOptions {
   metrics: Metrics;
   /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing; or it throws, where the catalogue has a name for that. */
   whyNotReady: () => Promise<string | undefined>;
-  /** The address that the one proxy in front wrote last into X-Forwarded-For is the caller's. */
-  isBehindProxy?: boolean;
+  /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
+  trustedProxies?: readonly string[];
   limits?: Partial<HttpLimits>;
 }
 
@@ -130,8 +130,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // One hop: what the proxy itself saw. Whatever a client wrote into X-Forwarded-For stands before that.
-    trustProxy: options.isBehindProxy === true ? (_address, hop) => hop === 0 : false,
+    // The last address that no proxy of ours had: what the first of them saw. Whatever a client wrote itself stands before that.
+    trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 200 },
     clientErrorHandler: connections.clientError,
     frameworkErrors: (error, request, reply) => {
@@ -151,7 +151,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     flights.get(request)?.workEnded();
     factsOf(request).errorCode = errorCodes[error.errorName].code;
     if (error.errorName === 'Internal_error' && !(thrown instanceof GatewayError)) logCrash(logger, request, thrown);
-    setCommonHeaders(reply, request.id);
+    setCommonHeaders(reply, request);
     if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
     // Fastify would close at once, and the reset could reach a client that is still writing before the answer does.
     // The rest of the body is read and dropped instead; the request time-out bounds it.
@@ -229,7 +229,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.addHook('onSend', async (request, reply, payload) => {
     // Pictures and pages have no envelope to count by.
     factsOf(request).errorCode ??= errorCodes.NoError.code;
-    setCommonHeaders(reply, request.id);
+    setCommonHeaders(reply, request);
     if (isStopping) reply.header('connection', 'close');
     return payload;
   });
@@ -278,8 +278,12 @@ function stopping(): GatewayError {
   return new GatewayError('Too_Many_Requests', 'The gateway is stopping; nothing was done.', { httpStatus: 503, retryAfterS: 1 });
 }
 
-function setCommonHeaders(reply: FastifyReply, requestId: string): void {
+/** A year, for this host alone: what else lives under the domain is not ours to decide. */
+const httpsOnly = 'max-age=31536000';
+
+function setCommonHeaders(reply: FastifyReply, request: FastifyRequest): void {
+  if (request.protocol === 'https') reply.header('strict-transport-security', httpsOnly);
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
   if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
-  reply.header('x-content-type-options', 'nosniff').header('x-request-id', requestId);
+  reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer').header('x-request-id', request.id);
 }

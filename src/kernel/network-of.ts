@@ -3,7 +3,12 @@
 
 /** `address` as a socket or a proxy tells it. */
 export function networkOf(address: string): string {
-  const bare = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*$/s, '');
+  // Some proxies write the port too.
+  const bare = address
+    .slice(0, 64)
+    .replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
+    .replace(/(?<=^\d+\.\d+\.\d+\.\d+):\d+$/, '')
+    .replace(/%.*$/s, '');
   if (!bare.includes(':')) return bare;
   const [head = '', tail] = bare.toLowerCase().split('::', 2);
   const groups = head === '' ? [] : head.split(':');

@@ -12,7 +12,7 @@ interface Holder {
 
 /** Takes the directory, or refuses with a sentence that says who has it. Returns the release. */
 export function holdStateDir(stateDir: string): () => void {
-  mkdirSync(stateDir, { recursive: true });
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const path = join(stateDir, 'holder.json');
   const me = JSON.stringify({ pid: process.pid, mark: markOf(process.pid) } satisfies Holder);
   if (!tryWrite(path, me)) {

@@ -78,7 +78,7 @@ export async function openForeignShop(settings: Settings = {}, start = startSand
     review: async () => (await till.admin('/review'))['commands'] as Fields[],
     story: (commandId) => till.admin(`/commands/${commandId}`),
     async metric(line) {
-      const text = await (await fetch(`${baseUrl}/metrics`)).text();
+      const text = await (await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${gateway.adminToken}` } })).text();
       return Number(line.exec(text)?.[1] ?? 0);
     },
     close: () => gateway.kill9(),

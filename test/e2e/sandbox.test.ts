@@ -71,11 +71,13 @@ describe('a sandbox', () => {
   });
 
   it('shows the API reference, its document, health and metrics', async () => {
-    const { baseUrl } = file();
+    const { baseUrl, adminToken } = file();
     expect(await (await fetch(`${baseUrl}/openapi.json`)).json()).toMatchObject({ openapi: '3.0.3' });
     expect((await fetch(`${baseUrl}/docs`)).status).toBe(200);
     expect((await fetch(`${baseUrl}/health/ready`)).status).toBe(200);
-    expect(await (await fetch(`${baseUrl}/metrics`)).text()).toContain('tillgate_devices_live 6');
+    expect((await fetch(`${baseUrl}/metrics`)).status).toBe(401);
+    const authorization = `Bearer ${adminToken}`;
+    expect(await (await fetch(`${baseUrl}/metrics`, { headers: { authorization } })).text()).toContain('tillgate_devices_live 6');
   });
 
   it('listens on loopback alone', async () => {

@@ -78,7 +78,7 @@ describe('a body', () => {
 describe('a request line or header', () => {
   let sample: Sample;
   beforeAll(() => {
-    sample = createSample({ isBehindProxy: true });
+    sample = createSample({ trustedProxies: ['127.0.0.0/8'] });
   });
   afterAll(() => sample.server.stop(0));
   const long = 15_000;

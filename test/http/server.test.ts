@@ -1,13 +1,14 @@
 // Overload, graceful stop, HTTPS, upgrades, health and metrics.
+import type { IncomingHttpHeaders } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { open } from '../../src/http/authentication.ts';
+import { createTokenCheck, open } from '../../src/http/authentication.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { openRaw, parseAnswers, sendRaw } from './raw-socket.ts';
-import { base, createSample, deviceId, deviceSecret, type Sample } from './sample-server.ts';
+import { adminToken, base, createSample, deviceId, deviceSecret, type Sample } from './sample-server.ts';
 import { selfSigned } from './self-signed.ts';
 
 let sample: Sample;
@@ -187,13 +188,49 @@ describe('HTTPS', () => {
   it('is spoken when a certificate is given, and plain HTTP is not', async () => {
     const { url, port } = await start({ tls: selfSigned });
     expect(url).toBe(`https://127.0.0.1:${port}${base}`);
+    let headers: IncomingHttpHeaders = {};
     const body = await new Promise<string>((resolve, reject) => {
       httpsGet(`${url}/health/live`, { ca: selfSigned.cert }, (response) => {
+        ({ headers } = response);
         response.setEncoding('utf8').on('data', resolve);
       }).on('error', reject);
     });
     expect(body).toBe('{"errorCode":0,"errorMessage":""}');
+    expect(headers).toMatchObject({ 'strict-transport-security': 'max-age=31536000', 'referrer-policy': 'no-referrer' });
     await expect(fetch(`http://127.0.0.1:${port}${base}/health/live`)).rejects.toThrow();
+  });
+});
+
+describe('a response over plain HTTP', () => {
+  it('does not ask for HTTPS, unless the proxy in front speaks it, and tells no referrer', async () => {
+    const { url } = await start({ trustedProxies: ['127.0.0.0/8'] });
+    const plain = await fetch(`${url}/health/live`);
+    expect([plain.headers.get('strict-transport-security'), plain.headers.get('referrer-policy')]).toEqual([null, 'no-referrer']);
+    const behind = await fetch(`${url}/nowhere`, { headers: { 'x-forwarded-proto': 'https' } });
+    expect([behind.status, behind.headers.get('strict-transport-security')]).toEqual([404, 'max-age=31536000']);
+  });
+});
+
+describe('metrics', () => {
+  it('need the metrics token or the admin token, always', async () => {
+    const { url } = await start({ isMetricsToken: createTokenCheck('canary-metrics-token-0123456789') });
+    const ask = (authorization?: string) => fetch(`${url}/metrics`, { headers: authorization === undefined ? {} : { authorization } });
+    for (const authorization of [undefined, '', 'Bearer', 'Bearer wrong', `Basic ${adminToken}`]) {
+      const answer = await ask(authorization);
+      expect([answer.status, answer.headers.get('www-authenticate'), ((await answer.json()) as { errorCode: number }).errorCode]).toEqual([
+        401,
+        'Bearer',
+        10,
+      ]);
+    }
+    expect((await ask('Bearer canary-metrics-token-0123456789')).status).toBe(200);
+    expect((await ask(`Bearer ${adminToken}`)).status).toBe(200);
+    // And it opens nothing else.
+    const things = await fetch(`${url}/cabinet/api/things`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer canary-metrics-token-0123456789' },
+    });
+    expect(things.status).toBe(401);
   });
 });
 
@@ -239,7 +276,7 @@ describe('health and metrics', () => {
     await fetch(`${url}/test/database`, { method: 'POST' });
     await fetch(`${url}/nowhere/1`);
     await fetch(`${url}/nowhere/2`);
-    const response = await fetch(`${url}/metrics`);
+    const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } });
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
     const lines = (await response.text()).split('\n');
     expect(lines).toContain(`tillgate_http_request_duration_seconds_count{method="POST",route="${base}/test/database",error_code="2"} 1`);

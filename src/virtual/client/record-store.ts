@@ -100,7 +100,7 @@ export function createFileStore(path: string): RecordStore {
 
   async function openForAppend(): Promise<FileHandle> {
     if (file) return file;
-    await mkdir(dirname(path), { recursive: true });
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const bytes = await readIfThere(path);
     if (bytes) {
       const parsed = parseLines(bytes);
@@ -151,7 +151,7 @@ export function createFileStore(path: string): RecordStore {
       // What is appended after this call must land after it.
       openBatch = undefined;
       return inTurn(async () => {
-        await mkdir(dirname(path), { recursive: true });
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         const fresh = `${path}.new`;
         const handle = await open(fresh, 'w', 0o600);
         try {

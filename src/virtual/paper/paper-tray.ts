@@ -16,7 +16,7 @@ export function collectPaper(screen: Screen, dir: string, logger: Logger, onPict
     // Sorted by name is sorted by time: the oldest can be found without asking the file system for dates.
     const name = `${new Date(event.atMs).toISOString().replace(/\D/g, '')}-${String(count).padStart(4, '0')}.svg`;
     try {
-      mkdirSync(dir, { recursive: true });
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
       writeFileSync(join(dir, name), event.svg);
       const names = readdirSync(dir)
         .filter((file) => file.endsWith('.svg'))
