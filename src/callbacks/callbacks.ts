@@ -8,7 +8,7 @@ import { countCallbacks, type ListedAttempt, type ListedCallback, type ListFilte
 import { enqueueCallback, type NewCallback } from './outbox.ts';
 import { createRetention } from './retention.ts';
 import { createSender, type Send } from './sender.ts';
-import { createWorker, type WorkerLimits } from './worker.ts';
+import { Worker, type WorkerLimits } from './worker.ts';
 
 export interface CallbacksDeps {
   database: Database;
@@ -59,7 +59,7 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
   if (limits.leaseMs <= limits.attemptTimeoutMs) throw new Error('A callback lease must outlast an attempt.');
   const guard = createAddressGuard({ allow: deps.allow });
   const sender = createSender({ clock, guard, attemptTimeoutMs: limits.attemptTimeoutMs, socketsPerHost: limits.perHost });
-  const worker = createWorker({ ...deps, limits, send: deps.send ?? sender.send });
+  const worker = new Worker({ ...deps, limits, send: deps.send ?? sender.send });
   const retention = createRetention({ ...deps, keepDays: deps.keepDays ?? defaultKeepDays });
   const wake = () => database.wake('callbacks');
 

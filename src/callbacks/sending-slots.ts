@@ -2,7 +2,7 @@
 // A host is slow after an attempt that took long; slow hosts together get half of the places at most,
 // and one that did not answer at all gets a single one until it answers again.
 
-export interface Places {
+export interface SendingSlots {
   /** How many more attempts may start for this host now, when `sharedBy` hosts have work. */
   room(host: string, sharedBy: number): number;
   take(host: string): void;
@@ -13,7 +13,7 @@ export interface Places {
 
 const slowFromMs = 2_000;
 
-export function createPlaces(limits: { total: number; perHost: number }): Places {
+export function createSendingSlots(limits: { total: number; perHost: number }): SendingSlots {
   const taken = new Map<string, number>();
   const slow = new Map<string, 'slow' | 'silent'>();
   const slowShare = Math.max(1, Math.floor(limits.total / 2));

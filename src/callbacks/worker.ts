@@ -1,14 +1,12 @@
-// Sends what is due. One loop looks for work and claims it; each claimed callback then runs by itself: send, record, free its place.
-// The loop looks when it is woken (after a commit, after an attempt), when the next retry or foreign lease falls due, and now and then.
-// Nothing thrown inside gets out. What happens when the process dies: before the claim, nothing was touched; after it, the lease
-// runs out and another takes over, so an ERP may hear one callback twice (same webhook-id) but never not at all.
+// Finds what is due, claims it under a lease and hands it to its attempt. If the process dies before a claim, nothing was touched.
+// It looks when it is woken (after a commit, after an attempt), when the next retry or foreign lease falls due, and now and then.
 import type { Database } from '../database/database.ts';
-import { growingPauseMs } from '../kernel/backoff.ts';
-import { type Cancel, type Clock, sleep } from '../kernel/clock.ts';
+import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { AttemptResult, Send } from './sender.ts';
-import { createPlaces } from './sending-slots.ts';
-import { type ClaimedCallback, claimDue, type Outcome, readHosts, recordAttempt, releaseLeases, releaseLeasesOfDead } from './store.ts';
+import { Attempts } from './attempts.ts';
+import type { Send } from './sender.ts';
+import { createSendingSlots, type SendingSlots } from './sending-slots.ts';
+import { claimDue, readHosts, releaseLeases, releaseLeasesOfDead } from './store.ts';
 
 export interface WorkerDeps {
   database: Database;
@@ -31,182 +29,119 @@ export interface WorkerLimits {
   stopGraceMs: number;
 }
 
-export interface Worker {
-  start(): void;
-  stop(): Promise<void>;
-  /** Since the start of this process. */
-  readonly counts: { inFlight: number; delivered: number; failedAttempts: number; died: number };
+export interface WorkerCounts {
+  inFlight: number;
+  delivered: number;
+  failedAttempts: number;
+  died: number;
 }
 
 /** Wakes between instances are best effort, so everybody looks by itself too. */
 const idleLookMs = 10_000;
 /** There was work that could not be taken, perhaps because another instance has an older one of the same subject in flight. */
 const blockedLookMs = 250;
-const databasePauses = { firstMs: 100, longestMs: 2_000 };
 /** Timers cannot be set further than this; looking again does no harm. */
 const longestNapMs = 3_600_000;
 
-export function createWorker(deps: WorkerDeps): Worker {
-  const { database, clock, logger, instanceId, delaysS, limits } = deps;
-  const places = createPlaces(limits);
-  const running = new Map<string, { done: Promise<void>; abort: AbortController }>();
-  const counts = { delivered: 0, failedAttempts: 0, died: 0 };
-  const stopped = Promise.withResolvers<void>();
-  let isStopping = false;
-  let isWoken = false;
-  let endNap: (() => void) | undefined;
-  let loop: Promise<void> | undefined;
-  let unlisten: Cancel = () => {};
+export class Worker {
+  readonly #deps: WorkerDeps;
+  readonly #slots: SendingSlots;
+  readonly #attempts: Attempts;
+  #isStopping = false;
+  #isWoken = false;
+  #endNap: (() => void) | undefined;
+  #loop: Promise<void> | undefined;
+  #unlisten: Cancel = () => {};
 
-  function wake(): void {
-    isWoken = true;
-    endNap?.();
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps;
+    this.#slots = createSendingSlots(deps.limits);
+    this.#attempts = new Attempts({ ...deps, slots: this.#slots, onEnded: () => this.#wake() });
   }
 
-  function nap(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = clock.after(Math.min(Math.max(delayMs, 1), longestNapMs), () => endNap?.());
-      endNap = () => {
-        endNap = undefined;
-        cancel();
-        resolve();
-      };
-    });
+  start(): void {
+    this.#unlisten = this.#deps.database.onWake('callbacks', () => this.#wake());
+    this.#loop = this.#run();
   }
 
-  /** Wakes do not shorten it: the database gets time to come back. */
-  async function pause(failures: number): Promise<void> {
-    await Promise.race([sleep(clock, growingPauseMs(failures, databasePauses)), stopped.promise]);
+  async stop(): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#unlisten();
+    this.#wake();
+    const brokenOff = this.#attempts.stop(this.#deps.limits.stopGraceMs);
+    await this.#loop;
+    await this.#giveBack(await brokenOff);
   }
 
-  async function run(): Promise<void> {
+  /** Since the start of this process. */
+  get counts(): WorkerCounts {
+    return { ...this.#attempts.counts, inFlight: this.#slots.taken };
+  }
+
+  async #run(): Promise<void> {
     let failures = 0;
     let isFirstLook = true;
-    while (!isStopping) {
-      isWoken = false;
+    while (!this.#isStopping) {
+      this.#isWoken = false;
       try {
-        if (isFirstLook) await releaseLeasesOfDead(database.queries);
+        if (isFirstLook) await releaseLeasesOfDead(this.#deps.database.queries);
         isFirstLook = false;
-        const restMs = await look();
+        const restMs = await this.#look();
         failures = 0;
-        if (!isWoken && !isStopping) await nap(restMs);
+        if (!this.#isWoken && !this.#isStopping) await this.#nap(restMs);
       } catch (error) {
-        logger.warn({ err: error }, 'due callbacks could not be claimed; trying again');
+        this.#deps.logger.warn({ err: error }, 'due callbacks could not be claimed; trying again');
         failures += 1;
-        await pause(failures);
+        await this.#attempts.pause(failures);
       }
     }
   }
 
   /** Claims and starts what there is room for; returns after how long to look again. */
-  async function look(): Promise<number> {
+  async #look(): Promise<number> {
+    const { database, instanceId, limits } = this.#deps;
     const hosts = await readHosts(database.queries);
     const due = hosts.filter((each) => each.dueInMs <= 0);
     // Hosts with the least in flight first, then who waits longest.
-    due.sort((one, other) => places.takenBy(one.host) - places.takenBy(other.host) || one.dueInMs - other.dueInMs);
+    due.sort((one, other) => this.#slots.takenBy(one.host) - this.#slots.takenBy(other.host) || one.dueInMs - other.dueInMs);
     let restMs = Math.min(idleLookMs, ...hosts.filter((each) => each.dueInMs > 0).map((each) => each.dueInMs));
     for (const [index, { host }] of due.entries()) {
-      const limit = places.room(host, due.length - index);
+      const limit = this.#slots.room(host, due.length - index);
       // Without room, the end of an attempt wakes the loop.
       if (limit <= 0) continue;
       restMs = Math.min(restMs, blockedLookMs);
       const claimed = await claimDue(database.queries, { engine: database.engine, host, instanceId, leaseMs: limits.leaseMs, limit });
-      if (isStopping) {
-        await releaseLeases(database.queries, instanceId, ids(claimed));
+      if (this.#isStopping) {
+        await this.#giveBack(claimed.map((callback) => callback.id));
         break;
       }
-      for (const callback of claimed) begin(callback);
+      for (const callback of claimed) this.#attempts.begin(callback);
     }
     return restMs;
   }
 
-  function begin(callback: ClaimedCallback): void {
-    // Our own lease ran out while the database kept us from recording: that attempt is still ours.
-    if (running.has(callback.id)) return;
-    const abort = new AbortController();
-    places.take(callback.host);
-    running.set(callback.id, { abort, done: attempt(callback, abort.signal) });
-  }
-
-  async function attempt(callback: ClaimedCallback, signal: AbortSignal): Promise<void> {
-    const result = await trySend(callback, signal);
-    // Broken off by stop(), which gives the lease back: not the ERP's fault, so it does not count.
-    if (!(signal.aborted && result.status === null)) await record(callback, result);
-    running.delete(callback.id);
-    places.free(callback.host, { durationMs: result.durationMs, hasAnswered: result.status !== null });
-    wake();
-  }
-
-  async function trySend(callback: ClaimedCallback, signal: AbortSignal): Promise<AttemptResult> {
+  async #giveBack(ids: string[]): Promise<void> {
     try {
-      return await deps.send({ id: callback.id, sequence: callback.sequence, url: callback.url, secret: callback.secret }, signal);
+      await releaseLeases(this.#deps.database.queries, this.#deps.instanceId, ids);
     } catch (error) {
-      logger.error({ err: error, callbackId: callback.id }, 'a callback attempt broke off by a mistake of this program');
-      return { status: null, error: 'The attempt failed inside the gateway.', durationMs: 0, responseHead: null };
+      this.#deps.logger.warn({ err: error }, 'leases of callbacks could not be given back; they run out by themselves');
     }
   }
 
-  async function record(callback: ClaimedCallback, result: AttemptResult): Promise<void> {
-    const outcome = outcomeOf(result, callback.attempts);
-    for (let failures = 0; ; ) {
-      try {
-        const isRepeat = failures > 0;
-        await database.transaction((queries) => recordAttempt(queries, callback, { instanceId, result, outcome, isRepeat }));
-        break;
-      } catch (error) {
-        logger.warn({ err: error, callbackId: callback.id }, 'a callback attempt could not be recorded; trying again');
-        // When stopping, the lease runs out and the callback is sent again: twice rather than never.
-        if (isStopping) return;
-        failures += 1;
-        await pause(failures);
-      }
-    }
-    if (outcome.kind === 'delivered') counts.delivered += 1;
-    else counts.failedAttempts += 1;
-    if (outcome.kind === 'dead') {
-      counts.died += 1;
-      logger.warn({ callbackId: callback.id, merchantId: callback.merchantId, host: callback.host }, 'the last retry of a callback failed');
-    }
+  #wake(): void {
+    this.#isWoken = true;
+    this.#endNap?.();
   }
 
-  function outcomeOf(result: AttemptResult, attemptsBefore: number): Outcome {
-    if (result.status !== null && result.status >= 200 && result.status <= 299) return { kind: 'delivered' };
-    const delayS = delaysS[attemptsBefore];
-    return delayS === undefined ? { kind: 'dead' } : { kind: 'retry', delayMs: Math.round(delayS * 1000) };
+  #nap(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#deps.clock.after(Math.min(Math.max(delayMs, 1), longestNapMs), () => this.#endNap?.());
+      this.#endNap = () => {
+        this.#endNap = undefined;
+        cancel();
+        resolve();
+      };
+    });
   }
-
-  return {
-    start() {
-      unlisten = database.onWake('callbacks', wake);
-      loop = run();
-    },
-    async stop() {
-      if (isStopping) return;
-      isStopping = true;
-      unlisten();
-      stopped.resolve();
-      wake();
-      await loop;
-      const all = Promise.all([...running.values()].map((each) => each.done));
-      const grace = Promise.withResolvers<void>();
-      const cancel = clock.after(limits.stopGraceMs, grace.resolve);
-      await Promise.race([all, grace.promise]);
-      cancel();
-      const left = [...running.keys()];
-      for (const { abort } of running.values()) abort.abort(new Error('The gateway is stopping.'));
-      await all;
-      try {
-        await releaseLeases(database.queries, instanceId, left);
-      } catch (error) {
-        logger.warn({ err: error }, 'leases of callbacks could not be given back; they run out by themselves');
-      }
-    },
-    get counts() {
-      return { ...counts, inFlight: places.taken };
-    },
-  };
-}
-
-function ids(callbacks: readonly ClaimedCallback[]): string[] {
-  return callbacks.map((callback) => callback.id);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPlaces } from '../../src/callbacks/sending-slots.ts';
+import { createSendingSlots } from '../../src/callbacks/sending-slots.ts';
 
 const quick = { durationMs: 5, hasAnswered: true };
 const silent = { durationMs: 15_000, hasAnswered: false };
@@ -8,7 +8,7 @@ const slow = { durationMs: 4_000, hasAnswered: true };
 
 describe('places', () => {
   it('gives a host no more than its own, and all hosts no more than the total', () => {
-    const places = createPlaces({ total: 10, perHost: 8 });
+    const places = createSendingSlots({ total: 10, perHost: 8 });
     expect(places.room('a', 1)).toBe(8);
     for (let count = 0; count < 8; count += 1) places.take('a');
     expect(places.room('a', 1)).toBe(0);
@@ -16,13 +16,13 @@ describe('places', () => {
   });
 
   it('divides what is left between the hosts that have work', () => {
-    const places = createPlaces({ total: 8, perHost: 8 });
+    const places = createSendingSlots({ total: 8, perHost: 8 });
     expect(places.room('a', 4)).toBe(2);
     expect(places.room('a', 100)).toBe(1);
   });
 
   it('leaves half of all places to the others, however many hosts are slow', () => {
-    const places = createPlaces({ total: 16, perHost: 8 });
+    const places = createSendingSlots({ total: 16, perHost: 8 });
     for (let host = 0; host < 50; host += 1) {
       places.take(`slow${host}`);
       places.free(`slow${host}`, host % 2 ? slow : silent);
@@ -33,7 +33,7 @@ describe('places', () => {
   });
 
   it('gives a silent host a single place until it answers quickly again', () => {
-    const places = createPlaces({ total: 64, perHost: 8 });
+    const places = createSendingSlots({ total: 64, perHost: 8 });
     places.take('a');
     places.free('a', silent);
     expect(places.room('a', 1)).toBe(1);
@@ -55,7 +55,7 @@ describe('places', () => {
         fc.integer({ min: 1, max: 12 }),
         fc.integer({ min: 1, max: 5 }),
         (steps, total, perHost) => {
-          const places = createPlaces({ total, perHost });
+          const places = createSendingSlots({ total, perHost });
           for (const { host, ended, sharedBy } of steps) {
             if (ended !== undefined && places.takenBy(host) > 0) places.free(host, ended);
             for (let room = places.room(host, sharedBy); room > 0; room -= 1) places.take(host);
