@@ -1,19 +1,16 @@
-// The room's front door: callbacks are enqueued in the caller's transaction, sent by the worker, listed and sent again by people.
-import type { Database, Queries } from '../database/database.ts';
+// The room's front door: callbacks that outbox.ts wrote in the caller's transaction are sent by the worker, listed and sent again by people.
+import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { Random } from '../kernel/random.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { countCallbacks, type ListedAttempt, type ListedCallback, type ListFilter, listAttempts, listCallbacks } from './delivery-log.ts';
-import { enqueueCallback, type NewCallback } from './outbox.ts';
 import { createRetention } from './retention.ts';
 import { createSender, type Send } from './sender.ts';
-import { Worker, type WorkerLimits } from './worker.ts';
+import { CallbackWorker, type WorkerLimits } from './worker.ts';
 
 export interface CallbacksDeps {
   database: Database;
   clock: Clock;
-  random: Random;
   logger: Logger;
   /** Different in every process. */
   instanceId: string;
@@ -40,8 +37,7 @@ export interface CallbackStats {
 }
 
 export interface Callbacks {
-  /** Inside the transaction of the state change; then wake() after its commit. */
-  enqueue(queries: Queries, callback: NewCallback): Promise<void>;
+  /** After the commit of a transaction that wrote a callback (outbox.ts). */
   wake(): void;
   start(): void;
   stop(): Promise<void>;
@@ -54,17 +50,16 @@ const defaultKeepDays = 90;
 const defaultLimits = { total: 256, perHost: 8, leaseMs: 60_000, stopGraceMs: 3_000, attemptTimeoutMs: 15_000 };
 
 export function createCallbacks(deps: CallbacksDeps): Callbacks {
-  const { database, random, clock } = deps;
+  const { database, clock } = deps;
   const limits = { ...defaultLimits, ...deps.limits };
   if (limits.leaseMs <= limits.attemptTimeoutMs) throw new Error('A callback lease must outlast an attempt.');
   const guard = createAddressGuard({ allow: deps.allow });
   const sender = createSender({ clock, guard, attemptTimeoutMs: limits.attemptTimeoutMs, socketsPerHost: limits.perHost });
-  const worker = new Worker({ ...deps, limits, send: deps.send ?? sender.send });
+  const worker = new CallbackWorker({ ...deps, limits, send: deps.send ?? sender.send });
   const retention = createRetention({ ...deps, keepDays: deps.keepDays ?? defaultKeepDays });
   const wake = () => database.wake('callbacks');
 
   return {
-    enqueue: (queries, callback) => enqueueCallback(queries, { random }, callback),
     wake,
     start() {
       worker.start();

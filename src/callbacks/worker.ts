@@ -43,7 +43,7 @@ const blockedLookMs = 250;
 /** Timers cannot be set further than this; looking again does no harm. */
 const longestNapMs = 3_600_000;
 
-export class Worker {
+export class CallbackWorker {
   readonly #deps: WorkerDeps;
   readonly #slots: SendingSlots;
   readonly #attempts: Attempts;

@@ -64,7 +64,7 @@ export async function openOffice(engine: Engine): Promise<Office> {
     banks: [{ code: 'one', name: 'Bank One' }],
     addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'amqp://broker.example:5672' }),
   });
-  const callbacks = createCallbacks({ database, clock, random, logger, instanceId: 'office', delaysS: [60], allow: [] });
+  const callbacks = createCallbacks({ database, clock, logger, instanceId: 'office', delaysS: [60], allow: [] });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });
   const server = createHttpServer({
     host: '127.0.0.1',

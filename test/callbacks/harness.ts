@@ -1,12 +1,11 @@
 // What the worker's tests share: callbacks on a database, and an ERP in memory that answers as it is told.
 import { randomUUID } from 'node:crypto';
 import { type Callbacks, type CallbacksDeps, createCallbacks } from '../../src/callbacks/callbacks.ts';
-import type { NewCallback } from '../../src/callbacks/outbox.ts';
+import { enqueueCallback, type NewCallback } from '../../src/callbacks/outbox.ts';
 import type { AttemptResult, OutgoingCallback, Send } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
-import { systemClock } from '../../src/kernel/system.ts';
+import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { seededRandom } from '../support/seeded-random.ts';
 
 export const specifiedDelaysS = [60, 300, 1800, 3600, 21_600];
 
@@ -14,7 +13,6 @@ export function callbacksOn(database: Database, overrides: Partial<CallbacksDeps
   return createCallbacks({
     database,
     clock: systemClock,
-    random: seededRandom(Math.floor(Math.random() * 2 ** 31)),
     logger: quietLogger,
     instanceId: randomUUID(),
     delaysS: specifiedDelaysS,
@@ -30,7 +28,11 @@ export async function enqueue(
   callback: Partial<NewCallback> & { merchantId: string },
 ): Promise<void> {
   await database.transaction((queries) =>
-    callbacks.enqueue(queries, { subjectKind: 'invoice', subjectId: randomUUID(), sequence: 1, url: 'http://erp.example/cb', ...callback }),
+    enqueueCallback(
+      queries,
+      { random: systemRandom },
+      { subjectKind: 'invoice', subjectId: randomUUID(), sequence: 1, url: 'http://erp.example/cb', ...callback },
+    ),
   );
   callbacks.wake();
 }

@@ -1,9 +1,11 @@
 // The schedule, the order and the leases in virtual time, on SQLite in memory.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Callbacks, CallbacksDeps } from '../../src/callbacks/callbacks.ts';
+import { enqueueCallback } from '../../src/callbacks/outbox.ts';
 import type { AttemptResult } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
+import { systemRandom } from '../../src/kernel/system.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCallback, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -158,7 +160,11 @@ describe('order within an invoice', () => {
     const { callbacks, calls } = begin(() => answered(200), { limits: { total: 1 } });
     await database.transaction(async (queries) => {
       for (const sequence of [3, 1, 2])
-        await callbacks.enqueue(queries, { merchantId, subjectKind: 'invoice', subjectId, sequence, url: 'http://erp.example/' });
+        await enqueueCallback(
+          queries,
+          { random: systemRandom },
+          { merchantId, subjectKind: 'invoice', subjectId, sequence, url: 'http://erp.example/' },
+        );
     });
     callbacks.wake();
     await clock.advance(1_000);

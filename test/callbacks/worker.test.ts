@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Callbacks, CallbacksDeps } from '../../src/callbacks/callbacks.ts';
+import { enqueueCallback } from '../../src/callbacks/outbox.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { systemClock } from '../../src/kernel/system.ts';
+import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
@@ -73,13 +74,17 @@ describe.each(engines)('callbacks on %s', (engine) => {
     const erp = await erpUp();
     const callbacks = begin(database);
     const failed = database.transaction(async (queries) => {
-      await callbacks.enqueue(queries, {
-        merchantId,
-        subjectKind: 'invoice',
-        subjectId: randomUUID(),
-        sequence: 1,
-        url: `${erp.base}/never`,
-      });
+      await enqueueCallback(
+        queries,
+        { random: systemRandom },
+        {
+          merchantId,
+          subjectKind: 'invoice',
+          subjectId: randomUUID(),
+          sequence: 1,
+          url: `${erp.base}/never`,
+        },
+      );
       throw new Error('rolled back');
     });
     await expect(failed).rejects.toThrow('rolled back');
@@ -115,13 +120,17 @@ describe.each(engines)('callbacks on %s', (engine) => {
     const other = begin(await secondInstance());
     await database.transaction(async (queries) => {
       for (let count = 0; count < 300; count += 1) {
-        await here.enqueue(queries, {
-          merchantId,
-          subjectKind: 'invoice',
-          subjectId: randomUUID(),
-          sequence: 1,
-          url: `${erp.base}/${count}`,
-        });
+        await enqueueCallback(
+          queries,
+          { random: systemRandom },
+          {
+            merchantId,
+            subjectKind: 'invoice',
+            subjectId: randomUUID(),
+            sequence: 1,
+            url: `${erp.base}/${count}`,
+          },
+        );
       }
     });
     here.wake();
@@ -175,13 +184,17 @@ describe.each(engines)('callbacks on %s', (engine) => {
     const callbacks = begin(database);
     await database.transaction(async (queries) => {
       for (let count = 0; count < 500; count += 1) {
-        await callbacks.enqueue(queries, {
-          merchantId,
-          subjectKind: 'invoice',
-          subjectId: randomUUID(),
-          sequence: 1,
-          url: `${slow.base}/${count}`,
-        });
+        await enqueueCallback(
+          queries,
+          { random: systemRandom },
+          {
+            merchantId,
+            subjectKind: 'invoice',
+            subjectId: randomUUID(),
+            sequence: 1,
+            url: `${slow.base}/${count}`,
+          },
+        );
       }
     });
     callbacks.wake();
