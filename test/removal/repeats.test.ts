@@ -1,8 +1,10 @@
 // A repeat of something that was removed never runs, also not in the moment of its removal [D66].
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { checkRefund, checkVoid } from '../../src/cards/rules.ts';
 import { lockPayment } from '../../src/cards/store.ts';
 import type { Queries } from '../../src/database/database.ts';
+import type { Command } from '../../src/ledger/command.ts';
 import { insertSent } from '../../src/ledger/store.ts';
 import { removableCommands } from '../../src/removal/commands.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
@@ -100,6 +102,22 @@ describe('after the removal', () => {
     expect(world.ledgerSends()).toHaveLength(sent);
   });
 
+  it('a refund or void that was planned before the removal is refused under the lock', async () => {
+    const payment = {
+      id: 'p',
+      state: 'done',
+      documentState: 'closed',
+      amountBani: 1_000,
+      bankDayClosedAtMs: null,
+      removedAtMs: 1,
+    } as Command;
+    const asked = { amountBani: 1_000, refundedBani: 0 };
+    for (const check of [checkRefund, checkVoid]) {
+      expect(() => check(payment, asked)).toThrow(expect.objectContaining({ errorName: 'The_status_cannot_be_applied' }));
+      expect(() => check({ ...payment, removedAtMs: null }, asked)).not.toThrow();
+    }
+  });
+
   it('a payment that is removed still keeps its operationId from a newer one without a documentNr', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -188,7 +206,7 @@ describe.each(engines)('in the moment of the removal on %s', (engine) => {
     await database.close();
   });
 
-  it('a refund that is being written keeps its payment; one that comes later finds it removed', async () => {
+  it('a refund that is being written keeps its payment', async () => {
     const { database, merchantId, devices, nowMs } = await open();
     const deviceId = devices[0] ?? '';
     const payment = await seedOldCommand(database, { merchantId, deviceId, nowMs });
