@@ -157,6 +157,7 @@ export function assemble(config: Config, world: World, database: Database) {
       ledger,
       cards,
       cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
+      rotateQrSecret: invoices.rotateQrSecret,
     });
   });
   addGauges(metrics, { database, callbacks, link, ledger });

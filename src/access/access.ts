@@ -37,7 +37,8 @@ export interface Access {
   /** Undefined when the key is no UUID, unknown, expired or revoked. */
   findCaller(key: string): Promise<Caller | undefined>;
   createMerchant(actor: string, name: string): Promise<NewMerchant>;
-  listMerchants(): Promise<Merchant[]>;
+  /** All, or the one with that id. */
+  listMerchants(merchantId?: string): Promise<Merchant[]>;
   createKey(actor: string, request: NewKeyRequest): Promise<NewKey>;
   listKeys(merchantId?: string): Promise<ListedKey[]>;
   revokeKey(actor: string, keyId: string): Promise<{ revokedAtMs: number }>;
@@ -72,7 +73,7 @@ export function createAccess({ database, clock, random }: AccessDeps): Access {
       return uuid === undefined ? undefined : callers.get(hashSecret(uuid));
     },
     createMerchant: (actor, name) => database.transaction((queries) => insertMerchant(queries, random, actor, name)),
-    listMerchants: () => listMerchants(database.queries),
+    listMerchants: (merchantId) => listMerchants(database.queries, merchantId),
     async createKey(actor, request) {
       const fresh = await database.transaction((queries) => insertKey(queries, random, actor, request));
       keysChanged();

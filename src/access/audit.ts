@@ -10,6 +10,8 @@ export interface AuditEntry {
   action: string;
   /** The id of what it was done to. */
   subject: string;
+  /** Whose users may read it besides the operators; absent: none. */
+  merchantId?: string | undefined;
   detail?: Record<string, unknown>;
 }
 
@@ -25,12 +27,20 @@ export interface AuditRecord {
 export async function writeAudit(queries: Queries, entry: AuditEntry): Promise<void> {
   await queries
     .insertInto('audit_log')
-    .values({ at: nowMs, actor: entry.actor, action: entry.action, subject: entry.subject, detail: JSON.stringify(entry.detail ?? {}) })
+    .values({
+      at: nowMs,
+      actor: entry.actor,
+      action: entry.action,
+      subject: entry.subject,
+      detail: JSON.stringify(entry.detail ?? {}),
+      merchant_id: entry.merchantId ?? null,
+    })
     .execute();
 }
 
 export interface AuditFilter {
   subject?: string | undefined;
+  merchantId?: string | undefined;
   /** Only entries older than this one: the last id of the page before. */
   beforeId?: number | undefined;
   limit: number;
@@ -44,6 +54,7 @@ export async function listAudit(queries: Queries, filter: AuditFilter): Promise<
     .orderBy('id', 'desc')
     .limit(filter.limit);
   if (filter.subject !== undefined) query = query.where('subject', '=', filter.subject);
+  if (filter.merchantId !== undefined) query = query.where('merchant_id', '=', filter.merchantId);
   if (filter.beforeId !== undefined) query = query.where('id', '<', filter.beforeId);
   const rows = await query.execute();
   return rows.map((row) => ({

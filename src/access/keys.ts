@@ -87,6 +87,7 @@ export async function insertKey(queries: Queries, random: Random, actor: string,
     actor,
     action: 'key.create',
     subject: fresh.id,
+    merchantId,
     detail: { merchantId, name, modules: [...new Set(request.modules)], expiresAtMs },
   });
   return fresh;
@@ -101,9 +102,9 @@ export async function markRevoked(queries: Queries, actor: string, keyId: string
     .set({ revoked_at: nowMs })
     .where('id', '=', keyId)
     .where('revoked_at', 'is', null)
-    .returning('revoked_at')
+    .returning(['revoked_at', 'merchant_id'])
     .executeTakeFirst();
-  if (revoked) await writeAudit(queries, { actor, action: 'key.revoke', subject: keyId });
+  if (revoked) await writeAudit(queries, { actor, action: 'key.revoke', subject: keyId, merchantId: revoked.merchant_id });
   const row = revoked ?? (await queries.selectFrom('api_keys').select('revoked_at').where('id', '=', keyId).executeTakeFirst());
   if (!row || row.revoked_at === null) throw noSuchKey();
   return { revokedAtMs: row.revoked_at };
@@ -148,6 +149,7 @@ export async function replaceKey(queries: Queries, random: Random, actor: string
     actor,
     action: 'key.rotate',
     subject: keyId,
+    merchantId: old.merchant_id,
     detail: { replacedBy: fresh.id, oldKeyEndsAtMs, expiresAtMs: fresh.expiresAtMs },
   });
   return { ...fresh, oldKeyEndsAtMs };

@@ -35,12 +35,20 @@ export async function insertMerchant(queries: Queries, random: Random, actor: st
     .insertInto('merchants')
     .values({ id: merchant.id, name: merchant.name, callback_secret: merchant.callbackSecret, created_at: nowMs })
     .execute();
-  await writeAudit(queries, { actor, action: 'merchant.create', subject: merchant.id, detail: { name: merchant.name } });
+  await writeAudit(queries, {
+    actor,
+    action: 'merchant.create',
+    subject: merchant.id,
+    merchantId: merchant.id,
+    detail: { name: merchant.name },
+  });
   return merchant;
 }
 
-export async function listMerchants(queries: Queries): Promise<Merchant[]> {
-  const rows = await queries.selectFrom('merchants').select(['id', 'name', 'created_at']).orderBy('created_at').orderBy('id').execute();
+export async function listMerchants(queries: Queries, merchantId?: string): Promise<Merchant[]> {
+  let query = queries.selectFrom('merchants').select(['id', 'name', 'created_at']).orderBy('created_at').orderBy('id');
+  if (merchantId !== undefined) query = query.where('id', '=', merchantId);
+  const rows = await query.execute();
   return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: row.created_at }));
 }
 

@@ -4,11 +4,13 @@ import Type from 'typebox';
 import type { Access } from '../access/access.ts';
 import { listAudit } from '../access/audit.ts';
 import type { Database } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { actorOf } from '../http/viewer.ts';
 import { parseMoment } from '../invoices/valid-to.ts';
 import { isoTime } from './moments.ts';
+import { scopeOf } from './own-rows.ts';
+import { configOf } from './roles.ts';
 import {
   apiPath,
   defaultPage,
@@ -27,7 +29,6 @@ export interface AccessRoutesDeps {
   access: Access;
 }
 
-const config = { access: adminOnly };
 const moduleField = Type.Enum(['POS', 'QR', 'Fiscal']);
 
 const merchantBody = Type.Object({ name: textField('Name of the merchant.', 200) });
@@ -49,6 +50,7 @@ const rotateBody = Type.Union([
 
 const auditQuery = Type.Object({
   ...pageFields,
+  ...merchantQuery.properties,
   subject: Type.Optional(textField('Only what was done to the thing with this id.', 100)),
   before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only entries older than the one with this id.' })),
 });
@@ -60,7 +62,7 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
   app.get(
     `${apiPath}/audit`,
     {
-      config,
+      config: configOf('listAudit'),
       schema: {
         tags,
         operationId: 'listAudit',
@@ -84,8 +86,10 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
         }),
       },
     },
-    async ({ query }) => {
+    async (request) => {
+      const { query } = request;
       const entries = await listAudit(deps.database.queries, {
+        merchantId: scopeOf(request, query.merchantId),
         limit: query.limit ?? defaultPage,
         subject: query.subject,
         beforeId: query.before,
@@ -99,7 +103,7 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
   app.post(
     `${apiPath}/merchants`,
     {
-      config,
+      config: configOf('createMerchant'),
       schema: {
         tags,
         operationId: 'createMerchant',
@@ -118,7 +122,7 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
   app.get(
     `${apiPath}/merchants`,
     {
-      config,
+      config: configOf('listMerchants'),
       schema: {
         tags,
         operationId: 'listMerchants',
@@ -130,8 +134,8 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
         }),
       },
     },
-    async () => {
-      const merchants = await access.listMerchants();
+    async (request) => {
+      const merchants = await access.listMerchants(scopeOf(request));
       return { merchants: merchants.map(({ createdAtMs, ...merchant }) => ({ ...merchant, createdAt: isoTime(createdAtMs) })) };
     },
   );
@@ -143,7 +147,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
   app.post(
     `${apiPath}/keys`,
     {
-      config,
+      config: configOf('createKey'),
       schema: {
         tags,
         operationId: 'createKey',
@@ -174,7 +178,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
   app.get(
     `${apiPath}/keys`,
     {
-      config,
+      config: configOf('listKeys'),
       schema: {
         tags,
         operationId: 'listKeys',
@@ -210,8 +214,8 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         }),
       },
     },
-    async ({ query }) => {
-      const keys = await access.listKeys(query.merchantId?.toLowerCase());
+    async (request) => {
+      const keys = await access.listKeys(scopeOf(request, request.query.merchantId));
       return {
         keys: keys.map(({ createdAtMs, expiresAtMs, revokedAtMs, ...key }) => ({
           ...key,
@@ -226,7 +230,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
   app.post(
     `${apiPath}/keys/:id/revoke`,
     {
-      config,
+      config: configOf('revokeKey'),
       schema: {
         tags,
         operationId: 'revokeKey',
@@ -248,7 +252,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
   app.post(
     `${apiPath}/keys/:id/rotate`,
     {
-      config,
+      config: configOf('rotateKey'),
       schema: {
         tags,
         operationId: 'rotateKey',

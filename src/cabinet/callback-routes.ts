@@ -5,13 +5,15 @@ import { writeAudit } from '../access/audit.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../callbacks/delivery-log.ts';
 import type { Database } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, dateTimeField, readUuid, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { actorOf } from '../http/viewer.ts';
 import { parseMoment } from '../invoices/valid-to.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { hideLogin } from './hidden-login.ts';
 import { isoTime } from './moments.ts';
+import { scopeOf } from './own-rows.ts';
+import { configOf } from './roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
 
 export interface CallbackRoutesDeps {
@@ -19,7 +21,6 @@ export interface CallbackRoutesDeps {
   callbacks: Pick<Callbacks, 'list' | 'attempts' | 'wake'>;
 }
 
-const config = { access: adminOnly };
 const stateField = Type.Enum(['pending', 'delivered', 'dead']);
 
 const listQuery = Type.Object({
@@ -86,7 +87,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
   app.get(
     `${apiPath}/callbacks`,
     {
-      config,
+      config: configOf('listCallbacks'),
       schema: {
         tags,
         operationId: 'listCallbacks',
@@ -99,12 +100,12 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
         }),
       },
     },
-    async ({ query }) => {
-      const { limit = defaultPage, state, merchantId, subjectId, before } = query;
+    async (request) => {
+      const { limit = defaultPage, state, merchantId, subjectId, before } = request.query;
       const listed = await callbacks.list({
         limit,
         state,
-        merchantId: merchantId?.toLowerCase(),
+        merchantId: scopeOf(request, merchantId),
         subjectId: subjectId?.toLowerCase(),
         before: before?.toLowerCase(),
       });
@@ -115,7 +116,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
   app.get(
     `${apiPath}/callbacks/:id`,
     {
-      config,
+      config: configOf('readCallback'),
       schema: {
         tags,
         operationId: 'readCallback',
@@ -155,7 +156,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
   app.post(
     `${apiPath}/callbacks/:id/resend`,
     {
-      config,
+      config: configOf('resendCallback'),
       schema: {
         tags,
         operationId: 'resendCallback',
@@ -169,7 +170,8 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       const id = request.params.id.toLowerCase();
       await database.transaction(async (queries) => {
         await resendCallback(queries, id);
-        await writeAudit(queries, { actor: actorOf(request), action: 'callback.resend', subject: id });
+        const merchantId = (await findCallback(queries, id))?.merchantId;
+        await writeAudit(queries, { actor: actorOf(request), action: 'callback.resend', subject: id, merchantId });
       });
       callbacks.wake();
       return {};
@@ -179,7 +181,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
   app.post(
     `${apiPath}/callbacks/resend`,
     {
-      config,
+      config: configOf('resendCallbacks'),
       schema: {
         tags,
         operationId: 'resendCallbacks',
@@ -200,7 +202,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       const count = await database.transaction(async (queries) => {
         const sentAgain = await resendDeadCallbacks(queries, range);
         const detail = { from: isoTime(range.fromMs), to: isoTime(range.toMs), count: sentAgain };
-        await writeAudit(queries, { actor: actorOf(request), action: 'callback.resend-range', subject: merchantId, detail });
+        await writeAudit(queries, { actor: actorOf(request), action: 'callback.resend-range', subject: merchantId, merchantId, detail });
         return sentAgain;
       });
       callbacks.wake();

@@ -4,15 +4,28 @@ import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Cards } from '../cards/cards.ts';
 import type { Database } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { actorOf } from '../http/viewer.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isoTime } from './moments.ts';
-import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
+import { scopeOf } from './own-rows.ts';
+import { configOf } from './roles.ts';
+import {
+  apiPath,
+  defaultPage,
+  exampleIds,
+  exampleTime,
+  idParams,
+  listOf,
+  merchantQuery,
+  moment,
+  pageFields,
+  tags,
+} from './shared-schemas.ts';
 
 export interface CommandRoutesDeps {
   database: Database;
@@ -20,7 +33,6 @@ export interface CommandRoutesDeps {
   cards: Pick<Cards, 'closeDocumentByHand'>;
 }
 
-const config = { access: adminOnly };
 const commandFields = {
   id: Type.String(),
   merchantId: Type.String(),
@@ -82,13 +94,13 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
   app.get(
     `${apiPath}/review`,
     {
-      config,
+      config: configOf('listReview'),
       schema: {
         tags,
         summary: 'Commands that a person must decide',
         operationId: 'listReview',
         description: 'Outcomes that nothing could settle, reports that cannot be trusted, and answers that contradict what was settled.',
-        querystring: Type.Object(pageFields),
+        querystring: Type.Object({ ...pageFields, ...merchantQuery.properties }),
         response: adminAnswers({
           description: 'Oldest first.',
           fields: { commands: listOf(commandFields) },
@@ -96,13 +108,16 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
         }),
       },
     },
-    async ({ query }) => ({ commands: (await ledger.listReview(query.limit ?? defaultPage)).map(shown) }),
+    async (request) => {
+      const { limit = defaultPage, merchantId } = request.query;
+      return { commands: (await ledger.listReview(limit, scopeOf(request, merchantId))).map(shown) };
+    },
   );
 
   app.get(
     `${apiPath}/commands/:id`,
     {
-      config,
+      config: configOf('readCommand'),
       schema: {
         tags,
         summary: 'A command with its timeline',
@@ -140,7 +155,7 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
   app.post(
     `${apiPath}/commands/:id/decide`,
     {
-      config,
+      config: configOf('decideCommand'),
       schema: {
         tags,
         summary: 'Decide an outcome that nothing else can settle',
@@ -169,8 +184,10 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
       const id = request.params.id.toLowerCase();
       const actor = actorOf(request);
       const { state, reason, operationId, rrn } = request.body;
-      if (!(await ledger.find(id))) throw new GatewayError('Record_not_exist', 'There is no such command.');
-      await writeAudit(database.queries, { actor, action: 'command.decide', subject: id, detail: { state, reason } });
+      const command = await ledger.find(id);
+      if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
+      const { merchantId } = command;
+      await writeAudit(database.queries, { actor, action: 'command.decide', subject: id, merchantId, detail: { state, reason } });
       return { command: shown(await ledger.decide(id, { state, reason, actor, operationId, rrn })) };
     },
   );
@@ -178,7 +195,7 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
   app.post(
     `${apiPath}/commands/:id/close-document`,
     {
-      config,
+      config: configOf('closeDocumentByHand'),
       schema: {
         tags,
         summary: 'Close the document of an approved payment by hand',

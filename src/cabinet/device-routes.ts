@@ -2,11 +2,13 @@
 
 import Type from 'typebox';
 import type { Devices } from '../devices/devices.ts';
-import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { actorOf } from '../http/viewer.ts';
 import type { Link } from '../link/link.ts';
 import { isoTime } from './moments.ts';
+import { scopeOf } from './own-rows.ts';
+import { configOf } from './roles.ts';
 import { apiPath, exampleIds, exampleTime, idParams, listOf, merchantQuery, moment, tags } from './shared-schemas.ts';
 
 export interface DeviceAdminDeps {
@@ -14,7 +16,6 @@ export interface DeviceAdminDeps {
   link: Pick<Link, 'presence'>;
 }
 
-const config = { access: adminOnly };
 const kindField = Type.Enum(['terminal', 'register']);
 
 const deviceBody = Type.Object({
@@ -43,7 +44,7 @@ function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): 
   app.post(
     `${apiPath}/devices`,
     {
-      config,
+      config: configOf('registerDevice'),
       schema: {
         tags,
         operationId: 'registerDevice',
@@ -70,7 +71,7 @@ function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): 
   app.get(
     `${apiPath}/devices`,
     {
-      config,
+      config: configOf('listDevices'),
       schema: {
         tags,
         operationId: 'listDevices',
@@ -115,8 +116,8 @@ function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): 
         }),
       },
     },
-    async ({ query }) => {
-      const listed = await devices.list(query.merchantId?.toLowerCase());
+    async (request) => {
+      const listed = await devices.list(scopeOf(request, request.query.merchantId));
       return {
         devices: listed.map(({ createdAtMs, lastSeenAtMs, pairingExpiresAtMs, ...device }) => {
           const snapshot = link.presence.of(device.id);
@@ -141,7 +142,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
   app.post(
     `${apiPath}/devices/:id/rename`,
     {
-      config,
+      config: configOf('renameDevice'),
       schema: {
         tags,
         operationId: 'renameDevice',
@@ -160,7 +161,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
   app.post(
     `${apiPath}/devices/:id/disable`,
     {
-      config,
+      config: configOf('disableDevice'),
       schema: {
         tags,
         operationId: 'disableDevice',
@@ -179,7 +180,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
   app.post(
     `${apiPath}/devices/:id/enable`,
     {
-      config,
+      config: configOf('enableDevice'),
       schema: {
         tags,
         operationId: 'enableDevice',
@@ -197,7 +198,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
   app.post(
     `${apiPath}/devices/:id/secret`,
     {
-      config,
+      config: configOf('replaceDeviceSecret'),
       schema: {
         tags,
         operationId: 'replaceDeviceSecret',
@@ -220,7 +221,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
   app.post(
     `${apiPath}/devices/:id/pairing`,
     {
-      config,
+      config: configOf('issuePairingCode'),
       schema: {
         tags,
         operationId: 'issuePairingCode',

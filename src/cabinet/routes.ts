@@ -1,15 +1,21 @@
-// The admin API behind the cabinet and the command line: {base_url}/cabinet/api. Every route needs the admin token (or a session);
+// The API behind the cabinet and the command line: {base_url}/cabinet/api. Every route has a row in roles.ts that says who may call it;
 // every change leaves an entry in the audit log. Lists never show a secret.
 import type { RouteApp } from '../http/server.ts';
 import { type AccessRoutesDeps, registerAccessRoutes } from './access-routes.ts';
 import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-routes.ts';
 import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
+import { guardRows } from './own-rows.ts';
 import { registerSaleRoutes, type SaleRoutesDeps } from './sale-routes.ts';
 
 export type CabinetDeps = AccessRoutesDeps & CallbackRoutesDeps & DeviceAdminDeps & SaleRoutesDeps & CommandRoutesDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
+  app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
+}
+
+function registerAll(app: RouteApp, deps: CabinetDeps): void {
+  guardRows(app, deps);
   registerAccessRoutes(app, deps);
   registerDeviceAdminRoutes(app, deps);
   registerCallbackRoutes(app, deps);

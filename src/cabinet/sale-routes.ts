@@ -1,14 +1,16 @@
-// Sales in the admin API: an invoice with its whole story, cancelling an unpaid one [D19], and the orphan board [D22].
+// Sales in the admin API: an invoice with its whole story, cancelling an unpaid one [D19], the orphan board [D22], a new secret for coming QRs.
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { actorOf, adminOnly } from '../http/authentication.ts';
 import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { actorOf } from '../http/viewer.ts';
 import { refusal, type State, stateNames, states } from '../invoices/rules.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { hideLogin } from './hidden-login.ts';
 import { isoTime } from './moments.ts';
+import { scopeOf } from './own-rows.ts';
+import { configOf } from './roles.ts';
 import { listOrphans, readInvoice, type StoredInvoice, tellStory } from './sale-timeline.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from './shared-schemas.ts';
 
@@ -17,9 +19,9 @@ export interface SaleRoutesDeps {
   callbacks: { wake(): void };
   /** Within the transaction; false if it can no longer be cancelled. */
   cancelUnpaidInvoice: (queries: Queries, oid: string, merchantId: string, reason: string) => Promise<boolean>;
+  rotateQrSecret: (actor: string) => Promise<number>;
 }
 
-const config = { access: adminOnly };
 const oidParams = Type.Object({ oid: uuidField('OID of the invoice.') });
 const cancelBody = Type.Union([Type.Object({ reason: Type.Optional(textField('Why, for the history.', 500)) }), Type.Null()]);
 const orphanQuery = Type.Object({ ...pageFields, merchantId: Type.Optional(uuidField('Only of this merchant.')) });
@@ -58,11 +60,11 @@ function whyNot({ state }: StoredInvoice): State {
 
 const noSuchInvoice = () => new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
 
-export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice }: SaleRoutesDeps): void {
+export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice, rotateQrSecret }: SaleRoutesDeps): void {
   app.get(
     `${apiPath}/invoices/:oid`,
     {
-      config,
+      config: configOf('readInvoiceStory'),
       schema: {
         tags,
         operationId: 'readInvoiceStory',
@@ -108,7 +110,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
   app.post(
     `${apiPath}/invoices/:oid/cancel`,
     {
-      config,
+      config: configOf('cancelInvoice'),
       schema: {
         tags,
         operationId: 'cancelInvoice',
@@ -129,7 +131,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
         if (!(await cancelUnpaidInvoice(queries, oid, before.merchantId, `${reason} (${actor})`))) {
           throw refusal(whyNot((await readInvoice(queries, oid)) ?? before), 'cancel');
         }
-        await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, detail: { reason } });
+        await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, merchantId: before.merchantId, detail: { reason } });
       });
       callbacks.wake();
       return {};
@@ -139,7 +141,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
   app.get(
     `${apiPath}/orphans`,
     {
-      config,
+      config: configOf('listOrphans'),
       schema: {
         tags,
         operationId: 'listOrphans',
@@ -175,9 +177,29 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
         }),
       },
     },
-    async ({ query }) => {
-      const orphans = await listOrphans(database.queries, query.limit ?? defaultPage, query.merchantId?.toLowerCase());
+    async (request) => {
+      const { query } = request;
+      const orphans = await listOrphans(database.queries, query.limit ?? defaultPage, scopeOf(request, query.merchantId));
       return { orphans: orphans.map(({ atMs, ...orphan }) => ({ ...orphan, at: isoTime(atMs) })) };
     },
+  );
+
+  app.post(
+    `${apiPath}/qr-secrets`,
+    {
+      config: configOf('rotateQrSecret'),
+      schema: {
+        tags,
+        operationId: 'rotateQrSecret',
+        summary: 'Make a new secret for coming QRs',
+        description: 'It signs from a minute on. QRs that were given out before stay good.',
+        response: adminAnswers({
+          description: 'The secret is made; it is never shown.',
+          fields: { id: Type.Integer({ description: 'Its number.' }) },
+          example: { id: 2 },
+        }),
+      },
+    },
+    async (request) => ({ id: await rotateQrSecret(actorOf(request)) }),
   );
 }

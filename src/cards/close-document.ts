@@ -48,7 +48,9 @@ export async function closeDocumentByHand(deps: CardsDeps, request: { commandId:
   if (payment?.documentState == null) throw noSuchOperation();
   const isClosed = await deps.database.transaction(async (queries) => {
     if (!(await closeDocument(queries, payment.id))) return false;
-    await writeAudit(queries, { actor: request.actor, action: 'document.close', subject: payment.id, detail: { reason: request.reason } });
+    const { actor, reason } = request;
+    const { id: subject, merchantId } = payment;
+    await writeAudit(queries, { actor, action: 'document.close', subject, merchantId, detail: { reason } });
     return true;
   });
   if (!isClosed) throw cannotApply('The document of this payment is not open.');

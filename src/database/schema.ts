@@ -18,6 +18,9 @@ export interface Schema {
   commands: CommandsTable;
   command_events: CommandEventsTable;
   turns: TurnsTable;
+  users: UsersTable;
+  sessions: SessionsTable;
+  user_links: UserLinksTable;
 }
 
 interface MerchantsTable {
@@ -25,6 +28,7 @@ interface MerchantsTable {
   name: string;
   callback_secret: string;
   created_at: number;
+  earlier_callback_secrets: string | null;
 }
 
 interface ApiKeysTable {
@@ -48,6 +52,7 @@ interface AuditLogTable {
   action: string;
   subject: string;
   detail: string;
+  merchant_id: string | null;
 }
 
 interface QrSecretsTable {
@@ -206,4 +211,41 @@ interface TurnsTable {
   work: string;
   instance_id: string;
   held_until: number;
+}
+
+interface UsersTable {
+  id: string;
+  email: string;
+  name: string;
+  role: 'operator' | 'merchant' | 'viewer';
+  merchant_id: string | null;
+  password_hash: string | null;
+  totp_secret: string | null;
+  totp_pending: string | null;
+  totp_last_step: number | null;
+  is_sandbox: number;
+  created_at: number;
+  disabled_at: number | null;
+}
+
+interface SessionsTable {
+  id: string;
+  user_id: string;
+  token_hash: string;
+  earlier_hash: string | null;
+  rotated_at: number;
+  confirmed_at: number;
+  created_at: number;
+  expires_at: number;
+  address: string;
+  agent: string;
+}
+
+interface UserLinksTable {
+  subject: string;
+  user_id: string | null;
+  token_hash: string;
+  purpose: 'invitation' | 'reset';
+  created_at: number;
+  expires_at: number;
 }

@@ -41,7 +41,7 @@ export async function issueCode(
   const pairingCode = newCode(random);
   const device = await queries
     .selectFrom('devices')
-    .select(['id', 'disabled_at', nowMs.as('now')])
+    .select(['merchant_id as merchantId', 'disabled_at', nowMs.as('now')])
     .where('id', '=', deviceId)
     .executeTakeFirst();
   if (!device) throw noSuchDevice();
@@ -53,7 +53,8 @@ export async function issueCode(
     .set({ pairing_hash: hashSecret(readCode(pairingCode)), pairing_expires_at: pairingExpiresAtMs })
     .where('id', '=', deviceId)
     .execute();
-  await writeAudit(queries, { actor, action: 'device.pairing-code', subject: deviceId, detail: { pairingExpiresAtMs } });
+  const { merchantId } = device;
+  await writeAudit(queries, { actor, action: 'device.pairing-code', subject: deviceId, merchantId, detail: { pairingExpiresAtMs } });
   return { pairingCode, pairingExpiresAtMs };
 }
 
@@ -74,10 +75,10 @@ export async function exchangeCode(queries: Queries, random: Random, typed: stri
     .where('pairing_hash', '=', hashSecret(readCode(typed)))
     .where('pairing_expires_at', '>', nowMs)
     .where('disabled_at', 'is', null)
-    .returning(['id', 'kind', 'name', 'bank'])
+    .returning(['id', 'merchant_id as merchantId', 'kind', 'name', 'bank'])
     .executeTakeFirst();
   if (!device) throw new GatewayError('Record_not_exist', 'The code is wrong, has expired or was used before; ask for a new one.');
-  await writeAudit(queries, { actor: `device:${device.id}`, action: 'device.pair', subject: device.id });
+  await writeAudit(queries, { actor: `device:${device.id}`, action: 'device.pair', subject: device.id, merchantId: device.merchantId });
   return { deviceId: device.id, secret, kind: device.kind, name: device.name, bank: device.bank ?? undefined };
 }
 

@@ -84,6 +84,7 @@ export async function insertDevice(
     actor,
     action: 'device.create',
     subject: id,
+    merchantId,
     detail: { merchantId, kind, name, bank, pointOfSalesCode: request.pointOfSalesCode },
   });
   return id;
@@ -91,11 +92,16 @@ export async function insertDevice(
 
 export async function renameDevice(queries: Queries, actor: string, deviceId: string, newName: string): Promise<void> {
   const name = checkName(newName);
-  const before = await queries.selectFrom('devices').select('name').where('id', '=', deviceId).executeTakeFirst();
+  const before = await queries
+    .selectFrom('devices')
+    .select(['name', 'merchant_id as merchantId'])
+    .where('id', '=', deviceId)
+    .executeTakeFirst();
   if (!before) throw noSuchDevice();
   if (before.name === name) return;
   await queries.updateTable('devices').set({ name }).where('id', '=', deviceId).execute();
-  await writeAudit(queries, { actor, action: 'device.rename', subject: deviceId, detail: { from: before.name, to: name } });
+  const { merchantId } = before;
+  await writeAudit(queries, { actor, action: 'device.rename', subject: deviceId, merchantId, detail: { from: before.name, to: name } });
 }
 
 /** A disabled device can neither log in nor pair, and answers as if it were not there. Disabling twice is disabling once. */
@@ -105,9 +111,10 @@ export async function setDisabled(queries: Queries, actor: string, deviceId: str
     .set(isDisabled ? { disabled_at: nowMs, pairing_hash: null, pairing_expires_at: null } : { disabled_at: null })
     .where('id', '=', deviceId)
     .where('disabled_at', isDisabled ? 'is' : 'is not', null)
-    .returning('id')
+    .returning('merchant_id as merchantId')
     .executeTakeFirst();
-  if (changed) await writeAudit(queries, { actor, action: isDisabled ? 'device.disable' : 'device.enable', subject: deviceId });
+  const action = isDisabled ? 'device.disable' : 'device.enable';
+  if (changed) await writeAudit(queries, { actor, action, subject: deviceId, merchantId: changed.merchantId });
   else await requireDevice(queries, deviceId);
 }
 
@@ -123,10 +130,10 @@ export async function replaceSecret(queries: Queries, random: Random, actor: str
     .updateTable('devices')
     .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
     .where('id', '=', deviceId)
-    .returning('id')
+    .returning('merchant_id as merchantId')
     .executeTakeFirst();
   if (!changed) throw noSuchDevice();
-  await writeAudit(queries, { actor, action: 'device.secret', subject: deviceId });
+  await writeAudit(queries, { actor, action: 'device.secret', subject: deviceId, merchantId: changed.merchantId });
   return secret;
 }
 

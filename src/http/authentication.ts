@@ -9,6 +9,8 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
 import { factsOf } from './request-facts.ts';
+import { readSessionToken, requireOwnPage } from './session-cookie.ts';
+import { adminViewer, type Role, setViewer, type Viewer } from './viewer.ts';
 
 export type Module = 'POS' | 'QR' | 'Fiscal';
 
@@ -26,9 +28,19 @@ export interface DeviceCaller {
 export type Access =
   | { kind: 'key'; modules: readonly Module[] }
   | { kind: 'optionalKey'; module: Module; isRequired: boolean }
-  | { kind: 'admin' }
+  | CabinetAccess
   | { kind: 'metrics' }
   | { kind: 'open' };
+
+/** A row of the cabinet's table of calls. */
+export interface CabinetAccess {
+  kind: 'cabinet';
+  /** The operationId, by which the table is kept. */
+  call: string;
+  who: readonly Role[] | 'anybody';
+  /** Only shortly after the password or a one-time code was given. */
+  isConfirmed: boolean;
+}
 
 /** A key that opens at least one of the modules. */
 export function keyFor(...modules: [Module, ...Module[]]): Access {
@@ -40,7 +52,6 @@ export function optionalKey(module: Module, isRequired: boolean): Access {
   return { kind: 'optionalKey', module, isRequired };
 }
 
-export const adminOnly: Access = { kind: 'admin' };
 /** The admin token, or one that opens nothing else. */
 export const metricsOnly: Access = { kind: 'metrics' };
 export const open: Access = { kind: 'open' };
@@ -60,14 +71,15 @@ export interface AccessOptions {
   findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
   isAdminToken: (token: string) => boolean;
   isMetricsToken?: ((token: string) => boolean) | undefined;
-  /** A cabinet session in the request: the name of its user for the audit log. Asked when there is no bearer token. */
-  findSessionActor?: ((request: FastifyRequest) => Promise<string | undefined>) | undefined;
+  /** The person behind the token of a session cookie. Asked when there is no bearer token. */
+  findSession?: ((token: string) => Promise<Viewer | undefined>) | undefined;
+  /** {base_url} as others call it: its host is ours as well, whatever a proxy makes of the header Host. */
+  publicUrl?: string | undefined;
 }
 
 interface Identity {
   caller?: Caller;
   device?: DeviceCaller;
-  actor?: string;
 }
 
 const identities = new WeakMap<FastifyRequest, Identity>();
@@ -85,13 +97,6 @@ export function optionalCallerOf(request: FastifyRequest): Caller | undefined {
 
 export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefined {
   return identities.get(request)?.device;
-}
-
-/** Who did it, for the audit log of admin routes. */
-export function actorOf(request: FastifyRequest): string {
-  const actor = identities.get(request)?.actor;
-  if (actor === undefined) throw new Error('actorOf on a route that is not for administrators');
-  return actor;
 }
 
 /** Compares in constant time. No token configured: nothing matches. */
@@ -171,16 +176,38 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     return device;
   }
 
-  async function judgeAdmin(request: FastifyRequest): Promise<string> {
-    const token = credentialIn(request.headers.authorization, 'bearer');
-    if (token !== undefined) {
-      factsOf(request).presentedSecrets.push(token);
-      if (options.isAdminToken(token)) return 'admin token';
-    } else {
-      const actor = await options.findSessionActor?.(request);
-      if (actor !== undefined) return actor;
+  async function findViewer(request: FastifyRequest): Promise<Viewer | undefined> {
+    const bearer = credentialIn(request.headers.authorization, 'bearer');
+    if (bearer !== undefined) {
+      factsOf(request).presentedSecrets.push(bearer);
+      if (!options.isAdminToken(bearer)) throw notSignedIn('The admin token in Authorization is wrong.');
+      return adminViewer;
     }
-    throw new GatewayError('Invalid_API_Key', 'Authorization must be Bearer with the admin token.', { httpStatus: 401 });
+    const token = readSessionToken(request);
+    if (token === undefined || options.findSession === undefined) return undefined;
+    factsOf(request).presentedSecrets.push(token);
+    return options.findSession(token);
+  }
+
+  /** Who they are comes first, then where the call comes from, what they may, and whether they were asked lately. */
+  async function judgeViewer(request: FastifyRequest, { who, isConfirmed }: CabinetAccess): Promise<void> {
+    const viewer = await findViewer(request);
+    if (viewer === undefined && who !== 'anybody') throw notSignedIn('Sign in to the cabinet, or send the admin token as Bearer.');
+    if (viewer !== adminViewer && request.method !== 'GET') requireOwnPage(request, options.publicUrl);
+    if (viewer === undefined) return;
+    setViewer(request, viewer);
+    if (viewer.merchantId !== undefined) factsOf(request).merchantId = viewer.merchantId;
+    if (viewer.sessionId !== undefined) perKey.require(viewer.sessionId, 'The session has used up its requests for this second.');
+    if (who === 'anybody') return;
+    if (!who.includes(viewer.role)) {
+      throw new GatewayError('API_Key_Wrong_Product', 'Your role does not allow this.', { httpStatus: 403 });
+    }
+    if (isConfirmed && options.clock.elapsed() >= viewer.confirmedUntilMs) {
+      throw new GatewayError('Invalid_API_Key', 'Give your password or a code once more: this needs a fresh confirmation.', {
+        httpStatus: 403,
+        fields: { needsConfirmation: true },
+      });
+    }
   }
 
   function judgeMetrics(request: FastifyRequest): void {
@@ -195,14 +222,8 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
 
   return async (request, access) => {
     if (access.kind === 'open') return;
-    if (access.kind === 'metrics') {
-      judgeMetrics(request);
-      return;
-    }
-    if (access.kind === 'admin') {
-      identities.set(request, { actor: await judgeAdmin(request) });
-      return;
-    }
+    if (access.kind === 'metrics') return judgeMetrics(request);
+    if (access.kind === 'cabinet') return judgeViewer(request, access);
     const presented = takeKey(request);
     if (access.kind === 'key') {
       if (presented === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is missing.');
@@ -218,4 +239,8 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     }
     identities.set(request, identity);
   };
+}
+
+function notSignedIn(sentence: string): GatewayError {
+  return new GatewayError('Invalid_API_Key', sentence, { httpStatus: 401 });
 }

@@ -4,6 +4,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { errorCodes } from '../kernel/error-codes.ts';
 import type { Access } from './authentication.ts';
+import { sessionCookie } from './session-cookie.ts';
 
 const tags = [
   { name: 'Terminal status', description: 'The physical state of a terminal or register.' },
@@ -12,7 +13,10 @@ const tags = [
   { name: 'Fiscal Mode', description: 'Cash, reports and receipts on fiscal registers.' },
   { name: 'Pictures', description: 'The picture of a QR, for receipts and screens. Not part of v1.' },
   { name: 'Devices', description: 'How a device is paired and proves itself. Not part of v1.' },
-  { name: 'Administration', description: 'Merchants, keys, devices and callbacks, with the admin token. Not part of v1.' },
+  {
+    name: 'Administration',
+    description: 'The cabinet: merchants, keys, devices, callbacks, sales and people, with a session or the admin token. Not part of v1.',
+  },
   { name: 'Operation', description: 'Health, metrics and this document. Not part of v1.' },
 ];
 
@@ -44,8 +48,8 @@ function securityOf(access: Access | undefined, isGet: boolean): Security {
       return [field, header];
     case 'optionalKey':
       return access.isRequired ? [field, header, { device: [] }] : [{}, field, header, { device: [] }];
-    case 'admin':
-      return [{ adminToken: [] }];
+    case 'cabinet':
+      return access.who === 'anybody' ? [] : [{ session: [] }, { adminToken: [] }];
     default:
       return [];
   }
@@ -69,6 +73,12 @@ export function registerOpenApi(app: FastifyInstance, basePath: string): void {
           keyInQuery: { type: 'apiKey', in: 'query', name: 'APIKey', description: 'The key of a GET.' },
           keyInHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'Keeps the key out of URLs.' },
           device: { type: 'http', scheme: 'basic', description: 'DeviceID and the secret of the device.' },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: sessionCookie,
+            description: 'Set by signing in; changes need the header x-tillgate-request: 1 as well.',
+          },
           adminToken: { type: 'http', scheme: 'bearer', description: 'TILLGATE_ADMIN_TOKEN.' },
         },
       },

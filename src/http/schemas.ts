@@ -92,7 +92,8 @@ export type Answers = Record<number, Answer>;
 const descriptionsByStatus: Record<number, string> = {
   200: 'The outcome is in errorCode.',
   400: 'The request breaks a rule.',
-  401: 'The admin token is missing or wrong.',
+  401: 'Nobody is signed in, and no admin token was sent.',
+  403: 'The role does not allow it, or the password must be given again (needsConfirmation).',
   429: 'Too many requests; Retry-After tells when to come again.',
   503: 'Not ready.',
 };
@@ -136,9 +137,14 @@ export function openAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answ
   return describeAnswers(success, names, statusInCatalogue);
 }
 
-/** `schema.response` of an admin route: a wrong token is 401. */
+/** `schema.response` of a route of the cabinet: 401 for a stranger, 403 for a role that may not. */
 export function adminAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
-  return describeAnswers(success, ['Invalid_API_Key', ...names], (name) => (name === 'Invalid_API_Key' ? 401 : statusInCatalogue(name)));
+  const statuses: Partial<Record<ErrorName, number>> = { Invalid_API_Key: 401, API_Key_Wrong_Product: 403 };
+  return describeAnswers(
+    success,
+    ['Invalid_API_Key', 'API_Key_Wrong_Product', ...names],
+    (name) => statuses[name] ?? statusInCatalogue(name),
+  );
 }
 
 function describeAnswers(success: SuccessAnswer, names: ErrorName[], statusOf: (name: ErrorName) => number): Answers {

@@ -1,8 +1,8 @@
-// Beside the four endpoints of the specification [D3]: the picture of a QR, and a new secret for the MAC of coming ones.
+// Beside the four endpoints of the specification [D3]: the picture of a QR.
 import Type from 'typebox';
-import { actorOf, adminOnly, open } from '../http/authentication.ts';
+import { open } from '../http/authentication.ts';
 import { protocolFailure } from '../http/envelope.ts';
-import { adminAnswers, errorResponses } from '../http/schemas.ts';
+import { errorResponses } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { Invoices } from './invoices.ts';
 import { qrPng, qrSvg } from './qr-picture.ts';
@@ -37,24 +37,5 @@ export function registerPictureRoutes(app: RouteApp, invoices: Invoices): void {
       if (kind.toLowerCase() === 'png') return await reply.type('image/png').send(qrPng(qr));
       return await reply.type('image/svg+xml; charset=utf-8').send(qrSvg(qr));
     },
-  );
-
-  app.post(
-    '/cabinet/api/qr-secrets',
-    {
-      config: { access: adminOnly },
-      schema: {
-        tags: ['Administration'],
-        operationId: 'rotateQrSecret',
-        summary: 'Make a new secret for coming QRs',
-        description: 'It signs from a minute on. QRs that were given out before stay good.',
-        response: adminAnswers({
-          description: 'The secret is made; it is never shown.',
-          fields: { id: Type.Integer({ description: 'Its number.' }) },
-          example: { id: 2 },
-        }),
-      },
-    },
-    async (request) => ({ id: await invoices.rotateQrSecret(actorOf(request)) }),
   );
 }

@@ -18,7 +18,7 @@ export interface Decision {
 
 export interface Review {
   /** Oldest first. */
-  listReview(limit: number): Promise<Command[]>;
+  listReview(limit: number, merchantId?: string): Promise<Command[]>;
   /** A person settles an open command, or closes the review of a settled one. */
   decide(commandId: string, decision: Decision): Promise<Command>;
 }
@@ -43,7 +43,7 @@ export function createReview({ database, clock, settlements, timeline, isInFligh
   }
 
   return {
-    listReview: (limit) => store.listReview(queries, limit),
+    listReview: (limit, merchantId) => store.listReview(queries, limit, merchantId),
     async decide(commandId, decision) {
       const command = await store.findCommand(queries, commandId);
       if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');

@@ -164,12 +164,13 @@ export async function putOverdueOnReview(queries: Queries, graceMs: number): Pro
   return rows.map((row) => row.id);
 }
 
-export async function listReview(queries: Queries, limit: number): Promise<Command[]> {
+export async function listReview(queries: Queries, limit: number, merchantId?: string): Promise<Command[]> {
   const rows = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('review_since', 'is not', null)
     .where('reviewed_at', 'is', null)
+    .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
     .orderBy('review_since')
     .limit(limit)
     .execute();

@@ -194,6 +194,13 @@ describe.each(engines)('the admin API on %s', (engine) => {
     expect(errorMessage).toContain('The invoice is Expired;');
   });
 
+  it('makes a new secret for coming QRs, and writes that down', async () => {
+    await office.invoices.start();
+    expect(await office.post('/qr-secrets', undefined, 'wrong')).toMatchObject({ status: 401 });
+    expect(await office.post('/qr-secrets')).toMatchObject({ errorCode: 0, id: 2 });
+    expect((await office.audit()).slice(1)).toEqual(['qr-secret.rotate']);
+  });
+
   it('refuses a moment that does not exist instead of taking another day', async () => {
     const key = { merchantId, name: 'ERP', modules: ['QR'], expiresAt: '2031-02-30T00:00:00Z' };
     const { errorCode, errorMessage } = await office.post('/keys', key);

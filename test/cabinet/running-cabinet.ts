@@ -10,7 +10,7 @@ import { registerDeviceRoutes } from '../../src/devices/routes.ts';
 import { createTokenCheck } from '../../src/http/authentication.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
-import { createInvoices } from '../../src/invoices/invoices.ts';
+import { createInvoices, type Invoices } from '../../src/invoices/invoices.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { createFakeLink, type FakeLink } from '../devices/fake-link.ts';
 import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
@@ -32,6 +32,7 @@ export interface Office {
   access: Access;
   devices: Devices;
   callbacks: Callbacks;
+  invoices: Invoices;
   link: FakeLink;
   logger: RecordingLogger;
   server: HttpServer;
@@ -81,8 +82,8 @@ export async function openOffice(engine: Engine): Promise<Office> {
     isAdminToken: createTokenCheck(adminToken),
   });
   server.routes((app) => {
-    const { cancelUnpaidInvoice } = invoices;
-    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, ...noCommands });
+    const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
+    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, rotateQrSecret, ...noCommands });
     registerDeviceRoutes(app, { database, clock, link, devices });
     registerBrokerRoutes(app, { devices, tokens: brokerTokens });
   });
@@ -102,6 +103,7 @@ export async function openOffice(engine: Engine): Promise<Office> {
     access,
     devices,
     callbacks,
+    invoices,
     link,
     logger,
     server,
@@ -123,6 +125,7 @@ export async function openOffice(engine: Engine): Promise<Office> {
       await server.stop(0);
       access.stop();
       devices.stop();
+      await invoices.stop();
       await callbacks.stop();
       await database.close();
     },

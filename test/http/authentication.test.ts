@@ -128,12 +128,6 @@ describe('administration', () => {
     expect((await post('/cabinet/api/things', { APIKey: posKey })).status).toBe(401);
   });
 
-  it('takes a session where one is found', async () => {
-    const { post } = start({ findSessionActor: async (request) => (request.headers.cookie === 'session=1' ? 'ana' : undefined) });
-    expect((await post('/cabinet/api/things', { name: 'a' }, { cookie: 'session=1' })).body.actor).toBe('ana');
-    expect((await post('/cabinet/api/things', { name: 'a' }, { cookie: 'session=2' })).status).toBe(401);
-  });
-
   it('without a configured token is closed', () => {
     expect([undefined, ''].flatMap((token) => ['', 'x'].map((candidate) => createTokenCheck(token)(candidate)))).toEqual([
       false,

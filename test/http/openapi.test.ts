@@ -66,7 +66,7 @@ describe('the document', () => {
       429: ['41 Too_Many_Requests'],
     });
     expect(pay?.parameters?.map(({ name, in: place }) => `${place} ${name}`)).toEqual(['header Idempotency-Key']);
-    expect(Object.keys(document.paths['/cabinet/api/things']?.['post']?.responses ?? {})).toEqual(['200', '400', '401', '429']);
+    expect(Object.keys(document.paths['/cabinet/api/things']?.['post']?.responses ?? {})).toEqual(['200', '400', '401', '403', '429']);
     expect(Object.keys(errorResponses('Device_Offline', 'Invalid_Request'))).toEqual(['200', '400']);
   });
 
@@ -75,7 +75,7 @@ describe('the document', () => {
     expect(security('/Device/sample/Pay', 'post')).toEqual(['', 'keyInHeader']);
     expect(security('/Device/sample/Status', 'get')).toEqual(['keyInQuery', 'keyInHeader']);
     expect(security('/Invoice/sample', 'get')).toEqual(['', 'keyInQuery', 'keyInHeader', 'device']);
-    expect(security('/cabinet/api/things', 'post')).toEqual(['adminToken']);
+    expect(security('/cabinet/api/things', 'post')).toEqual(['session', 'adminToken']);
     expect(security('/health/live', 'get')).toEqual([]);
   });
 

@@ -2,8 +2,6 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import {
-  actorOf,
-  adminOnly,
   type Caller,
   callerOf,
   createTokenCheck,
@@ -28,6 +26,7 @@ import {
   uuidField,
 } from '../../src/http/schemas.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions, type RouteApp } from '../../src/http/server.ts';
+import { actorOf, optionalViewerOf } from '../../src/http/viewer.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { baniToLei } from '../../src/kernel/money.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
@@ -166,7 +165,7 @@ export function createSample(overrides: Partial<HttpServerOptions> = {}): Sample
     app.post(
       '/cabinet/api/things',
       {
-        config: { access: adminOnly },
+        config: { access: { kind: 'cabinet', call: 'createThing', who: ['operator', 'merchant'], isConfirmed: false } },
         schema: {
           tags: ['Administration'],
           operationId: 'createThing',
@@ -176,6 +175,18 @@ export function createSample(overrides: Partial<HttpServerOptions> = {}): Sample
         },
       },
       async (request) => ({ id: '1', actor: actorOf(request) }),
+    );
+
+    const undocumented = { schema: { hide: true } };
+    app.delete(
+      '/cabinet/api/things/:id',
+      { config: { access: { kind: 'cabinet', call: 'deleteThing', who: ['operator'], isConfirmed: true } }, ...undocumented },
+      async () => ({ isDeleted: true }),
+    );
+    app.post(
+      '/cabinet/api/door',
+      { config: { access: { kind: 'cabinet', call: 'openDoor', who: 'anybody', isConfirmed: false } }, ...undocumented },
+      async (request) => ({ visitor: optionalViewerOf(request)?.name }),
     );
 
     app.get(

@@ -264,19 +264,6 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect([other.statusCode, other.json<Answer>().errorCode]).toEqual([404, 40]);
   });
 
-  it('makes a new secret for administrators, and writes that down', async () => {
-    const { server, create, get } = serve();
-    const QR = String((await create()).body['QR']);
-    const rotate = (authorization: string) =>
-      server.app.inject({ method: 'POST', url: `${base}/cabinet/api/qr-secrets`, headers: { authorization } });
-    expect((await rotate('Bearer wrong')).statusCode).toBe(401);
-    expect((await rotate('Bearer admin')).json()).toEqual({ errorCode: 0, errorMessage: '', id: 2 });
-    expect(await database.queries.selectFrom('audit_log').select(['action', 'subject']).execute()).toEqual([
-      { action: 'qr-secret.rotate', subject: '2' },
-    ]);
-    expect(await get('Status', { QR })).toMatchObject({ errorCode: 0 });
-  });
-
   it('describes each call with an example for each error', async () => {
     const { server } = serve();
     await server.app.ready();

@@ -1,0 +1,56 @@
+// Nobody sees a row of another merchant, also not by its id: before a handler runs, the id in the path and the merchantId in query or body
+// are looked at. A row that is somebody else's answers like one that does not exist. What belongs to a merchant never changes hands,
+// so looking first and acting then leaves no gap between. Lists narrow themselves by `scopeOf`.
+import type { FastifyRequest } from 'fastify';
+import { sql } from 'kysely';
+import type { Database, Queries } from '../database/database.ts';
+import type { RouteApp } from '../http/server.ts';
+import { optionalViewerOf, viewerOf } from '../http/viewer.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { ruleOf } from './roles.ts';
+
+export type RowKind = 'merchant' | 'key' | 'device' | 'callback' | 'invoice' | 'command' | 'user';
+
+const places: Record<RowKind, { table: string; id: string; owner: string; absent: string }> = {
+  merchant: { table: 'merchants', id: 'id', owner: 'id', absent: 'There is no merchant by that id.' },
+  key: { table: 'api_keys', id: 'id', owner: 'merchant_id', absent: 'There is no key by that id.' },
+  device: { table: 'devices', id: 'id', owner: 'merchant_id', absent: 'There is no device by that id.' },
+  callback: { table: 'callbacks', id: 'id', owner: 'merchant_id', absent: 'There is no such callback.' },
+  invoice: { table: 'invoices', id: 'oid', owner: 'merchant_id', absent: 'There is no invoice by that OID.' },
+  command: { table: 'commands', id: 'id', owner: 'merchant_id', absent: 'There is no such command.' },
+  user: { table: 'users', id: 'id', owner: 'merchant_id', absent: 'There is no user by that id.' },
+};
+
+async function isOwn(queries: Queries, kind: RowKind, id: string, merchantId: string): Promise<boolean> {
+  const { table, id: idColumn, owner } = places[kind];
+  const { rows } = await sql<{ owner: string | null }>`
+    select ${sql.ref(owner)} as owner from ${sql.table(table)} where ${sql.ref(idColumn)} = ${id.toLowerCase()}`.execute(queries);
+  return rows[0]?.owner === merchantId;
+}
+
+function merchantNamedIn(source: unknown): string | undefined {
+  const named = source !== null && typeof source === 'object' ? (source as Record<string, unknown>)['merchantId'] : undefined;
+  return typeof named === 'string' ? named.toLowerCase() : undefined;
+}
+
+/** Holds for every route of the scope; it must come before them. */
+export function guardRows(app: RouteApp, { database }: { database: Database }): void {
+  app.addHook('preValidation', async (request) => {
+    const merchantId = optionalViewerOf(request)?.merchantId;
+    const { access } = request.routeOptions.config;
+    if (merchantId === undefined || access?.kind !== 'cabinet') return;
+    const absent = (sentence: string) => new GatewayError('Record_not_exist', sentence);
+    for (const source of [request.query, request.body]) {
+      if ((merchantNamedIn(source) ?? merchantId) !== merchantId) throw absent('There is no merchant by that merchantId.');
+    }
+    const kind = ruleOf(access.call)?.row;
+    if (kind === undefined) return;
+    const { id, oid } = request.params as { id?: string; oid?: string };
+    if (!(await isOwn(database.queries, kind, id ?? oid ?? '', merchantId))) throw absent(places[kind].absent);
+  });
+}
+
+/** Whose rows a list may show: the viewer's own merchant, or for those who see all whichever they ask for. */
+export function scopeOf(request: FastifyRequest, asked?: string): string | undefined {
+  return viewerOf(request).merchantId ?? asked?.toLowerCase();
+}

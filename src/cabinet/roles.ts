@@ -1,0 +1,64 @@
+// Who may call what in the cabinet: one row for each operationId of {base_url}/cabinet/api. A route cannot be registered without its row.
+// operator: all merchants. merchant: the own merchant's objects, keys, devices and users. viewer: reads, of one merchant or of all.
+// `isConfirmed`: money steps, secrets, keys and users ask for the password or a code again when the last one is older than 15 minutes.
+// `row`: what the path's id names; somebody else's answers 20, as if it were absent (own-rows.ts looks before any handler runs).
+import type { CabinetAccess } from '../http/authentication.ts';
+import type { Role } from '../http/viewer.ts';
+import type { RowKind } from './own-rows.ts';
+
+interface CallRule {
+  who: readonly Role[] | 'anybody';
+  isConfirmed?: boolean;
+  row?: RowKind;
+}
+
+const everyone: readonly Role[] = ['operator', 'merchant', 'viewer'];
+const owners: readonly Role[] = ['operator', 'merchant'];
+const operators: readonly Role[] = ['operator'];
+
+export const calls = {
+  createMerchant: { who: operators, isConfirmed: true },
+  listMerchants: { who: everyone },
+
+  createKey: { who: owners, isConfirmed: true },
+  listKeys: { who: everyone },
+  revokeKey: { who: owners, isConfirmed: true, row: 'key' },
+  rotateKey: { who: owners, isConfirmed: true, row: 'key' },
+
+  registerDevice: { who: owners, isConfirmed: true },
+  listDevices: { who: everyone },
+  renameDevice: { who: owners, row: 'device' },
+  disableDevice: { who: owners, row: 'device' },
+  enableDevice: { who: owners, row: 'device' },
+  replaceDeviceSecret: { who: owners, isConfirmed: true, row: 'device' },
+  issuePairingCode: { who: owners, isConfirmed: true, row: 'device' },
+
+  listCallbacks: { who: everyone },
+  readCallback: { who: everyone, row: 'callback' },
+  resendCallback: { who: owners, row: 'callback' },
+  resendCallbacks: { who: owners },
+
+  readInvoiceStory: { who: everyone, row: 'invoice' },
+  cancelInvoice: { who: owners, row: 'invoice' },
+  listOrphans: { who: everyone },
+  rotateQrSecret: { who: operators, isConfirmed: true },
+
+  listReview: { who: everyone },
+  readCommand: { who: everyone, row: 'command' },
+  decideCommand: { who: owners, isConfirmed: true, row: 'command' },
+  closeDocumentByHand: { who: owners, isConfirmed: true, row: 'command' },
+
+  listAudit: { who: everyone },
+} as const satisfies Record<string, CallRule>;
+
+export type CabinetCall = keyof typeof calls;
+
+export function ruleOf(call: string): CallRule | undefined {
+  return Object.hasOwn(calls, call) ? calls[call as CabinetCall] : undefined;
+}
+
+/** `config` of the route that has this operationId. */
+export function configOf(call: CabinetCall): { access: CabinetAccess } {
+  const { who, isConfirmed = false }: CallRule = calls[call];
+  return { access: { kind: 'cabinet', call, who, isConfirmed } };
+}
