@@ -11,8 +11,8 @@ create index commands_kept on commands (settled_at, id) where removed_at is null
 create index invoices_kept on invoices (ended_at, oid) where removed_at is null and ended_at is not null;
 create index audit_log_by_age on audit_log (at);
 -- All that was ever done under a documentNr or a Receipt.Uid, also what was refused.
-create index commands_by_document on commands (merchant_id, document_nr) where document_nr is not null;
-create index commands_by_receipt on commands (merchant_id, receipt_uid) where receipt_uid is not null;
+create index commands_by_document on commands (merchant_id, document_nr, issued_at) where document_nr is not null;
+create index commands_by_receipt on commands (merchant_id, receipt_uid, issued_at) where receipt_uid is not null;
 
 -- Work in the background that one instance at a time does: whose turn it is, and until when nobody else begins.
 create table turns (
@@ -20,3 +20,16 @@ create table turns (
   instance_id text not null,
   held_until int8 not null
 );
+
+-- Repeats that bring no key of their own [D58]. request_hash: what was asked, of calls that are recognised by it, otherwise null.
+-- unheard_at: since when its caller is known to be without the outcome (answered 3, or gone). told_at: somebody knows the outcome.
+-- Rows from before have no hash and are not recognised.
+alter table commands add column request_hash text;
+alter table commands add column unheard_at int8;
+alter table commands add column told_at int8;
+create index commands_untold on commands (merchant_id, device_id, request_hash, issued_at) where request_hash is not null and told_at is null;
+
+-- Which of several requests to abort a payment left the mark: only that one takes it back [D18].
+-- abort_hash: what the caller asked who has not heard yet how it ended.
+alter table commands add column abort_id text;
+alter table commands add column abort_hash text;

@@ -33,6 +33,7 @@ import type { Logger } from './kernel/logger.ts';
 import type { Random } from './kernel/random.ts';
 import { StartRefused } from './kernel/start-refused.ts';
 import { createLedger } from './ledger/ledger.ts';
+import { registerLedgerRoutes } from './ledger/routes.ts';
 import type { Channel } from './link/channel.ts';
 import { createBuiltInQueue } from './link/channels/built-in-queue.ts';
 import { createEmbeddedBroker } from './link/channels/embedded-broker.ts';
@@ -146,6 +147,7 @@ export function assemble(config: Config, world: World, database: Database) {
     registerCardRoutes(app, cards);
     registerInvoiceRoutes(app, { invoices, invoiceAuth: config.invoiceAuth });
     registerFiscalRoutes(app, fiscal);
+    registerLedgerRoutes(app, { database, ledger });
     // Only an outside broker asks.
     registerBrokerRoutes(app, { devices, tokens: config.queueUrl === undefined ? [] : config.brokerToken });
     registerCabinetRoutes(app, {

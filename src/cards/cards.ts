@@ -39,20 +39,24 @@ export function createCards(deps: CardsDeps): Cards {
 
   ledger.define({
     Pay: {
+      module: 'POS',
       doubt: doubtApproval,
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
       onState: { refused: cancelIfAborted, never: cancelIfAborted },
       afterState: wakeCallbacks,
     },
     CloseDoc: {
+      module: 'POS',
       onState: {
         async done(queries, command) {
           if (command.targetId !== null) await closeDocument(queries, command.targetId);
         },
       },
     },
-    CloseDay: { onState: { done: (queries, command) => settleBankDay(queries, command.deviceId) } },
+    CloseDay: { module: 'POS', onState: { done: (queries, command) => settleBankDay(queries, command.deviceId) } },
+    Refund: { module: 'POS' },
     CancelTransaction: {
+      module: 'POS',
       onState: {
         async done(queries, command) {
           const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);

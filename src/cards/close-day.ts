@@ -6,6 +6,7 @@ import type { CardsDeps, TerminalCall } from './terminal.ts';
 
 export async function closeDay(deps: CardsDeps, request: TerminalCall): Promise<DeviceAnswer> {
   return runOnDevice(deps, 'terminal', request, {
+    isKnownByContent: true,
     plan: () => ({ name: 'CloseDay', args: {}, answerWithinMs: administrativeTimeoutMs }),
   });
 }

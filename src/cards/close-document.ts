@@ -17,6 +17,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   const { queries } = deps.database;
   const documentNr = sameDocument(request.documentNr);
   const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
+  if (payment) deps.ledger.reception.known(payment);
   if (payment?.documentState === 'closed' && !(await findCloseOf(queries, payment.id))) {
     // Closed by hand: there is no answer of the terminal to replay, and nothing left to do. A key that stands for something else is 22.
     await deps.ledger.findByKey(request);
@@ -24,6 +25,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     return {};
   }
   return runOnDevice(deps, 'terminal', request, {
+    isKnownByContent: false,
     findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
     plan() {
       if (!payment) throw noSuchOperation();

@@ -17,6 +17,7 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
   const { merchantId, deviceId, amountBani } = request;
   const documentNr = request.documentNr === undefined ? undefined : sameDocument(request.documentNr);
   return runOnDevice(deps, 'terminal', request, {
+    isKnownByContent: documentNr === undefined,
     async findEarlier(queries) {
       if (documentNr === undefined) return undefined;
       const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);

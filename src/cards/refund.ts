@@ -23,10 +23,12 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
   const currency = request.currency ?? 'MDL';
   if (currency !== 'MDL') throw invalidRequest('currency must be MDL.');
   return runOnDevice(deps, 'terminal', request, {
+    isKnownByContent: true,
     async plan({ id: deviceId }) {
       const documentNr = sameDocument(request.documentNr);
       const payment = await findOperation(deps.database.queries, { merchantId, deviceId, operationId, documentNr, rrn });
       if (!payment) throw noSuchOperation();
+      deps.ledger.reception.known(payment);
       requireKept(payment);
       return {
         name: 'Refund',

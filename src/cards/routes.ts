@@ -1,7 +1,7 @@
 // The six endpoints of POS Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
-import { idempotencyOf } from '../http/idempotency-key.ts';
+import { recognitionOf } from '../http/idempotency-key.ts';
 import {
   amountField,
   answers,
@@ -66,13 +66,13 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       cards.pay({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
         amountBani: readAmount('amount', request.body.amount),
         documentNr: request.body.documentNr,
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 
@@ -123,13 +123,13 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       cards.closeDoc({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
         documentNr: request.body.documentNr,
         operationId: request.body.operationId,
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 
@@ -154,11 +154,11 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       cards.closeDay({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 
@@ -193,7 +193,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       cards.refund({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
@@ -202,7 +202,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         rrn: request.body.rrn,
         amountBani: readAmount('amount', request.body.amount),
         currency: request.body.currency,
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 
@@ -237,7 +237,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       cards.cancelTransaction({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
@@ -245,7 +245,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         operationId: request.body.operationId,
         token: request.body.token,
         amountBani: readAmount('amount', request.body.amount),
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 }

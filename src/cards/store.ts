@@ -5,6 +5,9 @@ import { lockRows, nowMs } from '../database/dialect.ts';
 import type { Bani } from '../kernel/money.ts';
 import { type Command, commandColumns, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 
+/** Whoever ends a document knows of the payment [D58]. */
+const toldNow = sql<number>`coalesce(told_at, now_ms())`;
+
 /** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
 export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
   const row = await queries
@@ -109,7 +112,7 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
 export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
-    .set({ document_state: 'closed' })
+    .set({ document_state: 'closed', told_at: toldNow })
     .where('id', '=', paymentId)
     .where('document_state', '=', 'open')
     .returning('id')
@@ -121,7 +124,7 @@ export async function closeDocument(queries: Queries, paymentId: string): Promis
 export async function voidDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({ document_state: 'voided' })
+    .set({ document_state: 'voided', told_at: toldNow })
     .where('id', '=', paymentId)
     .where('document_state', 'in', ['open', 'closed'])
     .returning(commandColumns)

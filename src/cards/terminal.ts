@@ -2,6 +2,8 @@
 import type { Database } from '../database/database.ts';
 import type { Invoices } from '../invoices/invoices.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { DeviceCall } from '../ledger/run-on-device.ts';
 import type { Link } from '../link/link.ts';
@@ -11,6 +13,8 @@ export interface CardsDeps {
   ledger: Ledger;
   link: Link;
   clock: Clock;
+  random: Random;
+  logger: Logger;
   invoices: Pick<Invoices, 'cancelUnpaidInvoice'>;
   callbacks: { wake(): void };
 }

@@ -196,6 +196,11 @@ interface CommandsTable {
   document_state: 'open' | 'closed' | 'voided' | null;
   bank_day_closed_at: number | null;
   removed_at: number | null;
+  request_hash: string | null;
+  unheard_at: number | null;
+  told_at: number | null;
+  abort_id: string | null;
+  abort_hash: string | null;
 }
 
 interface CommandEventsTable {

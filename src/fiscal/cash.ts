@@ -13,6 +13,7 @@ export interface CashRequest extends RegisterCall {
 export function moveCash(deps: FiscalDeps, name: 'MoneyIn' | 'MoneyOut', request: CashRequest): Promise<DeviceAnswer> {
   const { amountBani, reason } = request;
   return runOnDevice(deps, 'register', request, {
+    isKnownByContent: true,
     plan: () => ({
       name,
       args: { amount: baniToLei(amountBani), ...(reason === undefined ? {} : { reason }) },

@@ -36,7 +36,11 @@ export function completionNotices(deps: { random: Random; callbacks: { wake(): v
       url,
     });
   }
-  return { onState: { unknown: write, done: write, refused: write, never: write }, afterState: () => deps.callbacks.wake() };
+  return {
+    module: 'Fiscal',
+    onState: { unknown: write, done: write, refused: write, never: write },
+    afterState: () => deps.callbacks.wake(),
+  };
 }
 
 function receiptIdOf(command: Command): string | undefined {

@@ -17,6 +17,7 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
   const receiptUid = (receipt['Uid'] as string | null | undefined) || undefined;
   const contentHash = contentHashOf(receipt);
   return runOnDevice(deps, 'register', request, {
+    isKnownByContent: receiptUid === undefined,
     async findEarlier(queries) {
       if (receiptUid === undefined) return undefined;
       const earlier = await findPrintOfReceipt(queries, request.merchantId, receiptUid);

@@ -12,6 +12,8 @@ export interface ReportRequest extends RegisterCall {
 export function createReport(deps: FiscalDeps, request: ReportRequest): Promise<DeviceAnswer> {
   const { isFiscal } = request;
   return runOnDevice(deps, 'register', request, {
+    // An X report changes nothing: it is simply made again.
+    isKnownByContent: isFiscal,
     plan: () => ({
       name: 'Report',
       args: { fiscal: isFiscal },

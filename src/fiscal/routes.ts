@@ -1,7 +1,7 @@
 // The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
-import { idempotencyOf } from '../http/idempotency-key.ts';
+import { recognitionOf } from '../http/idempotency-key.ts';
 import {
   amountField,
   answers,
@@ -71,13 +71,13 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       fiscal.createReport({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
         callbackUri: request.body.CallbackURI,
         isFiscal: request.body.Fiscal,
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 
@@ -127,13 +127,13 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       fiscal.printReceipt({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
         callbackUri: request.body.CallbackURI,
         receipt: request.body.Receipt,
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 }
@@ -170,14 +170,14 @@ function cashRoute(
         ),
       },
     },
-    (request) =>
+    (request, reply) =>
       move({
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
         callbackUri: request.body.CallbackURI,
         amountBani: readAmount('Amount', request.body.Amount),
         reason: request.body.Reason || undefined,
-        idempotency: idempotencyOf(request),
+        ...recognitionOf(request, reply),
       }),
   );
 }

@@ -1,7 +1,8 @@
-// What makes a repeated POST recognisable [D13]: the header Idempotency-Key and a hash of what was asked.
+// What makes a repeated POST recognisable [D13, D58]: the header Idempotency-Key and a hash of what was asked.
 import { createHash } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { invalidRequest } from '../kernel/error-codes.ts';
+import { type Recipient, recipientOf } from './recipient.ts';
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
@@ -37,4 +38,17 @@ export function requestHash(request: FastifyRequest): string {
 export function idempotencyOf(request: FastifyRequest): { key: string; requestHash: string } | undefined {
   const key = idempotencyKeyOf(request);
   return key === undefined ? undefined : { key, requestHash: requestHash(request) };
+}
+
+export interface Recognition {
+  idempotency: { key: string; requestHash: string } | undefined;
+  requestHash: string;
+  recipient: Recipient;
+}
+
+/** By what the ledger recognises a repeat of this call, with or without a key, and who waits for its answer. */
+export function recognitionOf(request: FastifyRequest, reply: FastifyReply): Recognition {
+  const key = idempotencyKeyOf(request);
+  const hash = requestHash(request);
+  return { idempotency: key === undefined ? undefined : { key, requestHash: hash }, requestHash: hash, recipient: recipientOf(reply) };
 }

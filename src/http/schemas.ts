@@ -47,6 +47,10 @@ export const operationFields = {
     description:
       'Id of the operation: the #OID# of its completion notices, and what Device/Operation/Status takes. Also with errorCode 3 and 50.',
   }),
+  Repeated: Type.Boolean({
+    description:
+      'True when the request was recognised by its content as the repeat of one whose caller was left without the outcome: this is that outcome, and nothing was done again.',
+  }),
 };
 
 export function readAmount(field: string, value: unknown): Bani {

@@ -52,6 +52,12 @@ export interface Command {
   bankDayClosedAtMs: number | null;
   /** Its record was removed after its time: what it was sent and answered is gone [D66]. */
   removedAtMs: number | null;
+  /** What was asked, where a repeat is recognised by it [D58]. */
+  requestHash: string | null;
+  /** Since when its caller is known to be without the outcome: he was answered 3, or has gone. */
+  unheardAtMs: number | null;
+  /** Somebody knows the outcome: an equal request is a new one. */
+  toldAtMs: number | null;
 }
 
 export function isOpen(command: Command): boolean {
@@ -97,6 +103,9 @@ export const commandColumns = [
   'document_state',
   'bank_day_closed_at',
   'removed_at',
+  'request_hash',
+  'unheard_at',
+  'told_at',
 ] as const;
 
 export type CommandRow = Pick<Selectable<Schema['commands']>, (typeof commandColumns)[number]>;
@@ -134,5 +143,8 @@ export function toCommand(row: CommandRow): Command {
     documentState: row.document_state,
     bankDayClosedAtMs: row.bank_day_closed_at,
     removedAtMs: row.removed_at,
+    requestHash: row.request_hash,
+    unheardAtMs: row.unheard_at,
+    toldAtMs: row.told_at,
   };
 }

@@ -1,11 +1,14 @@
 // The first commit of a command: its row as `sent`, which is the device's lock too, with its Idempotency-Key in the same transaction.
 // Nothing goes out before it. Undefined: another command was faster, and nothing was written.
 import type { Database, Queries } from '../database/database.ts';
+import type { Recipient } from '../http/recipient.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { Link } from '../link/link.ts';
 import type { Command } from './command.ts';
+import { findUntold } from './content-store.ts';
 import { claimKey, moveKey } from './idempotency.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
+import type { Reception } from './reception.ts';
 import * as store from './store.ts';
 
 /** Who asks, and how a repeat of it is recognised: all that is looked at before the device [D60]. */
@@ -13,12 +16,16 @@ export interface CommandCall {
   merchantId: string;
   deviceId: string;
   idempotency?: { key: string; requestHash: string } | undefined;
+  /** What was asked, for calls that are recognised by it when they bring no key [D58]. */
+  requestHash?: string | undefined;
+  /** Who waits for the answer; undefined: whoever called is there for sure. */
+  recipient?: Recipient | undefined;
   /** The command that this request repeats; throws when it contradicts that one. */
   findEarlier?(queries: Queries): Promise<Command | undefined>;
 }
 
 /** What goes out for a call that repeats nothing. */
-export interface CommandPlan extends Omit<store.NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId'> {
+export interface CommandPlan extends Omit<store.NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId' | 'requestHash' | 'isUnheard'> {
   /** The journal as stored with the device; what the device itself says now wins. */
   journalId: string | undefined;
   /** The channel that is tried first. */
@@ -43,12 +50,14 @@ interface Deps {
   database: Database;
   link: Link;
   instanceId: string;
+  reception: Pick<Reception, 'noteOn'>;
 }
 
-export function createBeginnings({ database, link, instanceId }: Deps): Beginnings {
+export function createBeginnings({ database, link, instanceId, reception }: Deps): Beginnings {
   function freshCommand(request: CommandRequest, id: string): store.NewCommand {
     const seen = link.presence.of(request.deviceId);
-    return { ...request, id, instanceId, journalId: seen ? seen.journalId : request.journalId };
+    const isUnheard = request.recipient?.hasLeft();
+    return { ...request, id, instanceId, isUnheard, journalId: seen ? seen.journalId : request.journalId };
   }
 
   async function transactionOrLost(work: (queries: Queries) => Promise<Command | undefined>): Promise<Command | undefined> {
@@ -60,8 +69,17 @@ export function createBeginnings({ database, link, instanceId }: Deps): Beginnin
     }
   }
 
-  function insertUnderLocks(fresh: store.NewCommand, { merchantId, idempotency, guard }: CommandRequest): Promise<Command | undefined> {
+  /** An equal command may have begun and ended since it was looked for, and left its caller without the outcome. */
+  async function refuseIfRepeat(queries: Queries, { merchantId, deviceId, requestHash, idempotency }: CommandRequest): Promise<void> {
+    if (requestHash === undefined || idempotency) return;
+    const untold = await findUntold(queries, { merchantId, deviceId, requestHash });
+    if (untold && reception.noteOn(untold.command.id) !== 'told') throw new LostRace();
+  }
+
+  function insertUnderLocks(fresh: store.NewCommand, request: CommandRequest): Promise<Command | undefined> {
+    const { merchantId, idempotency, guard } = request;
     return transactionOrLost(async (queries) => {
+      await refuseIfRepeat(queries, request);
       await guard?.(queries);
       const command = await store.insertSent(queries, fresh);
       if (!command || !idempotency) return command;
@@ -81,7 +99,7 @@ export function createBeginnings({ database, link, instanceId }: Deps): Beginnin
   return {
     async begin(request, id) {
       const fresh = freshCommand(request, id);
-      const isAlone = !request.idempotency && !request.guard;
+      const isAlone = !request.idempotency && !request.guard && request.requestHash === undefined;
       return isAlone ? store.insertSent(database.queries, fresh) : insertUnderLocks(fresh, request);
     },
     beginAgain: (expired, reason, request, id) =>
@@ -90,7 +108,8 @@ export function createBeginnings({ database, link, instanceId }: Deps): Beginnin
         const settled = await store.settle(queries, expired, settlement);
         // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
         if (settled?.abortRequestedAtMs !== null) throw new LostRace();
-        const fresh = await store.insertSent(queries, freshCommand(request, id));
+        const again = freshCommand(request, id);
+        const fresh = await store.insertSent(queries, { ...again, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
         if (!fresh) throw new LostRace();
         if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
         return fresh;

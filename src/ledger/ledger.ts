@@ -25,7 +25,9 @@ import { type CommandEvent, listEvents } from './event-store.ts';
 import { type CommandCall, type CommandPlan, type CommandRequest, createBeginnings } from './first-commit.ts';
 import { releaseKey, sweepKeys } from './idempotency.ts';
 import { createKeyedCalls, type KeyedCalls } from './keyed-calls.ts';
+import { createReception, type Reception } from './reception.ts';
 import { createRecovery } from './recovery.ts';
+import { createRepeats, type Earlier } from './repeats.ts';
 import { createReview, type Review } from './review.ts';
 import { busyWith, judge } from './rules.ts';
 import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
@@ -33,7 +35,15 @@ import * as store from './store.ts';
 import { createTimeline } from './timeline.ts';
 import { createFollowing } from './wait-for-outcome.ts';
 
+export interface Ran {
+  command: Command;
+  /** It was recognised by its content alone [D58]. */
+  isRepeated: boolean;
+}
+
 export interface Ledger extends KeyedCalls, Review {
+  /** Who has heard which outcome [D58]. */
+  readonly reception: Pick<Reception, 'answered' | 'shown' | 'known'>;
   start(): void;
   /** After the link has stopped: leaves open commands to the next start or to another instance. */
   stop(): Promise<void>;
@@ -44,10 +54,13 @@ export interface Ledger extends KeyedCalls, Review {
    * done is found before the device is looked at [D60]. Returns it settled, or still open when its time ran out
    * or its outcome could not be written.
    */
-  run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Command>;
+  run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran>;
   /** Waits until the command is settled or `untilMs` (gateway clock) has come, and returns it as it stands. */
   follow(command: Command, untilMs: number): Promise<Command>;
   find(commandId: string): Promise<Command | undefined>;
+  /** How the command stands now. If its outcome is unknown, the device is asked once more and given a moment; nothing is started. */
+  lookAgain(command: Command): Promise<Command>;
+  moduleOf(command: Command): CommandKind['module'];
   timelineOf(commandId: string): Promise<CommandEvent[]>;
   stats(): { inFlight: number; contradictions: number };
 }
@@ -79,12 +92,14 @@ export function createLedger(deps: Deps): Ledger {
   const isInFlight = (commandId: string) => inFlight.has(commandId);
   const recovery = createRecovery({ ...deps, timeline, settlements, isInFlight, inFlightCount: () => inFlight.size });
   const { findByKey, keepKey } = createKeyedCalls(deps);
-  const { begin, beginAgain } = createBeginnings(deps);
+  const reception = createReception(deps);
+  const repeats = createRepeats({ ...deps, reception, findByKey });
+  const { begin, beginAgain } = createBeginnings({ ...deps, reception });
   const { follow, stop: stopFollowing } = createFollowing(deps);
   const cancels = new Set<Cancel>([stopFollowing]);
 
-  async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Command> {
-    const earlier = await findEarlier(call);
+  async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
+    const earlier = await repeats.find(call);
     if (earlier) return join(earlier, call);
     const request: CommandRequest = { ...call, ...(await plan()) };
     const holder = await store.findHolder(database.queries, request.deviceId);
@@ -103,15 +118,15 @@ export function createLedger(deps: Deps): Ledger {
         inFlight.delete(id);
         return await joinOrBusy(request, await store.findHolder(database.queries, request.deviceId));
       }
-      return await noted(carryOut(command, request, fence));
+      return { command: await noted(carryOut(command, request, fence)), isRepeated: false };
     } finally {
       inFlight.delete(id);
     }
   }
 
   /** Another command was faster. It may be the very one that this request repeats, begun since that was looked for. */
-  async function joinOrBusy(request: CommandCall, holder: Command | undefined): Promise<Command> {
-    const winner = await findEarlier(request);
+  async function joinOrBusy(request: CommandCall, holder: Command | undefined): Promise<Ran> {
+    const winner = await repeats.find(request);
     if (winner) return join(winner, request);
     throw busyWith(holder);
   }
@@ -143,29 +158,23 @@ export function createLedger(deps: Deps): Ledger {
     }
   }
 
-  /** The Idempotency-Key is looked at first, then what the slice knows: documentNr, Receipt.Uid [D13]. */
-  async function findEarlier(request: CommandCall): Promise<Command | undefined> {
-    const command = await findByKey(request);
-    if (command && command.state !== 'never') return command;
-    return request.findEarlier?.(database.queries);
-  }
-
   /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
-  async function join(earlier: Command, request: CommandCall): Promise<Command> {
-    await keepKey(request, earlier.id);
-    const followed = await followEarlier(earlier);
+  async function join(earlier: Earlier, request: CommandCall): Promise<Ran> {
+    await keepKey(request, earlier.command.id);
+    const followed = await followEarlier(earlier.command);
     // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
-    const again = isIssuedAgain(followed) ? await findEarlier(request).catch(unlessDown) : undefined;
-    if (again === 'hidden') return earlier;
-    if (again && again.id !== followed.id) return join(again, request);
+    const again = isIssuedAgain(followed) ? await repeats.find(request).catch(unlessDown) : undefined;
+    if (again === 'hidden') return { command: earlier.command, isRepeated: earlier.isByContent };
+    if (again && again.command.id !== followed.id) return join(again, request);
     await dropKeyOfNever(followed, request);
-    return followed;
+    return { command: followed, isRepeated: earlier.isByContent };
   }
 
   /** From here on something may have been published: then the caller hears 3, whatever of ours fails [D59]. */
   async function carryOut(first: Command, request: CommandRequest, fence: Fence): Promise<Command> {
     let command = first;
     let result: CarryResult | undefined;
+    request.recipient?.onLeft(() => reception.left(command));
     try {
       result = await carry(command, request, fence);
       if (result.kind === 'ended' && mayGoOutAgain(command, result, fence)) {
@@ -278,15 +287,19 @@ export function createLedger(deps: Deps): Ledger {
       recovery.stop();
       await Promise.allSettled(running);
       for (const cancel of cancels) cancel();
+      await reception.stop();
       await timeline.flush();
     },
     define(more) {
       Object.assign(kinds, more satisfies Record<string, CommandKind>);
     },
+    reception,
     run,
     follow,
     findByKey,
     keepKey,
+    lookAgain: async (command) => (command.state === 'unknown' && !isInFlight(command.id) ? followEarlier(command) : command),
+    moduleOf: ({ name }) => kinds[name]?.module ?? 'POS',
     find: (commandId) => store.findCommand(database.queries, commandId),
     async timelineOf(commandId) {
       await timeline.flush();

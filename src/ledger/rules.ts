@@ -75,15 +75,17 @@ export function contradicts(command: Command, finding: Finding, operationId?: st
 export interface DeviceAnswer {
   /** The command's id, which completion notices call #OID# [D61]; undefined where no command was needed. */
   OID?: string;
+  /** The outcome of an earlier request with the same content, whose caller was left without it [D58]. */
+  Repeated?: boolean;
   /** The device's own answer, as one JSON document in a string. */
   report?: string;
 }
 
-/** The answer of a command that was done; throws what the caller is told about any other [D13, D15]. */
-export function answerOf(command: Command): DeviceAnswer {
+/** The answer of a command that was done; throws what the caller is told about any other [D13, D15]. `further` fields are in either. */
+export function answerOf(command: Command, further: object = {}): DeviceAnswer {
   if (command.removedAtMs !== null) throw wasRemoved(command);
   const report = command.report === null ? {} : { report: command.report };
-  const fields = { OID: command.id };
+  const fields = { OID: command.id, ...further };
   switch (command.state) {
     case 'done':
       return { ...fields, ...report };
@@ -101,16 +103,16 @@ export function answerOf(command: Command): DeviceAnswer {
       });
     case 'sent':
     case 'unknown':
-      throw outcomeUnknown(command.id);
+      throw outcomeUnknown(fields);
   }
 }
 
 /** 3: not known is not the same as not done. The call that it names only asks, however often it is made [D64]. */
-export function outcomeUnknown(commandId: string): GatewayError {
+function outcomeUnknown(fields: { OID: string }): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',
     'The outcome is not known yet and is being settled; learn it by GET Device/Operation/Status with this OID, which starts nothing, and do not begin another operation instead.',
-    { fields: { OID: commandId } },
+    { fields },
   );
 }
 

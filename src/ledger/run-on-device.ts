@@ -1,6 +1,6 @@
 // One command on one of the merchant's devices: the order of every call of POS and Fiscal Mode [D60].
 //
-//   what was done ... Idempotency-Key, then documentNr or Receipt.Uid: found whatever has become of the device
+//   what was done ... Idempotency-Key, then documentNr or Receipt.Uid, then the content [D58]: found whatever has become of the device
 //   the device ...... 30 unless it is the merchant's and enabled, 40 when it is of the wrong kind [D42]
 //   the plan ........ what the slice knows about the operation: 20, 22, 40
 //   the ledger ...... 31 unless the device is free, 30 unless it can be reached; then the command goes out
@@ -16,6 +16,8 @@ import { answerOf, type DeviceAnswer } from './rules.ts';
 export type DeviceCall = Omit<CommandCall, 'findEarlier'>;
 
 export interface DeviceWork extends Pick<CommandCall, 'findEarlier'> {
+  /** The call has no name of its own, and doing it twice would matter: an equal one may be its repeat [D58]. */
+  isKnownByContent: boolean;
   /** Made only for what is new. */
   plan(device: MerchantDevice): Promise<Plan> | Plan;
 }
@@ -24,7 +26,7 @@ type Plan = Omit<CommandPlan, 'journalId' | 'first'>;
 
 export interface DeviceDeps {
   database: Database;
-  ledger: Pick<Ledger, 'run'>;
+  ledger: Pick<Ledger, 'run' | 'reception'>;
 }
 
 const firstChannels: Record<DeviceKind, ChannelName> = { terminal: 'mqtt', register: 'queue' };
@@ -34,13 +36,15 @@ const wrongKind: Record<DeviceKind, string> = {
 };
 
 export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: DeviceCall, work: DeviceWork): Promise<DeviceAnswer> {
-  const { merchantId, deviceId, idempotency } = call;
-  const { findEarlier } = work;
-  const command = await deps.ledger.run({ merchantId, deviceId, idempotency, ...(findEarlier && { findEarlier }) }, async () => {
+  const { merchantId, deviceId, idempotency, recipient } = call;
+  const requestHash = work.isKnownByContent ? call.requestHash : undefined;
+  const asked = { merchantId, deviceId, idempotency, requestHash, recipient, ...(work.findEarlier && { findEarlier: work.findEarlier }) };
+  const { command, isRepeated } = await deps.ledger.run(asked, async () => {
     const device = await requireDevice(deps, kind, call);
     return { ...(await work.plan(device)), journalId: device.journalId, first: firstChannels[kind] };
   });
-  return answerOf(command);
+  deps.ledger.reception.answered(command, recipient);
+  return answerOf(command, isRepeated ? { Repeated: true } : {});
 }
 
 export async function requireDevice(

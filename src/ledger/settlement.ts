@@ -15,6 +15,8 @@ import type { Timeline } from './timeline.ts';
 
 /** What a slice adds to the life of its commands. */
 export interface CommandKind {
+  /** Which module a key must open to ask about it. */
+  module: 'POS' | 'Fiscal';
   /** A sentence when a report of `done` cannot be taken as it is, so that a person must decide. */
   doubt?(command: Command, report: JsonObject): string | undefined;
   /** Fields of a report of `done` that later calls look for. */

@@ -33,6 +33,9 @@ export interface NewCommand {
   receiptUid?: string | undefined;
   contentHash?: string | undefined;
   callbackUri?: string | undefined;
+  requestHash?: string | undefined;
+  /** Its caller has gone already. */
+  isUnheard?: boolean | undefined;
 }
 
 /** Commits `sent` and takes the device's lock in one statement; undefined when an index says that something stands in the way. */
@@ -55,6 +58,8 @@ export async function insertSent(queries: Queries, command: NewCommand): Promise
       receipt_uid: command.receiptUid ?? null,
       content_hash: command.contentHash ?? null,
       callback_uri: command.callbackUri ?? null,
+      request_hash: command.requestHash ?? null,
+      unheard_at: command.isUnheard ? nowMs : null,
       journal_id: command.journalId ?? null,
       issued_at: nowMs,
       answer_by: sql<number>`now_ms() + cast(${command.answerWithinMs} as bigint)`,
@@ -124,7 +129,11 @@ export async function settle(queries: Queries, command: Command, settlement: Set
 export async function markUnknown(queries: Queries, id: string, recallAfterMs: number): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({ state: 'unknown', next_recall_at: sql<number>`now_ms() + cast(${recallAfterMs} as bigint)` })
+    .set({
+      state: 'unknown',
+      next_recall_at: sql<number>`now_ms() + cast(${recallAfterMs} as bigint)`,
+      unheard_at: sql<number>`coalesce(unheard_at, now_ms())`,
+    })
     .where('id', '=', id)
     .where('state', '=', 'sent')
     .returning(commandColumns)
@@ -239,30 +248,19 @@ export async function openCommandsOf(queries: Queries, deviceId: string): Promis
   return rows.map(toCommand);
 }
 
-/** Makes a command this instance's own; false when another one was faster. */
+/** Makes a command this instance's own; false when another one was faster. Its caller is answered or gone: no call carries it any more. */
 export async function takeOver(queries: Queries, command: Command, instanceId: string, nextRecallAfterMs: number): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
     .set({
       instance_id: instanceId,
       recalls: sql<number>`recalls + 1`,
+      unheard_at: sql<number>`coalesce(unheard_at, now_ms())`,
       next_recall_at: sql<number>`now_ms() + cast(${nextRecallAfterMs} as bigint)`,
     })
     .where('id', '=', command.id)
     .where('instance_id', '=', command.instanceId)
     .where('recalls', '=', command.recalls)
-    .where(openOnly)
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-/** False when the command was settled already: then there is nothing left to abort. */
-export async function markAbortRequested(queries: Queries, id: string): Promise<boolean> {
-  const row = await queries
-    .updateTable('commands')
-    .set({ abort_requested_at: nowMs })
-    .where('id', '=', id)
     .where(openOnly)
     .returning('id')
     .executeTakeFirst();

@@ -2,11 +2,14 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { hookedStorage } from '../../simulation/hooked-storage.ts';
+import { findUnheardAbort } from '../../src/cards/abort-store.ts';
 import { findOperation, findPaymentOfDocument, refundedOf } from '../../src/cards/store.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
 import { findPrintOfReceipt } from '../../src/fiscal/store.ts';
+import { findUntold } from '../../src/ledger/content-store.ts';
+import { newestUnder } from '../../src/ledger/operation-status.ts';
 import * as store from '../../src/ledger/store.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -20,6 +23,10 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   openCommandsOf: ({ queries }) => store.openCommandsOf(queries, 'device'),
   findPaymentOfDocument: ({ queries }) => findPaymentOfDocument(queries, 'merchant', 'document'),
   findOperation: ({ queries }) => findOperation(queries, { merchantId: 'm', deviceId: 'd', operationId: 'o', documentNr: 'n' }),
+  findUntold: ({ queries }) => findUntold(queries, { merchantId: 'm', deviceId: 'd', requestHash: 'h' }),
+  findUnheardAbort: ({ queries }) => findUnheardAbort(queries, { merchantId: 'm', deviceId: 'd', documentNr: 'n', requestHash: 'h' }),
+  newestUnderDocument: ({ queries }) => newestUnder(queries, 'm', 'document_nr', 'n'),
+  newestUnderReceipt: ({ queries }) => newestUnder(queries, 'm', 'receipt_uid', 'u'),
   refundedOf: ({ queries }) => refundedOf(queries, 'payment'),
   findPrintOfReceipt: ({ queries }) => findPrintOfReceipt(queries, 'merchant', 'uid'),
 };
@@ -43,5 +50,7 @@ it.each(Object.keys(reads))('%s reads by an index', async (name) => {
   expect(steps.length).toBeGreaterThan(0);
   // By an index whose rows are few: not the table, and not everything a device or a merchant ever did.
   for (const step of steps)
-    expect(step).toMatch(/USING INDEX (one_|commands_open|commands_to_review|commands_by_operation|commands_by_target)/);
+    expect(step).toMatch(
+      /USING INDEX (one_|commands_open|commands_to_review|commands_by_operation|commands_by_target|commands_by_document|commands_by_receipt|commands_untold)/,
+    );
 });

@@ -1,0 +1,92 @@
+// Stopping a payment that is still on the terminal [D18]. An abort asks; the payment's own answer tells.
+//
+// The request is marked on the payment before the terminal is asked: whoever then settles it as not made also cancels its invoice [D19].
+// If the terminal refuses, the mark is taken back before anybody is told 22: what the bank declines later was not our abort.
+// 0 is only said when the invoice is cancelled, too.
+//   we die after the mark ............ the mark stays: the caller wanted it stopped, and nobody was told otherwise
+//   we die after the withdrawal ...... nobody was told 0 and nothing is cancelled
+//   two at once ...................... each takes back its own mark only, so the newer one's request outlives the older one's refusal;
+//                                      an older one that succeeds marks the payment again
+//   our caller hung up, or heard 3 ... the same request again gets how it ended [D58]
+import { GatewayError } from '../kernel/error-codes.ts';
+import { type Command, isOpen } from '../ledger/command.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
+import type { Outcome } from '../link/protocol.ts';
+import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from './abort-store.ts';
+import { administrativeTimeoutMs } from './rules.ts';
+import type { CardsDeps, TerminalCall } from './terminal.ts';
+
+/** A terminal that says that it is too late may have ended the payment just now: its answer is on the way. */
+const lastWordMs = 2_000;
+
+export async function abort(deps: CardsDeps, request: TerminalCall, payment: Command): Promise<DeviceAnswer> {
+  const isOver = !isOpen(payment);
+  const fields = { OID: payment.id, ...(isOver && !request.idempotency ? { Repeated: true } : {}) };
+  const ended = isOver ? payment : await askAndFollow(deps, request, payment);
+  if (ended && isOpen(ended)) throw stillUnclear(fields);
+  noteTold(deps, request, payment);
+  if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(fields);
+  return { ...fields, ...(ended.report === null ? {} : { report: ended.report }) };
+}
+
+/** The payment as it stands afterwards; undefined when it was too late to ask, or when the terminal said no and the payment goes on. */
+async function askAndFollow(deps: CardsDeps, request: TerminalCall, payment: Command): Promise<Command | undefined> {
+  const { ledger, clock, database, random } = deps;
+  const abortId = random.uuid();
+  const abortHash = request.idempotency ? undefined : request.requestHash;
+  if (!(await markAbortRequested(database.queries, payment.id, abortId, abortHash))) return undefined;
+  await ledger.keepKey(request, payment.id);
+  const settling = ledger.follow(payment, clock.now() + administrativeTimeoutMs);
+  // The payment's own answer may come before the Abort's, or instead of it.
+  const word = await Promise.race([askToAbort(deps, payment), settling.then(() => undefined)]);
+  const isRefused = word === 'refused' || word === 'unsupported';
+  if (isRefused) await withdrawAbort(database.queries, payment.id, abortId);
+  const settled = await Promise.race([settling, ledger.follow(payment, clock.now() + (isRefused ? lastWordMs : administrativeTimeoutMs))]);
+  if (isOpen(settled)) return isRefused ? undefined : settled;
+  return settled.state === 'done' ? settled : confirm(deps, settled);
+}
+
+/** The payment was not made, and we are about to say so: its invoice goes too, unless that has happened with the settlement. */
+async function confirm({ database, invoices, callbacks }: CardsDeps, payment: Command): Promise<Command> {
+  if (payment.abortRequestedAtMs !== null) return payment;
+  const confirmed = await database.transaction(async (queries) => {
+    const marked = await confirmAbort(queries, payment.id);
+    if (marked?.documentNr != null)
+      await invoices.cancelUnpaidInvoice(queries, marked.documentNr, marked.merchantId, 'The card payment was aborted.');
+    return marked;
+  });
+  callbacks.wake();
+  return confirmed ?? payment;
+}
+
+async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcome | undefined> {
+  const first = link.presence.of(payment.deviceId)?.liveOn[0] ?? 'mqtt';
+  const answer = await link.ask(payment.deviceId, {
+    name: 'Abort',
+    args: { target: payment.id },
+    timeoutMs: administrativeTimeoutMs,
+    first,
+  });
+  return answer?.outcome;
+}
+
+/** The same request again is a new one from now on; if that cannot be written, it only hears the same once more. */
+function noteTold({ database, logger }: CardsDeps, { recipient, requestHash, idempotency }: TerminalCall, payment: Command): void {
+  if (requestHash === undefined || idempotency) return;
+  const forget = (isReceived: boolean) => (isReceived ? forgetAbortCaller(database.queries, payment.id, requestHash) : undefined);
+  (recipient?.received ?? Promise.resolve(true))
+    .then(forget)
+    .catch((error: unknown) => logger.warn({ err: error, commandId: payment.id }, 'that an abort was answered could not be written'));
+}
+
+function stillUnclear(fields: object): GatewayError {
+  const sentence =
+    'The terminal has not said yet whether the payment was stopped; GET Device/Operation/Status with this OID tells its outcome.';
+  return new GatewayError('Timeout_or_no_response', sentence, { fields });
+}
+
+function tooLate(fields: object): GatewayError {
+  const sentence =
+    'It is too late to stop the payment; learn its outcome by GET Device/Operation/Status with this OID, and void it if it was approved.';
+  return new GatewayError('The_status_cannot_be_applied', sentence, { fields });
+}

@@ -1,0 +1,78 @@
+// Device/Operation/Status [D64]: what a call would be told about an operation, without doing anything. However often it is asked, it
+// starts nothing; of an operation whose outcome is unknown the device may be asked once more (Recall, which starts nothing either).
+import type { Database, Queries } from '../database/database.ts';
+import type { Module } from '../http/authentication.ts';
+import type { Recipient } from '../http/recipient.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { type Command, type CommandState, commandColumns, openOrDone, paymentsOnly, toCommand } from './command.ts';
+import { findKey } from './idempotency.ts';
+import type { Ledger } from './ledger.ts';
+import { answerOf, type DeviceAnswer } from './rules.ts';
+import { findCommand } from './store.ts';
+
+/** By which of its names the operation is asked for: exactly one. */
+export interface OperationNames {
+  oid?: string | undefined;
+  documentNr?: string | undefined;
+  receiptUid?: string | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+export interface StatusRequest extends OperationNames {
+  merchantId: string;
+  modules: ReadonlySet<Module>;
+  recipient?: Recipient | undefined;
+}
+
+export const operationStates: Record<CommandState, string> = {
+  sent: 'Running',
+  unknown: 'Unknown',
+  done: 'Completed',
+  refused: 'Refused',
+  never: 'NotDone',
+};
+
+interface StatusDeps {
+  database: Database;
+  ledger: Pick<Ledger, 'lookAgain' | 'moduleOf' | 'reception'>;
+}
+
+export async function operationStatus({ database, ledger }: StatusDeps, request: StatusRequest): Promise<DeviceAnswer> {
+  const found = await findOperation(database.queries, request);
+  if (found?.merchantId !== request.merchantId) {
+    throw new GatewayError('Record_not_exist', 'No operation of this merchant is known by that name; nothing was begun under it.');
+  }
+  const module = ledger.moduleOf(found);
+  if (!request.modules.has(module)) throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`);
+  const command = await ledger.lookAgain(found);
+  ledger.reception.shown(command, request.recipient);
+  return answerOf(command, { State: operationStates[command.state], Operation: command.name });
+}
+
+function findOperation(queries: Queries, { merchantId, ...names }: OperationNames & { merchantId: string }): Promise<Command | undefined> {
+  const { oid, documentNr, receiptUid, idempotencyKey } = names;
+  const given = [oid, documentNr, receiptUid, idempotencyKey].filter((name) => name !== undefined);
+  if (given.length !== 1) throw invalidRequest('Exactly one of OID, documentNr, ReceiptUid and IdempotencyKey must be given.');
+  if (oid !== undefined) return findCommand(queries, oid);
+  if (documentNr !== undefined) return newestUnder(queries, merchantId, 'document_nr', documentNr);
+  if (receiptUid !== undefined) return newestUnder(queries, merchantId, 'receipt_uid', receiptUid);
+  return findByKey(queries, merchantId, idempotencyKey ?? '');
+}
+
+async function findByKey(queries: Queries, merchantId: string, key: string): Promise<Command | undefined> {
+  const entry = await findKey(queries, merchantId, key);
+  return entry?.subjectKind === 'command' ? findCommand(queries, entry.subjectId) : undefined;
+}
+
+/** The one that holds the name, of which there is at most one; otherwise the newest attempt. */
+export async function newestUnder(
+  queries: Queries,
+  merchantId: string,
+  column: 'document_nr' | 'receipt_uid',
+  name: string,
+): Promise<Command | undefined> {
+  const ofName = queries.selectFrom('commands').select(commandColumns).where('merchant_id', '=', merchantId).where(column, '=', name);
+  const named = column === 'document_nr' ? ofName.where(paymentsOnly) : ofName;
+  const row = (await named.where(openOrDone).executeTakeFirst()) ?? (await named.orderBy('issued_at', 'desc').limit(1).executeTakeFirst());
+  return row && toCommand(row);
+}

@@ -1,0 +1,76 @@
+// The one call of the ledger itself: to ask about an operation without doing anything [D64]. No logic.
+import Type from 'typebox';
+import type { Database } from '../database/database.ts';
+import { callerOf, keyFor } from '../http/authentication.ts';
+import { recipientOf } from '../http/recipient.ts';
+import { answers, keyField, operationFields, readUuid, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import type { Ledger } from './ledger.ts';
+import { operationStates, operationStatus } from './operation-status.ts';
+
+const example = {
+  OID: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
+  State: operationStates.done,
+  Operation: 'Refund',
+  report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}',
+};
+
+export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; ledger: Ledger }): void {
+  app.get(
+    '/Device/Operation/Status',
+    {
+      config: { access: keyFor('POS', 'Fiscal') },
+      schema: {
+        tags: ['Operations'],
+        summary: 'How an operation ended, without doing anything',
+        operationId: 'operationStatus',
+        description: [
+          'Answers what the call itself would have been told: 0 with its `report`, 50 when the device refused, 30 or 31 when it never began, 3 while nobody knows. It starts nothing, however often it is asked; 20 means that nothing was begun under that name.',
+          'Give exactly one of OID, documentNr (of a Pay), ReceiptUid and IdempotencyKey. After several attempts under one documentNr or ReceiptUid, the one that was done or is open counts, otherwise the newest. An Idempotency-Key of a CancelTransaction that stopped a payment stands for that payment.',
+          'The key must open the module of the operation.',
+        ].join('\n\n'),
+        querystring: Type.Object({
+          APIKey: keyField,
+          OID: Type.Optional(uuidField('Id of the operation, from the answer of its call.')),
+          documentNr: Type.Optional(textField('documentNr of the Pay.', 128)),
+          ReceiptUid: Type.Optional(textField('Receipt.Uid of the Device/Invoice/Pay.')),
+          IdempotencyKey: Type.Optional(textField('Idempotency-Key of the call.')),
+        }),
+        response: answers(
+          {
+            description: 'It was done; the device’s answer is in `report`.',
+            fields: {
+              ...operationFields,
+              State: Type.String({
+                enum: Object.values(operationStates),
+                description:
+                  'Running and Unknown come with errorCode 3, Completed with 0, Refused with 50, NotDone with 30 or 31: it did not happen and will not.',
+              }),
+              Operation: Type.String({ description: 'The command that the device was given.' }),
+            },
+            example,
+          },
+          'Timeout_or_no_response',
+          'Record_not_exist',
+          'Device_Offline',
+          'Device_Busy',
+          'Refused_By_Device',
+        ),
+      },
+    },
+    (request, reply) => {
+      const { OID, documentNr, ReceiptUid, IdempotencyKey } = request.query;
+      const { merchantId, modules } = callerOf(request);
+      return operationStatus(deps, {
+        merchantId,
+        modules,
+        oid: OID === undefined ? undefined : readUuid('OID', OID),
+        documentNr: parseUuid(documentNr) ?? documentNr,
+        receiptUid: ReceiptUid,
+        idempotencyKey: IdempotencyKey,
+        recipient: recipientOf(reply),
+      });
+    },
+  );
+}
