@@ -4,13 +4,13 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
 
 /** What the caller hears of a removed command. It stays true however often he asks. */
-export function wasRemoved(command: Command): GatewayError {
+export function wasRemoved(command: Command, further: object = {}): GatewayError {
   return new GatewayError(
     'The_status_cannot_be_applied',
     command.state === 'done'
       ? 'This was done long ago, and its record has been removed since; it is not done again.'
       : 'This was tried long ago and not done, and its record has been removed since; for another try take a new number.',
-    { fields: { OID: command.id } },
+    { fields: { OID: command.id, ...further } },
   );
 }
 

@@ -83,7 +83,7 @@ export interface DeviceAnswer {
 
 /** The answer of a command that was done; throws what the caller is told about any other [D13, D15]. `further` fields are in either. */
 export function answerOf(command: Command, further: object = {}): DeviceAnswer {
-  if (command.removedAtMs !== null) throw wasRemoved(command);
+  if (command.removedAtMs !== null) throw wasRemoved(command, further);
   const report = command.report === null ? {} : { report: command.report };
   const fields = { OID: command.id, ...further };
   switch (command.state) {
