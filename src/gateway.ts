@@ -115,7 +115,7 @@ export function assemble(config: Config, world: World, database: Database) {
 
   const broker =
     config.mqttUrl === undefined
-      ? createEmbeddedBroker({ host: config.host, port: config.mqttPort, gatewayId: instanceId, logger, checkDevice })
+      ? createEmbeddedBroker({ host: config.host, port: config.mqttPort, gatewayId: instanceId, clock, logger, checkDevice })
       : undefined;
   const mqtt: Channel = broker ?? createMqttChannel({ url: config.mqttUrl ?? '', gatewayId: instanceId, clock, random, logger });
   const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger }) : undefined;

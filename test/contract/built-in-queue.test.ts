@@ -3,31 +3,13 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { systemClock } from '../../src/kernel/system.ts';
-import { type BuiltInQueue, createBuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
-import { createSample } from '../http/sample-server.ts';
+import { createBuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
-import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
+import { answerTo, channelContract, command, deviceA, deviceB, gatewayId } from './channel.ts';
+import { startHttp } from './queue-server.ts';
 import { createRecorder } from './recorder.ts';
 import { connectSocketDevice } from './test-device.ts';
-
-async function startHttp() {
-  let queue: BuiltInQueue | undefined;
-  const { server } = createSample({
-    findDevice: async (deviceId, secret) => ((await checkDevice(deviceId, secret)) ? { deviceId, merchantId: 'm' } : undefined),
-  });
-  server.onUpgrade('/queue', (upgrade) => queue?.handleUpgrade(upgrade));
-  const { port } = await server.listen();
-  return {
-    port,
-    url: `ws://127.0.0.1:${port}/tillgate/queue`,
-    use(given: BuiltInQueue) {
-      queue = given;
-      return given;
-    },
-    stop: () => server.stop(0),
-  };
-}
 
 /** What the server answers to a handshake that it does not take. */
 function handshake(port: number, headers: Record<string, string>): Promise<{ status: number | undefined; body: unknown; login: unknown }> {

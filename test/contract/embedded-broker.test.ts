@@ -1,6 +1,7 @@
 // The embedded MQTT broker keeps the channel's contract.
 import { connectAsync } from 'mqtt';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/kernel/system.ts';
 import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/channels/embedded-broker.ts';
 import type { CommandMessage } from '../../src/link/protocol.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
@@ -10,7 +11,7 @@ import { createRecorder } from './recorder.ts';
 import { connectMqttDevice, mqttOptions } from './test-device.ts';
 
 function create(): EmbeddedBroker {
-  return createEmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, logger: quietLogger, checkDevice });
+  return createEmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice });
 }
 const urlOf = ({ port }: EmbeddedBroker) => `mqtt://127.0.0.1:${port}`;
 
@@ -37,7 +38,14 @@ describe('embedded broker, beyond the contract', () => {
   it('says clearly that its port is taken', async () => {
     const first = create();
     await first.start(createRecorder());
-    const second = createEmbeddedBroker({ host: '127.0.0.1', port: first.port, gatewayId, logger: quietLogger, checkDevice });
+    const second = createEmbeddedBroker({
+      host: '127.0.0.1',
+      port: first.port,
+      gatewayId,
+      clock: systemClock,
+      logger: quietLogger,
+      checkDevice,
+    });
     await expect(second.start(createRecorder())).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await first.stop();
   });
@@ -89,6 +97,7 @@ describe('embedded broker, beyond the contract', () => {
       host: '127.0.0.1',
       port: 0,
       gatewayId,
+      clock: systemClock,
       logger: quietLogger,
       checkDevice: () => Promise.reject(new Error('database down')),
     });

@@ -1,15 +1,18 @@
 // The queue channel with nothing installed: a WebSocket at {base_url}/queue, HTTP Basic with DeviceID and secret, JSON frames.
 // The HTTP server judges the login and hands over sockets whose device is known.
 // One socket a device: a second one replaces the first. A socket that does not answer pings is closed. Nothing is queued for an absent device.
+// One that sends more than its share is read slowly, one that does not read what it asked for is ended, and one that connects without end waits [D62].
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
 import { frameLimitBytes, readDeviceFrame } from '../messages.ts';
 import { messageLimitBytes, type QueueFrame } from '../protocol.ts';
+import { createPace } from './reading-pace.ts';
 
 export interface BuiltInQueueOptions {
   clock: Clock;
@@ -39,14 +42,23 @@ const payloadLimitBytes = frameLimitBytes + 1024;
 const presenceFrame = /^\s*\{\s*"presence"/;
 const replacedCode = 4000;
 const endedCode = 4001;
+/** Right logins of one device: two with one secret would otherwise replace each other without end. */
+const logins = { burst: 60, perS: 1 };
 
 export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   const { clock, logger } = options;
-  const server = new WebSocketServer({ noServer: true, maxPayload: payloadLimitBytes, perMessageDeflate: false, clientTracking: false });
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: payloadLimitBytes,
+    perMessageDeflate: false,
+    clientTracking: false,
+    autoPong: false,
+  });
   const sockets = new Map<string, WebSocket>();
   const silentSincePing = new WeakSet<WebSocket>();
   /** Replaced sockets get a second for the closing handshake. */
   const leaving = new Map<WebSocket, Cancel>();
+  const loginsOf = createRateLimiter({ clock, ...logins });
   let listener: ChannelListener | undefined;
   let stopPinging: Cancel = () => {};
 
@@ -66,6 +78,12 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
       upgraded.refuse(new GatewayError('Internal_error', 'The queue is not open.', { httpStatus: 503, retryAfterS: 1 }));
       return;
     }
+    const retryAfterS = loginsOf.take(deviceId);
+    if (retryAfterS !== undefined) {
+      listener.dropped('queue', 'over-budget', deviceId);
+      upgraded.refuse(new GatewayError('Too_Many_Requests', 'This device connects too often.', { retryAfterS }));
+      return;
+    }
     underWay.set(request, upgraded);
     server.handleUpgrade(request, socket, head, (webSocket) => welcome(deviceId, webSocket));
   }
@@ -73,8 +91,22 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   function welcome(deviceId: string, socket: WebSocket): void {
     const previous = sockets.get(deviceId);
     sockets.set(deviceId, socket);
-    socket.on('message', (data, isBinary) => received(deviceId, socket, data as Buffer, isBinary));
-    socket.on('pong', () => silentSincePing.delete(socket));
+    const paced = paceOf(socket);
+    socket.on('message', (data, isBinary) => {
+      paced((data as Buffer).length);
+      received(deviceId, socket, data as Buffer, isBinary);
+    });
+    socket.on('ping', (data) => {
+      paced(data.length);
+      silentSincePing.delete(socket);
+      // Who asks and does not read the answers would have them heaped up here.
+      if (socket.bufferedAmount > unreadLimitBytes) socket.terminate();
+      else socket.pong(data);
+    });
+    socket.on('pong', (data) => {
+      paced(data.length);
+      silentSincePing.delete(socket);
+    });
     socket.on('error', (error: Error & { code?: string }) => {
       if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') listener?.dropped('queue', 'too-large', deviceId);
       logger.debug({ err: error, deviceId }, 'a socket of the built-in queue failed');
@@ -95,6 +127,24 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
         clock.after(1_000, () => previous.terminate()),
       );
     }
+  }
+
+  /** Called for each frame; stops reading for a moment when they come too fast. What was read already is still delivered. */
+  function paceOf(socket: WebSocket): (bytes: number) => void {
+    const pace = createPace(clock);
+    let isResting = false;
+    return (bytes) => {
+      const restMs = pace.restAfter(1, bytes);
+      if (restMs === 0 || isResting) return;
+      isResting = true;
+      socket.pause();
+      const cancel = clock.after(restMs, () => {
+        isResting = false;
+        socket.off('close', cancel);
+        socket.resume();
+      });
+      socket.once('close', cancel);
+    };
   }
 
   function received(deviceId: string, socket: WebSocket, data: Buffer, isBinary: boolean): void {

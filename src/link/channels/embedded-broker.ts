@@ -1,27 +1,39 @@
 // The MQTT broker inside the gateway, for one instance with nothing installed. Devices log in with their secret and reach their own topics alone;
 // the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
+// Strangers reach its ports: connections, logins, packets, what is waiting to be read and what is logged about it are all bounded [D62].
 import type { EventEmitter } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type SecureContext, TLSSocket } from 'node:tls';
 import { Aedes, type Client } from 'aedes';
+import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { networkOf } from '../../kernel/network-of.ts';
+import { createRateLimiter } from '../../kernel/rate-limiter.ts';
+import { restrainLogger } from '../../kernel/restrained-logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
-import { isDeviceId } from '../messages.ts';
+import { isDeviceId, isGatewayId } from '../messages.ts';
 import { messageLimitBytes, mqttTopics } from '../protocol.ts';
+import { createConnectionGate, defaultGateLimits, type GateLimits, type Place } from './connection-gate.ts';
+import { holdSocket } from './held-socket.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
-import { createPacketGuard } from './packet-guard.ts';
 
 export interface EmbeddedBrokerOptions {
   host: string;
-  /** 0: any free one; see `port`. */
-  port: number;
+  /** For MQTT without encryption. 0: any free one; see `port`. undefined: none. */
+  port: number | undefined;
+  /** For MQTT over TLS; `context` is asked for each connection, so that a renewed certificate counts from the next one on. */
+  secure?: { port: number; context(): SecureContext } | undefined;
   gatewayId: string;
+  clock: Clock;
   logger: Logger;
+  limits?: Partial<GateLimits>;
   checkDevice(deviceId: string, secret: string): Promise<boolean>;
 }
 
 export interface EmbeddedBroker extends Channel {
-  /** The port that it listens on, once started. */
-  readonly port: number;
+  /** The ports that it listens on, once started. */
+  readonly port: number | undefined;
+  readonly securePort: number | undefined;
   disconnectDevice(deviceId: string): void;
 }
 
@@ -29,24 +41,40 @@ export interface EmbeddedBroker extends Channel {
 const serverUnavailable = 3;
 const badLogin = 4;
 /** Somewhat too large a message is dropped and counted, far too large ends the connection. A login holds a short will at most. */
-const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * messageLimitBytes };
+const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * messageLimitBytes, controlBytes: 4 * 1024 };
 /** A device that does not read is cut off instead of filling the memory. */
 const drainWithinMs = 5_000;
+const unreadLimitBytes = 4 * messageLimitBytes;
+/** Right logins of one device: two with one secret would otherwise replace each other without end. */
+const logins = { burst: 60, perS: 1 };
+/** The protocol asks for QoS 1; of QoS 2 each message lies in memory until its handshake ends. */
+const unfinishedMessages = 8;
+const topicLevels = 8;
 
 export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBroker {
-  const { gatewayId, logger, checkDevice } = options;
+  const { gatewayId, clock, checkDevice } = options;
+  // Most of what is to be said here, strangers can cause.
+  const logger = restrainLogger(options.logger, clock);
+  const limits = { ...defaultGateLimits, ...options.limits };
+  const gate = createConnectionGate(clock, limits);
+  const sockets = new Set<Socket>();
+  const places = new WeakMap<object, Place>();
+  const loginsOf = createRateLimiter({ clock, ...logins });
   // Kept beside aedes's own list, which loses a client whose predecessor of the same id is still closing.
   const connected = new Map<string, Client>();
   const subscribed = new WeakSet<Client>();
   let listener: ChannelListener | undefined;
   let broker: Aedes | undefined;
-  let server: Server | undefined;
+  let servers: { plain?: Server; secure?: Server } = {};
 
   async function login(client: Client, username: string | undefined, password: Buffer | undefined): Promise<number> {
     // Client id = user: otherwise one device could end another's connection by taking its client id.
     if (!isDeviceId(username) || client.id !== username || password === undefined) return badLogin;
     try {
-      return (await checkDevice(username, password.toString('utf8'))) ? 0 : badLogin;
+      if (!(await checkDevice(username, password.toString('utf8')))) return badLogin;
+      if (loginsOf.take(username) === undefined) return 0;
+      listener?.dropped('mqtt', 'over-budget', username);
+      return serverUnavailable;
     } catch (error) {
       logger.error({ err: error, deviceId: username }, 'the login of a device could not be judged');
       return serverUnavailable;
@@ -56,13 +84,16 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
   function mayPublish(deviceId: string, topic: string): boolean {
     if (topic === mqttTopics.presence(deviceId)) return true;
     const prefix = mqttTopics.answers(deviceId, '');
-    return topic.startsWith(prefix) && topic.length > prefix.length && !topic.includes('/', prefix.length);
+    return topic.startsWith(prefix) && isGatewayId(topic.slice(prefix.length));
   }
 
   function createBroker(): Promise<Aedes> {
     return Aedes.createBroker({
       id: gatewayId,
       drainTimeout: drainWithinMs,
+      connectTimeout: limits.loginWithinMs,
+      maxInflightInbound: unfinishedMessages,
+      maxTopicLevels: topicLevels,
       preConnect(_client, packet, done) {
         // Whatever the device asks for, its session ends with its connection.
         packet.clean = true;
@@ -70,8 +101,11 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
       },
       authenticate(client, username, password, done) {
         void login(client, username, password).then((returnCode) => {
-          if (returnCode === 0) return done(null, true);
-          logger.warn({ clientId: client.id, returnCode }, 'a device was not let in');
+          if (returnCode === 0) {
+            places.get(client.conn)?.loggedIn();
+            return done(null, true);
+          }
+          logger.warn({ clientId: shortened(client.id), returnCode }, 'a device was not let in');
           done(Object.assign(new Error('The login was refused.'), { returnCode }), null);
         });
       },
@@ -96,14 +130,30 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
     });
   }
 
-  /** aedes pulls from the socket by itself; what it pulls is seen here as well. */
-  function holdToSize(socket: Socket): void {
-    const isWithinLimits = createPacketGuard(packetLimits);
-    socket.on('data', (chunk) => {
-      if (isWithinLimits(chunk)) return;
-      listener?.dropped('mqtt', 'too-large');
-      socket.destroy();
+  function welcome(handle: Aedes['handle'], raw: Socket, context: SecureContext | undefined): void {
+    const place = gate.enter(networkOf(raw.remoteAddress ?? ''), () => raw.destroy());
+    if (place === undefined) {
+      logger.warn({ connections: gate.connections }, 'the embedded broker has no room for another connection');
+      raw.destroy();
+      return;
+    }
+    sockets.add(raw);
+    raw.on('close', () => {
+      sockets.delete(raw);
+      place.leave();
     });
+    raw.on('error', () => raw.destroy());
+    const socket = context === undefined ? raw : new TLSSocket(raw, { isServer: true, secureContext: context });
+    places.set(socket, place);
+    const client = handle(socket);
+    // A handshake that fails ends the connection like everything else.
+    socket.on('error', () => socket.destroy());
+    holdSocket(socket, { clock, limits: packetLimits, cut: (why) => listener?.dropped('mqtt', why, connectedId(client)) });
+  }
+
+  /** Only a name that a login stands behind. */
+  function connectedId(client: Client): string | undefined {
+    return connected.get(client.id) === client ? client.id : undefined;
   }
 
   function watchClients(aedes: Aedes): void {
@@ -126,7 +176,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
     });
     // aedes tells its own troubles as an event that its types do not know; unheard it would end the process.
     (aedes as EventEmitter).on('error', (error: unknown) => logger.error({ err: error }, 'the embedded broker has trouble'));
-    aedes.on('clientError', (client, error) => logger.debug({ err: error, clientId: client.id }, 'a device connection failed'));
+    aedes.on('clientError', (client, error) => logger.debug({ err: error, clientId: shortened(client.id) }, 'a device connection failed'));
     aedes.on('connectionError', (_client, error) => logger.debug({ err: error }, 'a connection that never logged in failed'));
   }
 
@@ -137,47 +187,39 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
       return listener !== undefined;
     },
     get port() {
-      return (server?.address() as AddressInfo | null | undefined)?.port ?? options.port;
+      return portOf(servers.plain);
+    },
+    get securePort() {
+      return portOf(servers.secure);
     },
 
     async start(given) {
       broker = await createBroker();
       watchClients(broker);
-      // Without no-delay an answer waits up to 40 ms for an acknowledgement.
       const { handle } = broker;
-      const listening = createServer({ noDelay: true, keepAlive: true }, (socket) => {
-        handle(socket);
-        holdToSize(socket);
-      });
-      await new Promise<void>((resolve, reject) => {
-        listening.once('error', reject);
-        listening.listen(options.port, options.host, () => {
-          listening.off('error', reject);
-          listening.on('error', (error) => logger.error({ err: error }, 'the embedded broker has trouble listening'));
-          resolve();
-        });
-      }).catch(async (error: unknown) => {
-        await closeBroker();
+      const { port, secure } = options;
+      try {
+        if (port !== undefined) servers.plain = await listen(port, (socket) => welcome(handle, socket, undefined));
+        if (secure !== undefined) servers.secure = await listen(secure.port, (socket) => welcome(handle, socket, secure.context()));
+      } catch (error) {
+        await close();
         throw error;
-      });
-      server = listening;
+      }
       listener = given;
       given.up('mqtt');
     },
 
     async stop() {
       listener = undefined;
-      const closing = server;
-      server = undefined;
-      const closed = new Promise<void>((resolve) => (closing ? closing.close(() => resolve()) : resolve()));
-      await closeBroker();
-      await closed;
+      await close();
     },
 
     async send(deviceId, command) {
       if (listener === undefined) throw new ChannelDown('mqtt');
       const client = connected.get(deviceId);
       if (client === undefined || client.closed || !subscribed.has(client)) throw new DeviceNotOnChannel('mqtt');
+      // It hangs, and what is sent now would come at some other time.
+      if (client.conn.writableLength > unreadLimitBytes) throw new DeviceNotOnChannel('mqtt');
       const payload = Buffer.from(JSON.stringify(command));
       await new Promise<void>((resolve) => {
         client.publish({ cmd: 'publish', topic: mqttTopics.commands(deviceId), payload, qos: 0, retain: false, dup: false }, () =>
@@ -192,10 +234,38 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
     },
   };
 
-  async function closeBroker(): Promise<void> {
+  async function listen(port: number, accept: (socket: Socket) => void): Promise<Server> {
+    // Without no-delay an answer waits up to 40 ms for an acknowledgement.
+    const server = createServer({ noDelay: true, keepAlive: true }, accept);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, options.host, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    server.on('error', (error) => logger.error({ err: error }, 'the embedded broker has trouble listening'));
+    return server;
+  }
+
+  async function close(): Promise<void> {
     const closing = broker;
+    const closed = Object.values(servers).map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
     broker = undefined;
+    servers = {};
     connected.clear();
     if (closing) await new Promise<void>((resolve) => closing.close(() => resolve()));
+    // aedes knows only those that have logged in.
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(closed);
   }
+}
+
+function portOf(server: Server | undefined): number | undefined {
+  return (server?.address() as AddressInfo | null | undefined)?.port;
+}
+
+/** A stranger chooses his client id, up to 64 KiB of it. */
+function shortened(clientId: string): string {
+  return clientId.slice(0, 64);
 }

@@ -1,14 +1,26 @@
 // Holds the packets of an MQTT connection to a size, by their headers alone: the parser behind it gathers a packet whole before
-// anybody judges it, and would gather 256 MiB from somebody who has not even logged in.
+// anybody judges it, and would gather 256 MiB from somebody who has not even logged in. Only a published message may be large;
+// a subscription of thousands of topics is none of ours. And it counts: packets, and those that are no messages.
 
 export interface PacketLimits {
   /** Of the first packet, which is the login. */
   firstBytes: number;
+  /** Of a message. */
   bytes: number;
+  /** Of everything else: subscriptions, acknowledgements, pings. */
+  controlBytes: number;
 }
 
-/** Returns a function that follows the stream chunk by chunk; false: a packet is larger than it may be, and nothing more should be read. */
-export function createPacketGuard(limits: PacketLimits): (chunk: Uint8Array) => boolean {
+export interface PacketCount {
+  packets: number;
+  controlPackets: number;
+}
+
+const publish = 3;
+
+/** Returns a function that follows the stream chunk by chunk; undefined: a packet is larger than it may be, and nothing more should be read. */
+export function createPacketGuard(limits: PacketLimits): (chunk: Uint8Array) => PacketCount | undefined {
+  let isFirst = true;
   let limit = limits.firstBytes;
   /** Of the packet under way: what is still to come of its body; undefined inside its header. */
   let bodyLeft: number | undefined;
@@ -17,6 +29,7 @@ export function createPacketGuard(limits: PacketLimits): (chunk: Uint8Array) => 
 
   return (chunk) => {
     let at = 0;
+    const count = { packets: 0, controlPackets: 0 };
     while (at < chunk.length) {
       if (bodyLeft !== undefined) {
         const skipped = Math.min(bodyLeft, chunk.length - at);
@@ -26,18 +39,24 @@ export function createPacketGuard(limits: PacketLimits): (chunk: Uint8Array) => 
         const byte = chunk[at] ?? 0;
         at += 1;
         headerBytes += 1;
+        if (headerBytes === 1) {
+          const isMessage = byte >> 4 === publish;
+          if (!isFirst) limit = isMessage ? limits.bytes : limits.controlBytes;
+          count.packets += 1;
+          if (!isMessage) count.controlPackets += 1;
+        }
         // Type and flags, then the length: seven bits a byte, the lowest first, at most four bytes.
-        if (headerBytes > 1) length += (byte & 0x7f) * 128 ** (headerBytes - 2);
+        else length += (byte & 0x7f) * 128 ** (headerBytes - 2);
         if (headerBytes > 1 && ((byte & 0x80) === 0 || headerBytes === 5)) bodyLeft = length;
-        if (length > limit) return false;
+        if (length > limit) return undefined;
       }
       if (bodyLeft === 0) {
-        limit = limits.bytes;
+        isFirst = false;
         bodyLeft = undefined;
         headerBytes = 0;
         length = 0;
       }
     }
-    return true;
+    return count;
   };
 }

@@ -3,24 +3,24 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPacketGuard } from '../../../src/link/channels/packet-guard.ts';
 
-const limits = { firstBytes: 100, bytes: 1_000 };
+const limits = { firstBytes: 100, bytes: 1_000, controlBytes: 50 };
 
-function packet(bodyBytes: number): Buffer {
+function packet(bodyBytes: number, type = 3): Buffer {
   const length: number[] = [];
   let rest = bodyBytes;
   do {
     length.push((rest % 128) | (rest >= 128 ? 0x80 : 0));
     rest = Math.floor(rest / 128);
   } while (rest > 0);
-  return Buffer.concat([Buffer.from([0x30, ...length]), Buffer.alloc(bodyBytes, 0xff)]);
+  return Buffer.concat([Buffer.from([type << 4, ...length]), Buffer.alloc(bodyBytes, 0xff)]);
 }
 
 function follow(stream: Buffer, cuts: number[]): boolean {
-  const isWithinLimits = createPacketGuard(limits);
+  const count = createPacketGuard(limits);
   const places = [...new Set(cuts.map((cut) => cut % (stream.length + 1)))].sort((a, b) => a - b);
   let from = 0;
   for (const to of [...places, stream.length]) {
-    if (!isWithinLimits(stream.subarray(from, to))) return false;
+    if (count(stream.subarray(from, to)) === undefined) return false;
     from = to;
   }
   return true;
@@ -34,7 +34,7 @@ describe('the packet guard', () => {
         fc.array(fc.integer({ min: 0, max: 1_000 }), { maxLength: 5 }),
         fc.array(fc.nat(), { maxLength: 20 }),
         (first, others, cuts) => {
-          expect(follow(Buffer.concat([first, ...others].map(packet)), cuts)).toBe(true);
+          expect(follow(Buffer.concat([first, ...others].map((bytes) => packet(bytes))), cuts)).toBe(true);
         },
       ),
     );
@@ -47,7 +47,7 @@ describe('the packet guard', () => {
         fc.integer({ min: 1_001, max: 100_000 }),
         fc.array(fc.nat(), { maxLength: 20 }),
         (before, tooLarge, cuts) => {
-          expect(follow(Buffer.concat([packet(10), ...before.map(packet), packet(tooLarge)]), cuts)).toBe(false);
+          expect(follow(Buffer.concat([packet(10), ...before.map((bytes) => packet(bytes)), packet(tooLarge)]), cuts)).toBe(false);
         },
       ),
     );
@@ -55,6 +55,18 @@ describe('the packet guard', () => {
   });
 
   it('stops at the header: not a byte of the body has to come', () => {
-    expect(createPacketGuard(limits)(Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]))).toBe(false);
+    expect(createPacketGuard(limits)(Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]))).toBe(undefined);
+  });
+
+  it('holds everything that is no message to a smaller limit, and counts it', () => {
+    const subscribe = 8;
+    const ping = 12;
+    expect(follow(Buffer.concat([packet(10, 1), packet(51, subscribe)]), [])).toBe(false);
+    const count = createPacketGuard(limits);
+    expect(count(Buffer.concat([packet(10, 1), packet(900), packet(50, subscribe), packet(0, ping).subarray(0, 1)]))).toEqual({
+      packets: 4,
+      controlPackets: 3,
+    });
+    expect(count(packet(0, ping).subarray(1))).toEqual({ packets: 0, controlPackets: 0 });
   });
 });

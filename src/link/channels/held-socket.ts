@@ -1,0 +1,50 @@
+// An MQTT connection held to its size and pace. aedes pulls from the socket by `read`, a chunk at a time, and pulls again when it has dealt
+// with it; so `read` is where every byte can be judged before it is parsed, and where one that is read too fast finds nothing for a moment.
+import type { Socket } from 'node:net';
+import type { Clock } from '../../kernel/clock.ts';
+import { createTokenBucket } from '../../kernel/token-bucket.ts';
+import { createPacketGuard, type PacketLimits } from './packet-guard.ts';
+import { createPace } from './reading-pace.ts';
+
+/** Pings, subscriptions, acknowledgements: nobody needs more, and each costs an answer. */
+const controlPackets = { burst: 500, perS: 20 };
+
+export function holdSocket(
+  socket: Socket,
+  { clock, limits, cut }: { clock: Clock; limits: PacketLimits; cut(why: 'too-large' | 'over-budget'): void },
+): void {
+  const count = createPacketGuard(limits);
+  const pace = createPace(clock);
+  const control = createTokenBucket({ clock, ...controlPackets });
+  const read = socket.read.bind(socket);
+  let isResting = false;
+
+  socket.read = (size?: number) => {
+    if (isResting || socket.destroyed) return null;
+    const chunk = read(size) as Buffer | null;
+    if (chunk === null) return null;
+    const counted = count(chunk);
+    if (counted === undefined) return end('too-large');
+    if (counted.controlPackets > controlPackets.burst || !control.take(counted.controlPackets)) return end('over-budget');
+    rest(pace.restAfter(counted.packets, chunk.length));
+    return chunk;
+  };
+
+  function end(why: 'too-large' | 'over-budget'): null {
+    cut(why);
+    socket.destroy();
+    return null;
+  }
+
+  function rest(restMs: number): void {
+    if (restMs === 0) return;
+    isResting = true;
+    const cancel = clock.after(restMs, () => {
+      isResting = false;
+      socket.off('close', cancel);
+      // What came meanwhile was announced while nobody could read it.
+      if (!socket.destroyed) socket.emit('readable');
+    });
+    socket.once('close', cancel);
+  }
+}
