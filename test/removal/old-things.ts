@@ -14,7 +14,7 @@ type Overrides<Seed extends (...args: never[]) => unknown> = NonNullable<Paramet
 
 /** A payment of so many days ago, done and closed unless told otherwise, with a timeline of one step. */
 export async function seedOldCommand(
-  { queries }: Database,
+  { queries }: Pick<Database, 'queries'>,
   shop: { merchantId: string; deviceId: string; nowMs: number; daysOld?: number },
   overrides: Overrides<typeof seedCommand> = {},
 ): Promise<string> {
