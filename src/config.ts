@@ -104,7 +104,24 @@ export const settings = {
     urlOf('mqtt:', 'mqtts:'),
     'MQTT broker to use instead of the embedded one, with user and password',
   ),
-  mqttPort: setting('TILLGATE_MQTT_PORT', wholeNumber(0, 65_535), '1883', 'port of the embedded MQTT broker; 0 takes any free one'),
+  mqttPort: setting(
+    'TILLGATE_MQTT_PORT',
+    wholeNumber(0, 65_535),
+    '1883',
+    'port of the embedded MQTT broker without TLS, open on loopback or with TILLGATE_MQTT_PLAIN=yes; 0 takes any free one',
+  ),
+  mqttsPort: setting(
+    'TILLGATE_MQTTS_PORT',
+    wholeNumber(0, 65_535),
+    '8883',
+    'port of the embedded MQTT broker with TLS, open when there is a certificate; 0 takes any free one',
+  ),
+  mqttPlain: setting(
+    'TILLGATE_MQTT_PLAIN',
+    yesOrNo,
+    'no',
+    'yes: devices may reach the embedded MQTT broker without TLS from other machines too',
+  ),
   mqttPublicUrl: optional(
     'TILLGATE_MQTT_PUBLIC_URL',
     urlOf('mqtt:', 'mqtts:'),
@@ -226,6 +243,11 @@ function dangers(config: Config): string[] {
       `TILLGATE_HOST ${config.host} is reachable from outside and keys would travel unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY, or TILLGATE_BEHIND_PROXY=yes if a proxy in front ends HTTPS.`,
     );
   }
+  if (config.mqttUrl === undefined && config.tlsCert === undefined && !isMqttPlainOpen(config)) {
+    problems.push(
+      `The embedded MQTT broker on ${config.host} would take the secrets of devices unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY for MQTT over TLS on port ${config.mqttsPort}, or TILLGATE_MQTT_URL to an outside broker, or TILLGATE_MQTT_PLAIN=yes inside a network that you trust.`,
+    );
+  }
   if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
   if (config.metricsToken !== undefined && config.metricsToken.length < 24) {
     problems.push('TILLGATE_METRICS_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
@@ -259,10 +281,15 @@ function missingBrokerToken({ basePath }: Config): string {
 
 /** What `serve` lets pass, because on a shop's own network it may be meant. */
 function doubts(config: Config): string[] {
-  if (isLoopback(config.host) || config.mqttUrl !== undefined) return [];
+  if (isLoopback(config.host) || config.mqttUrl !== undefined || !config.mqttPlain) return [];
   return [
-    `The embedded MQTT broker listens on ${config.host} without encryption, and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust, or set TILLGATE_MQTT_URL to a broker that speaks TLS.`,
+    `The embedded MQTT broker listens on ${config.host} without encryption (TILLGATE_MQTT_PLAIN), and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust.`,
   ];
+}
+
+/** Without TLS only where nobody can listen in, or where somebody said so. The sandbox holds nothing of worth. */
+export function isMqttPlainOpen({ mode, host, mqttPlain }: Config): boolean {
+  return mode === 'sandbox' || isLoopback(host) || mqttPlain;
 }
 
 /** Whose X-Forwarded-For counts. */

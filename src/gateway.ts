@@ -2,14 +2,13 @@
 //
 // Stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
 // (they answer 3, their outcome stays open); then leases and the instance's heartbeat are released, so that others take over at once.
-import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
 import { createAccess } from './access/access.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
 import { createCards } from './cards/cards.ts';
 import { registerCardRoutes } from './cards/routes.ts';
-import { type Config, trustedProxiesOf } from './config.ts';
+import { openCertificate } from './certificate.ts';
+import { type Config, isMqttPlainOpen, trustedProxiesOf } from './config.ts';
 import type { Database } from './database/database.ts';
 import { checkDurability } from './database/durability.ts';
 import { endOtherInstances, type Instance, type LivingInstance, livingInstances, startInstance } from './database/instances.ts';
@@ -36,7 +35,7 @@ import { createLedger } from './ledger/ledger.ts';
 import { registerLedgerRoutes } from './ledger/routes.ts';
 import type { Channel } from './link/channel.ts';
 import { createBuiltInQueue } from './link/channels/built-in-queue.ts';
-import { createEmbeddedBroker } from './link/channels/embedded-broker.ts';
+import { createEmbeddedBroker, type EmbeddedBroker } from './link/channels/embedded-broker.ts';
 import { createMqttChannel } from './link/channels/mqtt.ts';
 import { createRabbitmqChannel } from './link/channels/rabbitmq.ts';
 import { createLink } from './link/link.ts';
@@ -53,6 +52,8 @@ export interface Addresses {
   /** {base_url} as others should call it. */
   baseUrl: string;
   mqttUrl: string;
+  /** The embedded broker's address without TLS, if it has one: for virtual devices in the sandbox, which know no certificate. */
+  mqttPlainUrl: string | undefined;
   queueUrl: string;
 }
 
@@ -95,11 +96,16 @@ export function assemble(config: Config, world: World, database: Database) {
   const devices = createDevices({ ...shared, banks: config.banks, addresses: () => knownAddresses() });
   const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
 
+  const certificate =
+    config.tlsCert === undefined || config.tlsKey === undefined
+      ? undefined
+      : openCertificate({ certFile: config.tlsCert, keyFile: config.tlsKey, clock, logger });
+
   const server = createHttpServer({
     host: config.host,
     port: config.port,
     basePath: config.basePath,
-    tls: readTls(config),
+    tls: certificate?.pair,
     logger,
     clock,
     random,
@@ -115,7 +121,15 @@ export function assemble(config: Config, world: World, database: Database) {
 
   const broker =
     config.mqttUrl === undefined
-      ? createEmbeddedBroker({ host: config.host, port: config.mqttPort, gatewayId: instanceId, clock, logger, checkDevice })
+      ? createEmbeddedBroker({
+          host: config.host,
+          port: isMqttPlainOpen(config) ? config.mqttPort : undefined,
+          secure: certificate && { port: config.mqttsPort, context: certificate.context },
+          gatewayId: instanceId,
+          clock,
+          logger,
+          checkDevice,
+        })
       : undefined;
   const mqtt: Channel = broker ?? createMqttChannel({ url: config.mqttUrl ?? '', gatewayId: instanceId, clock, random, logger });
   const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger }) : undefined;
@@ -188,7 +202,8 @@ export function assemble(config: Config, world: World, database: Database) {
       await instance?.stop();
       throw error;
     });
-    addresses = addressesOf(config, listening.url, broker?.port ?? config.mqttPort);
+    addresses = addressesOf(config, listening.url, broker);
+    certificate?.watch(server.renewCertificate);
     ledger.start();
     callbacks.start();
     presenceKeeper.start();
@@ -239,6 +254,7 @@ export function assemble(config: Config, world: World, database: Database) {
     const cancelLetGo = clock.after(graceMs, () => void link.stop());
     await server.stop(graceMs + lastWordsMs);
     cancelLetGo();
+    certificate?.stop();
     devices.stop();
     access.stop();
     for (const part of [removal, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
@@ -252,27 +268,16 @@ export function assemble(config: Config, world: World, database: Database) {
   return { server, database, access, devices, link, ledger, callbacks, invoices, metrics, start, stop, addresses: knownAddresses };
 }
 
-function readTls(config: Config): { cert: string; key: string } | undefined {
-  if (config.tlsCert === undefined || config.tlsKey === undefined) return undefined;
-  try {
-    const tls = { cert: readFileSync(config.tlsCert, 'utf8'), key: readFileSync(config.tlsKey, 'utf8') };
-    // Says here, rather than by a stack trace from the server, that they are no PEM or do not belong together.
-    createSecureContext(tls);
-    return tls;
-  } catch (error) {
-    throw new StartRefused(
-      `TILLGATE_TLS_CERT and TILLGATE_TLS_KEY cannot be read as a certificate and its key in PEM: ${(error as Error).message}.`,
-    );
-  }
-}
-
-/** What devices are told: the configured public addresses, or those that this process listens on. */
-function addressesOf(config: Config, listeningUrl: string, mqttPort: number): Addresses {
+/** What devices are told: the configured public addresses, or those that this process listens on, with TLS where there is the choice. */
+function addressesOf(config: Config, listeningUrl: string, broker: EmbeddedBroker | undefined): Addresses {
   const baseUrl = config.publicUrl ?? listeningUrl;
   const { hostname } = new URL(baseUrl);
+  const mqttPlainUrl = broker?.port === undefined ? undefined : `mqtt://${hostname}:${broker.port}`;
+  const mqttsUrl = broker?.securePort === undefined ? undefined : `mqtts://${hostname}:${broker.securePort}`;
   return {
     baseUrl,
-    mqttUrl: config.mqttPublicUrl ?? withoutLogin(config.mqttUrl) ?? `mqtt://${hostname}:${mqttPort}`,
+    mqttUrl: config.mqttPublicUrl ?? withoutLogin(config.mqttUrl) ?? mqttsUrl ?? mqttPlainUrl ?? '',
+    mqttPlainUrl,
     queueUrl: config.queuePublicUrl ?? withoutLogin(config.queueUrl) ?? `${baseUrl.replace(/^http/, 'ws')}/queue`,
   };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleText, settingsTable } from '../scripts/config-docs.ts';
-import { ConfigError, isLoopback, readConfig, settings, trustedProxiesOf } from '../src/config.ts';
+import { ConfigError, isLoopback, isMqttPlainOpen, readConfig, settings, trustedProxiesOf } from '../src/config.ts';
 import { moldovanVat } from '../src/virtual/books/vat.ts';
 
 const token = 'a-token-that-nobody-would-guess-0123456789';
@@ -96,18 +96,36 @@ describe('the configuration', () => {
     expect(readConfig('sandbox', { TILLGATE_PROT: '1' }).warnings[0]).toContain('TILLGATE_PROT');
   });
 
-  it('warns in serve of an embedded broker that strangers could reach', () => {
+  describe('the embedded broker beyond loopback', () => {
     const exposed = {
       TILLGATE_ADMIN_TOKEN: token,
       TILLGATE_HOST: '0.0.0.0',
       TILLGATE_BEHIND_PROXY: 'yes',
       TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32',
     };
-    expect(readConfig('serve', exposed).warnings).toEqual([
-      expect.stringMatching(/0\.0\.0\.0 without encryption.*1883.*TILLGATE_MQTT_URL/),
-    ]);
-    expect(readConfig('serve', { ...exposed, TILLGATE_MQTT_URL: 'mqtts://broker.example' }).warnings).toEqual([]);
-    expect(readConfig('serve', { TILLGATE_ADMIN_TOKEN: token }).warnings).toEqual([]);
+    const certificate = { TILLGATE_TLS_CERT: 'cert.pem', TILLGATE_TLS_KEY: 'key.pem' };
+    const isPlainOpen = (environment: Record<string, string>) => isMqttPlainOpen(readConfig('serve', environment));
+
+    it('is refused without TLS, and told what to do', () => {
+      expect(problemsOf('serve', exposed)).toEqual([
+        expect.stringMatching(/TILLGATE_TLS_CERT.*8883.*TILLGATE_MQTT_URL.*TILLGATE_MQTT_PLAIN=yes/),
+      ]);
+    });
+
+    it('speaks TLS alone with a certificate, and both while somebody says so', () => {
+      expect(isPlainOpen({ ...exposed, ...certificate })).toBe(false);
+      expect(isPlainOpen({ ...exposed, ...certificate, TILLGATE_MQTT_PLAIN: 'yes' })).toBe(true);
+      expect(isPlainOpen({ TILLGATE_ADMIN_TOKEN: token, ...certificate })).toBe(true);
+    });
+
+    it('is warned of where it is plain', () => {
+      expect(readConfig('serve', { ...exposed, TILLGATE_MQTT_PLAIN: 'yes' }).warnings).toEqual([
+        expect.stringMatching(/0\.0\.0\.0 without encryption.*1883/),
+      ]);
+      expect(readConfig('serve', { ...exposed, ...certificate }).warnings).toEqual([]);
+      expect(readConfig('serve', { ...exposed, TILLGATE_MQTT_URL: 'mqtts://broker.example' }).warnings).toEqual([]);
+      expect(readConfig('serve', { TILLGATE_ADMIN_TOKEN: token }).warnings).toEqual([]);
+    });
   });
 
   describe('in serve refuses what is dangerous', () => {
@@ -151,7 +169,12 @@ describe('the configuration', () => {
     });
 
     it('unless a proxy in front ends HTTPS', () => {
-      const environment = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0', TILLGATE_BEHIND_PROXY: 'yes' };
+      const environment = {
+        TILLGATE_ADMIN_TOKEN: token,
+        TILLGATE_HOST: '0.0.0.0',
+        TILLGATE_BEHIND_PROXY: 'yes',
+        TILLGATE_MQTT_PLAIN: 'yes',
+      };
       expect(problemsOf('serve', { ...environment, TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32' })).toEqual([]);
     });
 

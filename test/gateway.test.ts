@@ -1,14 +1,18 @@
 // What the composition root itself decides: what it refuses to start with, and that it ends whatever is broken.
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { startGateway } from '../src/gateway.ts';
+import type { Clock } from '../src/kernel/clock.ts';
 import { StartRefused } from '../src/kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
-import { selfSigned } from './http/self-signed.ts';
+import { renewed, selfSigned } from './http/self-signed.ts';
 import { recordingLogger } from './support/quiet-logger.ts';
+import { createVirtualClock } from './support/virtual-clock.ts';
 
 let dataDir: string;
 beforeEach(() => {
@@ -16,10 +20,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-function start(settings: Record<string, string> = {}) {
-  const config = readConfig('sandbox', { TILLGATE_DATA_DIR: dataDir, TILLGATE_PORT: '0', TILLGATE_MQTT_PORT: '0', ...settings });
+function start(settings: Record<string, string> = {}, clock: Clock = systemClock) {
+  const config = readConfig('sandbox', {
+    TILLGATE_DATA_DIR: dataDir,
+    TILLGATE_PORT: '0',
+    TILLGATE_MQTT_PORT: '0',
+    TILLGATE_MQTTS_PORT: '0',
+    ...settings,
+  });
   const logger = recordingLogger();
-  return { logger, started: startGateway(config, { clock: systemClock, random: systemRandom, logger }) };
+  return { logger, started: startGateway(config, { clock, random: systemRandom, logger }) };
 }
 
 describe('the gateway', () => {
@@ -46,6 +56,45 @@ describe('the gateway', () => {
     expect((refused as Error).message).toMatch(/TILLGATE_TLS_CERT and TILLGATE_TLS_KEY cannot be read/);
   });
 
+  it('takes a renewed certificate for HTTPS and MQTT alike while it runs, and no connection ends over it', async () => {
+    const [certPath, keyPath] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
+    const put = ({ cert, key }: typeof selfSigned) => {
+      writeFileSync(certPath, cert);
+      writeFileSync(keyPath, key);
+    };
+    put(selfSigned);
+    const clock = createVirtualClock();
+    const gateway = await start({ TILLGATE_TLS_CERT: certPath, TILLGATE_TLS_KEY: keyPath }, clock).started;
+    const { baseUrl, mqttUrl } = gateway.addresses();
+    const shownAt = (url: string) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connectTls({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false }, () => {
+          resolve(new X509Certificate(socket.getPeerCertificate().raw).toString());
+          socket.destroy();
+        });
+        socket.on('error', reject);
+      });
+    const early = await Promise.all(
+      [baseUrl, mqttUrl].map(async (url) => {
+        const socket = connectTls({ port: Number(new URL(url).port), host: '127.0.0.1', ca: selfSigned.cert });
+        socket.on('error', () => {});
+        await new Promise((resolve) => socket.once('secureConnect', resolve));
+        return socket;
+      }),
+    );
+    put(renewed);
+    await clock.advance(5_000);
+    await expect.poll(async () => [await shownAt(baseUrl), await shownAt(mqttUrl)]).toEqual([renewed.cert, renewed.cert]);
+    expect(early.map(({ destroyed, readableEnded }) => [destroyed, readableEnded])).toEqual([
+      [false, false],
+      [false, false],
+    ]);
+    for (const socket of early) socket.destroy();
+    const stopped = gateway.stop();
+    for (let count = 0; count < 40; count += 1) await clock.advance(1_000);
+    await stopped;
+  });
+
   it('speaks HTTPS with a certificate and its key', async () => {
     const [certPath, keyPath] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
     writeFileSync(certPath, selfSigned.cert);
@@ -53,6 +102,7 @@ describe('the gateway', () => {
     const gateway = await start({ TILLGATE_TLS_CERT: certPath, TILLGATE_TLS_KEY: keyPath }).started;
     expect(gateway.addresses()).toMatchObject({
       baseUrl: expect.stringMatching(/^https:/),
+      mqttUrl: expect.stringMatching(/^mqtts:/),
       queueUrl: expect.stringMatching(/^wss:/),
     });
     await gateway.stop();

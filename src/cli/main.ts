@@ -257,7 +257,7 @@ function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof StartRefused || error instanceof GatewayError) return error.message;
   const { code, port, syscall } = error as { code?: string; port?: number; syscall?: string };
   if (code === 'EADDRINUSE')
-    return `Port ${port} is taken by another program: stop it, or set TILLGATE_PORT (or TILLGATE_MQTT_PORT) to another one.`;
+    return `Port ${port} is taken by another program: stop it, or set TILLGATE_PORT (or TILLGATE_MQTT_PORT, TILLGATE_MQTTS_PORT) to another one.`;
   // A disk or network that says no: the system's own sentence names the file or address.
   if (error instanceof Error && code !== undefined && syscall !== undefined) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

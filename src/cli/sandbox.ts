@@ -28,7 +28,8 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
   };
   const adminToken = config.adminToken ?? remembered?.adminToken ?? Buffer.from(world.random.bytes(24)).toString('hex');
   const mqttPort = (await isPortFree(config.host, config.mqttPort)) ? config.mqttPort : 0;
-  const gateway = await startGateway({ ...config, adminToken, mqttPort }, world, setAside);
+  const mqttsPort = (await isPortFree(config.host, config.mqttsPort)) ? config.mqttsPort : 0;
+  const gateway = await startGateway({ ...config, adminToken, mqttPort, mqttsPort }, world, setAside);
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
     // The devices last: calls in flight wait for them.
@@ -38,7 +39,8 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
   try {
     const { merchantId, apiKey } = await ensureDemo(gateway, remembered);
     const devices = await ensureDemoDevices(gateway.devices, merchantId, wantedDevices(config), remembered?.devices);
-    const { baseUrl, mqttUrl, queueUrl } = gateway.addresses();
+    const { baseUrl, mqttPlainUrl, queueUrl, ...told } = gateway.addresses();
+    const mqttUrl = mqttPlainUrl ?? told.mqttUrl;
     for (const device of devices) {
       const virtual = await startVirtualDevice({
         ...world,

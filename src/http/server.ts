@@ -1,6 +1,7 @@
 // The HTTP server: everything around a route's own work. A request passes, in this order: overload check, JSON body,
 // access [D8], schema, handler, envelope [D4 to D7], log line. It knows no slice; slices register their routes on it.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:tls';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -89,6 +90,8 @@ export interface HttpServer {
   /** Hands over WebSocket requests of devices that logged in, at a path relative to the base path. */
   onUpgrade(path: string, handler: UpgradeHandler): void;
   listen(): Promise<{ url: string; port: number }>;
+  /** Connections from now on see this certificate; those that stand go on. */
+  renewCertificate(pair: { cert: string; key: string }): void;
   /** Accepts nothing new, lets what is under way end within the bound, then cuts what is left. */
   stop(graceMs: number): Promise<void>;
 }
@@ -261,6 +264,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const port = typeof address === 'object' && address !== null ? address.port : options.port;
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;
       return { url: `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}${basePath}`, port };
+    },
+    renewCertificate(pair) {
+      (app.server as unknown as TlsServer).setSecureContext(pair);
     },
     async stop(graceMs) {
       isStopping = true;

@@ -35,6 +35,7 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
 export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/gauges.ts': 'wiring',
+  'src/certificate.ts': 'wiring',
   'src/config.ts': 'settings',
 };
 
