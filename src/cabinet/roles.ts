@@ -43,6 +43,9 @@ export const calls = {
   listOrphans: { who: everyone },
   rotateQrSecret: { who: operators, isConfirmed: true },
 
+  listCommands: { who: everyone },
+  exportCommands: { who: everyone },
+  search: { who: everyone },
   listReview: { who: everyone },
   readCommand: { who: everyone, row: 'command' },
   decideCommand: { who: owners, isConfirmed: true, row: 'command' },

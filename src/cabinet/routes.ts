@@ -3,6 +3,7 @@
 import type { RouteApp } from '../http/server.ts';
 import { type AccessRoutesDeps, registerAccessRoutes } from './access-routes.ts';
 import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-routes.ts';
+import { registerCommandListRoutes } from './command-list-routes.ts';
 import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
 import { guardRows } from './own-rows.ts';
@@ -21,4 +22,5 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
   registerCommandRoutes(app, deps);
+  registerCommandListRoutes(app, deps);
 }

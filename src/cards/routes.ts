@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
 import { recognitionOf } from '../http/idempotency-key.ts';
+import { originOf } from '../http/origin.ts';
 import {
   amountField,
   answers,
@@ -73,6 +74,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         amountBani: readAmount('amount', request.body.amount),
         documentNr: request.body.documentNr,
         ...recognitionOf(request, reply),
+        origin: originOf(request),
       }),
   );
 
@@ -130,6 +132,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         documentNr: request.body.documentNr,
         operationId: request.body.operationId,
         ...recognitionOf(request, reply),
+        origin: originOf(request),
       }),
   );
 
@@ -159,6 +162,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         merchantId: callerOf(request).merchantId,
         deviceId: readUuid('DeviceID', request.body.DeviceID),
         ...recognitionOf(request, reply),
+        origin: originOf(request),
       }),
   );
 
@@ -203,6 +207,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         amountBani: readAmount('amount', request.body.amount),
         currency: request.body.currency,
         ...recognitionOf(request, reply),
+        origin: originOf(request),
       }),
   );
 
@@ -246,6 +251,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         token: request.body.token,
         amountBani: readAmount('amount', request.body.amount),
         ...recognitionOf(request, reply),
+        origin: originOf(request),
       }),
   );
 }

@@ -21,6 +21,7 @@ export interface Schema {
   users: UsersTable;
   sessions: SessionsTable;
   user_links: UserLinksTable;
+  notes: NotesTable;
 }
 
 interface MerchantsTable {
@@ -96,6 +97,7 @@ interface InvoicesTable {
   ended_at: number | null;
   removed_at: number | null;
   content_hash: string | null;
+  amount_bani: number | null;
 }
 
 interface InvoiceEventsTable {
@@ -201,6 +203,11 @@ interface CommandsTable {
   told_at: number | null;
   abort_id: string | null;
   abort_hash: string | null;
+  receipt_id: string | null;
+  cash_bani: number | null;
+  card_bani: number | null;
+  caller: string | null;
+  request: string | null;
 }
 
 interface CommandEventsTable {
@@ -253,4 +260,14 @@ interface UserLinksTable {
   purpose: 'invitation' | 'reset';
   created_at: number;
   expires_at: number;
+}
+
+interface NotesTable {
+  id: Generated<number>;
+  merchant_id: string;
+  kind: string;
+  subject_id: string;
+  at: number;
+  actor: string;
+  reason: string;
 }

@@ -1,7 +1,7 @@
 // Fiscal Mode: what a register's commands add to the ledger, and the four calls as one object.
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { type CashRequest, moveCash } from './cash.ts';
-import { completionNotices } from './notices.ts';
+import { completionNotices, receiptIdToFind } from './notices.ts';
 import { type PrintRequest, printReceipt } from './print-receipt.ts';
 import type { FiscalDeps } from './register.ts';
 import { createReport, type ReportRequest } from './report.ts';
@@ -15,7 +15,7 @@ export interface Fiscal {
 
 export function createFiscal(deps: FiscalDeps): Fiscal {
   const notices = completionNotices(deps);
-  deps.ledger.define({ MoneyIn: notices, MoneyOut: notices, Report: notices, PrintReceipt: notices });
+  deps.ledger.define({ MoneyIn: notices, MoneyOut: notices, Report: notices, PrintReceipt: { ...notices, extract: receiptIdToFind } });
   return {
     cashIn: (request) => moveCash(deps, 'MoneyIn', request),
     cashOut: (request) => moveCash(deps, 'MoneyOut', request),

@@ -5,6 +5,7 @@ import { expandTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import type { Random } from '../kernel/random.ts';
+import { isPlainText } from '../kernel/receipt.ts';
 import type { Command, CommandState } from '../ledger/command.ts';
 import type { CommandKind } from '../ledger/settlement.ts';
 import type { JsonObject } from '../link/protocol.ts';
@@ -43,9 +44,19 @@ export function completionNotices(deps: { random: Random; callbacks: { wake(): v
   };
 }
 
+/** The id of a receipt as people read it, to find the print by; one that the database could not keep and index is left in the report alone. */
+export function receiptIdToFind(report: JsonObject): { receiptId: string | undefined } {
+  const receiptId = receiptIdIn(report);
+  return { receiptId: receiptId !== undefined && receiptId.length <= longestReceiptId && isPlainText(receiptId) ? receiptId : undefined };
+}
+
+const longestReceiptId = 128;
+
 function receiptIdOf(command: Command): string | undefined {
-  if (command.report === null) return undefined;
-  const { receiptId } = parseExactJson(command.report) as JsonObject;
+  return command.report === null ? undefined : receiptIdIn(parseExactJson(command.report) as JsonObject);
+}
+
+function receiptIdIn({ receiptId }: JsonObject): string | undefined {
   if (isExactNumber(receiptId)) return receiptId.rawJSON;
   return typeof receiptId === 'string' || typeof receiptId === 'number' ? String(receiptId) : undefined;
 }

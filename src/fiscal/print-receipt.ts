@@ -1,6 +1,9 @@
 // Device/Invoice/Pay: prints a fiscal receipt, once per Receipt.Uid and merchant, whichever register it goes to [D31].
 // The receipt is passed on whole; that the register prints strictly after the bank's yes is the device protocol's part [D32].
-import { checkReceipt } from '../kernel/receipt.ts';
+
+import type { Bani } from '../kernel/money.ts';
+import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
+import { receiptSums } from '../kernel/receipt-sums.ts';
 import { refuseRemoved } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
@@ -31,7 +34,14 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
       answerWithinMs: receiptTimeoutMs(receipt),
       receiptUid,
       contentHash,
+      ...sumsOf(receipt),
       callbackUri: callbackOf(request),
     }),
   });
+}
+
+/** For the books; a receipt that comes to no amount is the register's to refuse. */
+function sumsOf(receipt: Receipt): { amountBani?: Bani; cashBani?: Bani; cardBani?: Bani } {
+  const sums = receiptSums(receipt);
+  return sums ? { amountBani: sums.totalBani, cashBani: sums.cashBani, cardBani: sums.cardBani } : {};
 }

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
 import { recognitionOf } from '../http/idempotency-key.ts';
+import { originOf } from '../http/origin.ts';
 import {
   amountField,
   answers,
@@ -78,6 +79,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         callbackUri: request.body.CallbackURI,
         isFiscal: request.body.Fiscal,
         ...recognitionOf(request, reply),
+        origin: originOf(request),
       }),
   );
 
@@ -134,6 +136,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         callbackUri: request.body.CallbackURI,
         receipt: request.body.Receipt,
         ...recognitionOf(request, reply),
+        origin: originOf(request, 'Receipt'),
       }),
   );
 }
@@ -178,6 +181,7 @@ function cashRoute(
         amountBani: readAmount('Amount', request.body.Amount),
         reason: request.body.Reason || undefined,
         ...recognitionOf(request, reply),
+        origin: originOf(request),
       }),
   );
 }

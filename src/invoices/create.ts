@@ -6,6 +6,7 @@ import type { Queries } from '../database/database.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { checkReceipt } from '../kernel/receipt.ts';
+import { receiptTotal } from '../kernel/receipt-sums.ts';
 import { claimKey } from '../ledger/idempotency.ts';
 import type { InvoiceDeps } from './move.ts';
 import { checkText } from './rules.ts';
@@ -63,8 +64,10 @@ function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchan
   if (callbackUri != null) checkTemplate(callbackUri);
   const preferredDeviceId = deviceId == null ? null : parseUuid(deviceId);
   if (preferredDeviceId === undefined) throw invalidRequest('DeviceID must be a UUID.');
+  const receipt = checkReceipt(request.receipt, { needsPayments: false });
   return {
-    receipt: JSON.stringify(checkReceipt(request.receipt, { needsPayments: false })),
+    receipt: JSON.stringify(receipt),
+    amountBani: receiptTotal(receipt) ?? null,
     callbackUri: callbackUri ?? null,
     validToMs: validTo == null ? null : parseValidTo(validTo),
     pointOfSalesCode: pointOfSalesCode == null ? null : checkText('PointOfSalesCode', pointOfSalesCode, 64),

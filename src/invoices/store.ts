@@ -39,6 +39,7 @@ export interface NewInvoice {
   merchantId: string;
   qrSecretId: number;
   receipt: string;
+  amountBani: number | null;
   callbackUri: string | null;
   validToMs: number | null;
   pointOfSalesCode: string | null;
@@ -153,6 +154,7 @@ export async function insertInvoice(queries: Queries, invoice: NewInvoice): Prom
       'preferred_device_id',
       'callback_sequence',
       'created_at',
+      'amount_bani',
     ])
     .expression(
       queries
@@ -168,6 +170,7 @@ export async function insertInvoice(queries: Queries, invoice: NewInvoice): Prom
           sql<string | null>`cast(${invoice.preferredDeviceId} as text)`.as('preferred_device_id'),
           sql.lit(0).as('callback_sequence'),
           nowMs.as('created_at'),
+          sql<number | null>`cast(${invoice.amountBani} as bigint)`.as('amount_bani'),
         ])
         .where(sql<SqlBool>`coalesce(${validTo} > ${nowMs}, true)`),
     )

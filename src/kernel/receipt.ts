@@ -55,8 +55,12 @@ export function paymentCodesOf(receipt: Receipt): number[] {
   return payments.flatMap((payment) => (isObject(payment) ? (parsePaymentCode(payment.PaymentCode) ?? []) : []));
 }
 
+export function isCardPayment(code: number): boolean {
+  return cardPaymentCodes.has(code);
+}
+
 export function hasCardPayment(receipt: Receipt): boolean {
-  return paymentCodesOf(receipt).some((code) => cardPaymentCodes.has(code));
+  return paymentCodesOf(receipt).some(isCardPayment);
 }
 
 function checkItems(items: unknown): void {

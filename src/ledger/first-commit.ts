@@ -20,12 +20,14 @@ export interface CommandCall {
   requestHash?: string | undefined;
   /** Who waits for the answer; undefined: whoever called is there for sure. */
   recipient?: Recipient | undefined;
+  origin?: store.NewCommand['origin'];
   /** The command that this request repeats; throws when it contradicts that one. */
   findEarlier?(queries: Queries): Promise<Command | undefined>;
 }
 
 /** What goes out for a call that repeats nothing. */
-export interface CommandPlan extends Omit<store.NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId' | 'requestHash' | 'isUnheard'> {
+export interface CommandPlan
+  extends Omit<store.NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId' | 'requestHash' | 'isUnheard' | 'origin'> {
   /** The journal as stored with the device; what the device itself says now wins. */
   journalId: string | undefined;
   /** The channel that is tried first. */

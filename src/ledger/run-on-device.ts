@@ -36,9 +36,17 @@ const wrongKind: Record<DeviceKind, string> = {
 };
 
 export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: DeviceCall, work: DeviceWork): Promise<DeviceAnswer> {
-  const { merchantId, deviceId, idempotency, recipient } = call;
+  const { merchantId, deviceId, idempotency, recipient, origin } = call;
   const requestHash = work.isKnownByContent ? call.requestHash : undefined;
-  const asked = { merchantId, deviceId, idempotency, requestHash, recipient, ...(work.findEarlier && { findEarlier: work.findEarlier }) };
+  const asked = {
+    merchantId,
+    deviceId,
+    idempotency,
+    requestHash,
+    recipient,
+    origin,
+    ...(work.findEarlier && { findEarlier: work.findEarlier }),
+  };
   const { command, isRepeated } = await deps.ledger.run(asked, async () => {
     const device = await requireDevice(deps, kind, call);
     return { ...(await work.plan(device)), journalId: device.journalId, first: firstChannels[kind] };

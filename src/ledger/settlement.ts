@@ -20,7 +20,7 @@ export interface CommandKind {
   /** A sentence when a report of `done` cannot be taken as it is, so that a person must decide. */
   doubt?(command: Command, report: JsonObject): string | undefined;
   /** Fields of a report of `done` that later calls look for. */
-  extract?(report: JsonObject): { operationId?: string | undefined; rrn?: string | undefined };
+  extract?(report: JsonObject): { operationId?: string | undefined; rrn?: string | undefined; receiptId?: string | undefined };
   /** By the state that the command enters: runs in the same transaction. */
   onState?: Partial<Record<Exclude<CommandState, 'sent'>, (queries: Queries, command: Command) => Promise<void>>>;
   /** Runs after such a transaction has committed. */

@@ -26,6 +26,9 @@ export interface NewCommand {
   answerWithinMs: number;
   journalId: string | undefined;
   amountBani?: Bani | undefined;
+  /** Of a receipt: the parts of its amount that are paid in cash and by card. */
+  cashBani?: Bani | undefined;
+  cardBani?: Bani | undefined;
   documentNr?: string | undefined;
   operationId?: string | undefined;
   rrn?: string | undefined;
@@ -36,6 +39,8 @@ export interface NewCommand {
   requestHash?: string | undefined;
   /** Its caller has gone already. */
   isUnheard?: boolean | undefined;
+  /** Who asked, and the call as it came, for people. */
+  origin?: { caller: string; request: string } | undefined;
 }
 
 /** Commits `sent` and takes the device's lock in one statement; undefined when an index says that something stands in the way. */
@@ -64,6 +69,10 @@ export async function insertSent(queries: Queries, command: NewCommand): Promise
       issued_at: nowMs,
       answer_by: sql<number>`now_ms() + cast(${command.answerWithinMs} as bigint)`,
       recalls: 0,
+      cash_bani: command.cashBani ?? null,
+      card_bani: command.cardBani ?? null,
+      caller: command.origin?.caller ?? null,
+      request: command.origin?.request ?? null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(commandColumns)
@@ -99,6 +108,7 @@ export interface Settlement {
   reason: string | undefined;
   operationId?: string | undefined;
   rrn?: string | undefined;
+  receiptId?: string | undefined;
 }
 
 /** Moves an open command to its settled state; undefined when somebody else settled it first. */
@@ -116,6 +126,7 @@ export async function settle(queries: Queries, command: Command, settlement: Set
       reviewed_at: sql<number | null>`case when review_since is null then null else now_ms() end`,
       ...(settlement.operationId === undefined ? {} : { operation_id: settlement.operationId }),
       ...(settlement.rrn === undefined ? {} : { rrn: settlement.rrn }),
+      ...(settlement.receiptId === undefined ? {} : { receipt_id: settlement.receiptId }),
       ...(command.name === 'Pay' && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
     })
     .where('id', '=', command.id)

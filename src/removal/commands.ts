@@ -92,6 +92,9 @@ async function remove({ engine, transaction }: Database, id: string): Promise<bo
         review_since: null,
         review_reason: null,
         reviewed_at: null,
+        caller: null,
+        request: null,
+        receipt_id: null,
       })
       .where('id', '=', id)
       .execute();

@@ -45,6 +45,8 @@ describe.each(engines)('removal on %s', (engine) => {
       content_hash: 'h',
       callback_uri: 'http://erp/',
       bank_day_closed_at: 5,
+      caller: 'key 1',
+      request: '{}',
     });
     await removeNow(database, clock);
     const row = await database.queries.selectFrom('commands').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
@@ -64,6 +66,8 @@ describe.each(engines)('removal on %s', (engine) => {
       report: null,
       reason: null,
       callback_uri: null,
+      caller: null,
+      request: null,
     });
     expect(row.removed_at).not.toBeNull();
     expect(await database.queries.selectFrom('command_events').select('id').execute()).toEqual([]);

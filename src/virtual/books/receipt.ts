@@ -1,6 +1,7 @@
 // Reads a Receipt the way a register does: prices the lines exactly, shares the total out among the payments, and says in one
 // sentence what is wrong with one that cannot be printed. Fields it does not know are left alone.
 import { type Bani, largestAmountBani, parseAmount } from '../../kernel/money.ts';
+import { lineTotal } from '../../kernel/receipt-sums.ts';
 import { isJsonObject } from '../client/command-reader.ts';
 
 export type PaymentKind = 'cash' | 'card' | 'other';
@@ -63,11 +64,9 @@ function textOf(value: unknown): string {
 
 function readLine(item: unknown): ReceiptLine | string {
   if (!isJsonObject(item) || typeof item.Name !== 'string') return 'An item has no name.';
-  const quantity = parseDecimal(item.Quantity);
-  const price = parseDecimal(item.Price);
-  if (!quantity || quantity.units <= 0n) return `The quantity of "${item.Name}" is no number over 0.`;
-  if (!price) return `The price of "${item.Name}" is no number.`;
-  const totalBani = timesInBani(quantity, price);
+  if (lineTotal(item.Quantity, 1) === undefined || Number(item.Quantity) <= 0) return `The quantity of "${item.Name}" is no number over 0.`;
+  if (lineTotal(0, item.Price) === undefined) return `The price of "${item.Name}" is no number.`;
+  const totalBani = lineTotal(item.Quantity, item.Price);
   if (totalBani === undefined) return `The price of "${item.Name}" is too large.`;
   const vatLetter = typeof item.VAT === 'string' && item.VAT !== '' ? item.VAT.toUpperCase() : defaultVatLetter;
   return { name: item.Name, quantity: String(item.Quantity), price: String(item.Price), totalBani, vatLetter };
@@ -104,32 +103,4 @@ function giveChange(payments: ReceiptPayment[], changeBani: Bani): { payments: R
     payments: payments.map((payment) => (payment === cash ? { ...cash, amountBani: cash.amountBani - changeBani } : payment)),
     changeBani,
   };
-}
-
-interface Decimal {
-  units: bigint;
-  places: number;
-}
-
-const decimalPattern = /^(-?)(\d{1,15})(?:\.(\d{1,15}))?(?:e([+-]?\d{1,2}))?$/i;
-
-/** A decimal as it was written, exactly; 0.1 is one tenth. */
-function parseDecimal(value: unknown): Decimal | undefined {
-  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
-  const match = decimalPattern.exec(String(value));
-  if (!match) return undefined;
-  const [, sign, whole = '', fraction = '', exponent = '0'] = match;
-  const units = BigInt(`${sign}${whole}${fraction}`);
-  const places = fraction.length - Number(exponent);
-  return places >= 0 ? { units, places } : { units: units * 10n ** BigInt(-places), places: 0 };
-}
-
-/** Quantity times price in bani, half a ban rounded away from zero. */
-function timesInBani(quantity: Decimal, price: Decimal): Bani | undefined {
-  const product = quantity.units * price.units * 100n;
-  const divisor = 10n ** BigInt(quantity.places + price.places);
-  const size = product < 0n ? -product : product;
-  const rounded = (size * 2n + divisor) / (divisor * 2n);
-  if (rounded > BigInt(largestAmountBani)) return undefined;
-  return Number(product < 0n ? -rounded : rounded);
 }

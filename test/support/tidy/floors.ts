@@ -26,6 +26,7 @@ export const virtualMayImport: readonly string[] = ['src/kernel/', 'src/link/pro
 
 /** Folders inside a room, from the ground up; `.` is the room's own files but those named here. A room without an entry has no inner order. */
 export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  cabinet: [['views'], ['.']],
   database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
   link: [['.'], ['channels']],
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],

@@ -1,0 +1,267 @@
+// Payments and fiscal operations as lists: page by page, as CSV, and the one search box. No logic: the views have it.
+import Type, { type Static } from 'typebox';
+import type { Database } from '../database/database.ts';
+import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { baniToLei, formatLei } from '../kernel/money.ts';
+import { ledgerCommandNames } from '../link/protocol.ts';
+import { amountOf, listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf, textShown } from './list-fields.ts';
+import { isoTime } from './moments.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
+import type { CommandFilter } from './views/command-filter.ts';
+import { type ListedCommand, listCommands } from './views/commands-list.ts';
+import { csvType } from './views/csv.ts';
+import { writeCursor } from './views/cursor.ts';
+import { exportCsv } from './views/export.ts';
+import { search } from './views/search.ts';
+import { shownStateOf, shownStates } from './views/shown-state.ts';
+
+const optional = Type.Optional;
+
+const filterFields = {
+  mode: optional(Type.Enum(['cards', 'fiscal'])),
+  name: optional(Type.Enum([...ledgerCommandNames])),
+  state: optional(Type.Enum([...shownStates])),
+  q: optional(textField('Document, rrn, operation id, Receipt.Uid, receipt number, id or its beginning, amount.', 128)),
+  deviceId: optional(uuidField('Only on this device.')),
+  bank: optional(textField('Code of a bank.', 32)),
+  shop: optional(textField('Point-of-sale code.', 100)),
+  minAmount: optional(textField('In lei.', 20)),
+  maxAmount: optional(textField('In lei.', 20)),
+  ...spanFields,
+};
+const listQuery = Type.Object({ ...listFields, ...filterFields });
+
+export const listedCommandFields = {
+  id: Type.String(),
+  name: Type.String(),
+  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never']),
+  shownState: Type.Enum([...shownStates]),
+  at: moment,
+  amount: optional(Type.Number()),
+  refunded: optional(Type.Number()),
+  documentNr: optional(Type.String()),
+  operationId: optional(Type.String()),
+  rrn: optional(Type.String()),
+  receiptUid: optional(Type.String()),
+  receiptNumber: optional(Type.String()),
+  targetId: optional(Type.String()),
+  deviceId: Type.String(),
+  deviceName: Type.String(),
+  shop: optional(Type.String()),
+  bank: optional(Type.String()),
+  merchantId: Type.String(),
+  merchantName: Type.String(),
+  durationMs: optional(Type.Integer()),
+  documentState: optional(Type.Enum(['open', 'closed', 'voided'])),
+  settledBy: optional(Type.String()),
+  review: optional(Type.Object({ since: moment, reason: Type.String() })),
+};
+
+export const exampleListed = {
+  id: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
+  name: 'Pay',
+  state: 'done',
+  shownState: 'paid',
+  at: exampleTime,
+  amount: 150.5,
+  documentNr: exampleIds.invoice,
+  operationId: '000147',
+  rrn: '631614008813',
+  deviceId: exampleIds.device,
+  deviceName: 'Till 1',
+  bank: 'maib',
+  merchantId: exampleIds.merchant,
+  merchantName: 'Corner shop',
+  durationMs: 11_800,
+  documentState: 'closed',
+  settledBy: 'answer',
+};
+
+export function shownCommand(command: ListedCommand) {
+  const { reviewSinceMs, reviewReason } = command;
+  return {
+    id: command.id,
+    name: command.name,
+    state: command.state,
+    shownState: shownStateOf({ ...command, isInReview: reviewSinceMs !== null }),
+    at: isoTime(command.issuedAtMs),
+    amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
+    refunded: command.refundedBani > 0 ? baniToLei(command.refundedBani) : undefined,
+    documentNr: command.documentNr ?? undefined,
+    operationId: command.operationId ?? undefined,
+    rrn: command.rrn ?? undefined,
+    receiptUid: command.receiptUid ?? undefined,
+    receiptNumber: command.receiptId ?? undefined,
+    targetId: command.targetId ?? undefined,
+    deviceId: command.deviceId,
+    deviceName: command.deviceName,
+    shop: command.shop ?? undefined,
+    bank: command.bank ?? undefined,
+    merchantId: command.merchantId,
+    merchantName: command.merchantName,
+    durationMs: command.settledAtMs === null ? undefined : command.settledAtMs - command.issuedAtMs,
+    documentState: command.documentState ?? undefined,
+    settledBy: command.settledBy ?? undefined,
+    review: reviewSinceMs === null ? undefined : { since: isoTime(reviewSinceMs), reason: reviewReason ?? '' },
+  };
+}
+
+function filterOf(query: Static<typeof listQuery>): CommandFilter {
+  const q = query.q?.trim();
+  return {
+    mode: query.mode,
+    name: query.name,
+    state: query.state,
+    q: q === '' ? undefined : q,
+    deviceId: query.deviceId?.toLowerCase(),
+    bank: query.bank,
+    shop: query.shop,
+    minBani: amountOf('minAmount', query.minAmount),
+    maxBani: amountOf('maxAmount', query.maxAmount),
+    ...spanOf(query),
+  };
+}
+
+const csvHead = [
+  'time',
+  'id',
+  'operation',
+  'state',
+  'amount',
+  'refunded',
+  'document',
+  'rrn',
+  'operationId',
+  'receiptUid',
+  'receiptNumber',
+  'device',
+  'shop',
+  'bank',
+  'merchant',
+  'settledBy',
+];
+
+function csvCells(command: ListedCommand) {
+  return [
+    isoTime(command.issuedAtMs),
+    command.id,
+    command.name,
+    shownStateOf({ ...command, isInReview: command.reviewSinceMs !== null }),
+    // Two places as on paper; it begins with a digit, so it stays a number.
+    command.amountBani === null ? undefined : formatLei(command.amountBani),
+    command.refundedBani > 0 ? formatLei(command.refundedBani) : undefined,
+    command.documentNr,
+    command.rrn,
+    command.operationId,
+    command.receiptUid,
+    command.receiptId,
+    command.deviceName,
+    command.shop,
+    command.bank,
+    command.merchantName,
+    command.settledBy,
+  ];
+}
+
+const rowsPerRead = 500;
+
+export function registerCommandListRoutes(app: RouteApp, { database }: { database: Database }): void {
+  app.get(
+    `${apiPath}/commands`,
+    {
+      config: configOf('listCommands'),
+      schema: {
+        tags,
+        operationId: 'listCommands',
+        summary: 'Payments and fiscal operations',
+        description: 'Newest first. A page may be shorter than its limit and still have a next one, when few rows match.',
+        querystring: listQuery,
+        response: adminAnswers({
+          description: 'One page.',
+          fields: { commands: listOf(listedCommandFields), ...nextField },
+          example: { commands: [exampleListed], next: 'MTc2' },
+        }),
+      },
+    },
+    async (request) => {
+      const { query } = request;
+      const scope = scopeOfView(request, query.merchantId);
+      const { commands, next } = await listCommands(database.queries, scope, filterOf(query), pageOfQuery(query));
+      return { commands: commands.map(shownCommand), next: next && writeCursor(next) };
+    },
+  );
+
+  app.get(
+    `${apiPath}/commands.csv`,
+    {
+      config: configOf('exportCommands'),
+      schema: {
+        tags,
+        operationId: 'exportCommands',
+        summary: 'Payments and fiscal operations as CSV',
+        description:
+          'All that the filters let through, newest first. Cells that a spreadsheet would take for a formula begin with an apostrophe.',
+        querystring: listQuery,
+        response: {
+          ...adminAnswers({ description: 'The list.', example: {} }),
+          200: { description: 'The list.', content: { 'text/csv': { schema: Type.String() } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const scope = scopeOfView(request, request.query.merchantId);
+      const filter = filterOf(request.query);
+      const stream = exportCsv(
+        csvHead,
+        async (after) => {
+          const { commands, next } = await listCommands(database.queries, scope, filter, { limit: rowsPerRead, after });
+          return { rows: commands, next };
+        },
+        csvCells,
+      );
+      return reply.type(csvType).header('content-disposition', 'attachment; filename="operations.csv"').send(stream);
+    },
+  );
+
+  app.get(
+    `${apiPath}/search`,
+    {
+      config: configOf('search'),
+      schema: {
+        tags,
+        operationId: 'search',
+        summary: 'Find anything by an id, a name or an amount',
+        querystring: Type.Object({ merchantId: listFields.merchantId, q: textField('What to look for.', 128) }),
+        response: adminAnswers({
+          description: 'At most ten of each kind.',
+          fields: {
+            results: listOf({
+              kind: Type.Enum(['command', 'invoice', 'device', 'callback']),
+              id: Type.String(),
+              title: textShown,
+              at: moment,
+              amount: optional(Type.Number()),
+            }),
+          },
+          example: {
+            results: [
+              {
+                kind: 'command',
+                id: exampleListed.id,
+                title: { key: 'search.command', params: { name: 'Pay', state: 'paid', device: 'Till 1' } },
+                at: exampleTime,
+                amount: 150.5,
+              },
+            ],
+          },
+        }),
+      },
+    },
+    async (request) => {
+      const results = await search(database.queries, scopeOfView(request, request.query.merchantId), request.query.q);
+      return { results: results.map(({ atMs, ...result }) => ({ ...result, at: isoTime(atMs) })) };
+    },
+  );
+}

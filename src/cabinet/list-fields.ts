@@ -1,0 +1,55 @@
+// What the lists of the cabinet have in common: cursor, limit, merchant, span of time, and how a row of a list is shown.
+import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { dateTimeField, textField, uuidField } from '../http/schemas.ts';
+import { parseMoment } from '../invoices/valid-to.ts';
+import { invalidRequest } from '../kernel/error-codes.ts';
+import { type Bani, parseAmount } from '../kernel/money.ts';
+import { scopeOf } from './own-rows.ts';
+import { type Place, readCursor } from './views/cursor.ts';
+import type { Scope } from './views/scope.ts';
+
+export const merchantField = {
+  merchantId: Type.Optional(uuidField('Only of this merchant; whoever belongs to a merchant always sees that one.')),
+};
+
+export const listFields = {
+  ...merchantField,
+  cursor: Type.Optional(textField('`next` of the page before.', 200)),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'How many at most (50).' })),
+};
+
+export const spanFields = {
+  from: Type.Optional(dateTimeField('From this moment on,')),
+  to: Type.Optional(dateTimeField('and before this one.')),
+};
+
+export const nextField = { next: Type.Optional(Type.String({ description: 'Where the next page begins; absent: there is none.' })) };
+
+export const textShown = Type.Object({
+  key: Type.String({ description: 'Of a sentence in the catalogue.' }),
+  params: Type.Object({}, { additionalProperties: true }),
+});
+
+/** The one way to a Scope: from the viewer. */
+export function scopeOfView(request: FastifyRequest, asked?: string): Scope {
+  return { merchantId: scopeOf(request, asked) };
+}
+
+export function pageOfQuery(query: { cursor?: string; limit?: number }): { limit: number; after: Place | undefined } {
+  return { limit: query.limit ?? 50, after: query.cursor === undefined ? undefined : readCursor(query.cursor) };
+}
+
+export function spanOf(query: { from?: string; to?: string }): { fromMs: number | undefined; toMs: number | undefined } {
+  return {
+    fromMs: query.from === undefined ? undefined : parseMoment('from', query.from),
+    toMs: query.to === undefined ? undefined : parseMoment('to', query.to),
+  };
+}
+
+export function amountOf(field: string, value: string | undefined): Bani | undefined {
+  if (value === undefined) return undefined;
+  const bani = parseAmount(value);
+  if (bani === undefined) throw invalidRequest(`${field} must be an amount such as 150.50.`);
+  return bani;
+}

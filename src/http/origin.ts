@@ -1,0 +1,29 @@
+// What a command remembers of the call that asked for it: by which key, and the call as it came. It is written with the command's own
+// row, so it costs no statement. The API key is not in it: it was taken out of the body when it was judged. Card numbers are masked.
+import type { FastifyRequest } from 'fastify';
+import { maskReport } from '../kernel/card-mask.ts';
+import { callerOf } from './authentication.ts';
+
+export interface Origin {
+  /** `key <id>`, or `person <name>` for a step that somebody took in the cabinet. */
+  caller: string;
+  /** JSON of method, path, body and the Idempotency-Key, if there was one. */
+  request: string;
+}
+
+/** `leaveOut`: fields that the command keeps anyway, whole receipts for example. */
+export function originOf(request: FastifyRequest, ...leaveOut: string[]): Origin {
+  return { caller: `key ${callerOf(request).keyId}`, request: describeCall(request, leaveOut) };
+}
+
+function describeCall(request: FastifyRequest, leaveOut: readonly string[]): string {
+  const { method, body } = request;
+  const fields = body !== null && typeof body === 'object' ? Object.entries(body).filter(([name]) => !leaveOut.includes(name)) : [];
+  const key = request.headers['idempotency-key'];
+  return JSON.stringify({
+    method,
+    path: request.routeOptions.url,
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    body: maskReport(Object.fromEntries(fields)),
+  });
+}

@@ -1,0 +1,74 @@
+// What a receipt comes to: each line exactly, half a ban rounded away from zero, and how its total is shared out among the payments.
+// Undefined where the numbers make no amount; such a receipt is passed on all the same, and the register says what is wrong with it.
+import { type Bani, largestAmountBani, parseAmount } from './money.ts';
+import { isCardPayment, type Receipt } from './receipt.ts';
+
+export interface ReceiptSums {
+  totalBani: Bani;
+  /** What stays in the drawer: change is taken off. */
+  cashBani: Bani;
+  cardBani: Bani;
+}
+
+const cashPaymentCode = 0;
+
+export function receiptTotal(receipt: Receipt): Bani | undefined {
+  if (!Array.isArray(receipt.Items)) return undefined;
+  let totalBani = 0;
+  for (const item of receipt.Items as { Quantity?: unknown; Price?: unknown }[]) {
+    const lineBani = lineTotal(item?.Quantity, item?.Price);
+    if (lineBani === undefined) return undefined;
+    totalBani += lineBani;
+  }
+  return totalBani >= 1 && totalBani <= largestAmountBani ? totalBani : undefined;
+}
+
+/** A payment without an amount covers what those before it left. */
+export function receiptSums(receipt: Receipt): ReceiptSums | undefined {
+  const totalBani = receiptTotal(receipt);
+  if (totalBani === undefined || !Array.isArray(receipt.Payments)) return undefined;
+  const sums = { totalBani, cashBani: 0, cardBani: 0 };
+  let leftBani = totalBani;
+  for (const payment of receipt.Payments as { PaymentCode?: unknown; Amount?: unknown }[]) {
+    const amountBani = payment?.Amount === undefined ? leftBani : parseAmount(payment.Amount);
+    if (amountBani === undefined) return undefined;
+    const code = Number(payment?.PaymentCode);
+    if (isCardPayment(code)) sums.cardBani += amountBani;
+    else if (code === cashPaymentCode) sums.cashBani += amountBani;
+    leftBani -= amountBani;
+  }
+  // Only cash can be given back.
+  const changeBani = Math.max(0, -leftBani);
+  return { ...sums, cashBani: Math.max(0, sums.cashBani - changeBani) };
+}
+
+interface Decimal {
+  units: bigint;
+  places: number;
+}
+
+const decimalPattern = /^(-?)(\d{1,15})(?:\.(\d{1,15}))?(?:e([+-]?\d{1,2}))?$/i;
+
+/** A decimal as it was written, exactly; 0.1 is one tenth. */
+function parseDecimal(value: unknown): Decimal | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  const match = decimalPattern.exec(String(value));
+  if (!match) return undefined;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match;
+  const units = BigInt(`${sign}${whole}${fraction}`);
+  const places = fraction.length - Number(exponent);
+  return places >= 0 ? { units, places } : { units: units * 10n ** BigInt(-places), places: 0 };
+}
+
+/** Quantity times price in bani, half a ban rounded away from zero. */
+export function lineTotal(quantity: unknown, price: unknown): Bani | undefined {
+  const count = parseDecimal(quantity);
+  const each = parseDecimal(price);
+  if (!count || !each) return undefined;
+  const product = count.units * each.units * 100n;
+  const divisor = 10n ** BigInt(count.places + each.places);
+  const size = product < 0n ? -product : product;
+  const rounded = (size * 2n + divisor) / (divisor * 2n);
+  if (rounded > BigInt(largestAmountBani)) return undefined;
+  return Number(product < 0n ? -rounded : rounded);
+}

@@ -1,0 +1,95 @@
+// A shop in virtual time with the whole HTTP side in front of it: ERPs call with a key, people look with the admin token.
+import type { InjectOptions } from 'fastify';
+import { createAccess } from '../../../src/access/access.ts';
+import { registerCabinetRoutes } from '../../../src/cabinet/routes.ts';
+import { registerCardRoutes } from '../../../src/cards/routes.ts';
+import { createDevices } from '../../../src/devices/devices.ts';
+import { registerFiscalRoutes } from '../../../src/fiscal/routes.ts';
+import { createTokenCheck } from '../../../src/http/authentication.ts';
+import { createMetrics } from '../../../src/http/metrics.ts';
+import { createHttpServer } from '../../../src/http/server.ts';
+import { registerInvoiceRoutes } from '../../../src/invoices/routes.ts';
+import { seedKey } from '../../support/fixtures.ts';
+import { createSaleWorld, type WorldOptions } from '../../support/sale-world.ts';
+
+const adminToken = 'canary-admin-token-of-the-cabinet';
+
+export interface Answered {
+  [field: string]: unknown;
+  status: number;
+  text: string;
+  errorCode: number;
+}
+
+export type CabinetWorld = Awaited<ReturnType<typeof createCabinetWorld>>;
+
+export async function createCabinetWorld(options: WorldOptions = {}) {
+  const world = await createSaleWorld(options);
+  const { clock, random, logger } = world;
+  const { database, ledger, cards, fiscal, link, invoices, callbacks } = world.life;
+  const access = createAccess({ database, clock, random });
+  const banks = [{ code: 'bank1', name: 'Bank One' }];
+  const devices = createDevices({ database, clock, random, banks, addresses: () => ({ mqttUrl: 'mqtt://x', queueUrl: 'ws://x' }) });
+  const { key, id: keyId } = await seedKey(database.queries, world.merchantId, { name: 'ERP Centru' });
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    basePath: '',
+    logger,
+    clock,
+    random,
+    metrics: createMetrics(),
+    rateLimitPerS: 1_000,
+    whyNotReady: async () => undefined,
+    findCaller: access.findCaller,
+    findDevice: devices.checkSecret,
+    isAdminToken: createTokenCheck(adminToken),
+  });
+  server.routes((app) => {
+    const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
+    registerCabinetRoutes(app, { database, access, devices, callbacks, link, ledger, cards, cancelUnpaidInvoice, rotateQrSecret });
+    registerCardRoutes(app, cards);
+    registerFiscalRoutes(app, fiscal);
+    registerInvoiceRoutes(app, { invoices, invoiceAuth: 'open' });
+  });
+
+  /** Lets time pass until it is answered. */
+  async function call(request: InjectOptions): Promise<Answered> {
+    let answer: Answered | undefined;
+    let failure: unknown;
+    server.app.inject(request).then(
+      (response) => {
+        const isJson = String(response.headers['content-type']).includes('json');
+        answer = { status: response.statusCode, text: response.body, errorCode: -1, ...(isJson ? response.json() : {}) };
+      },
+      (error: unknown) => {
+        failure = error;
+      },
+    );
+    await clock.runUntil(() => answer !== undefined || failure !== undefined, 15 * 60_000);
+    if (answer === undefined) throw failure;
+    return answer;
+  }
+  const person = { authorization: `Bearer ${adminToken}` };
+
+  const more = {
+    key,
+    keyId,
+    devices,
+    server,
+    /** What an ERP does. */
+    erp: (path: string, body: object, headers: Record<string, string> = {}) =>
+      call({ method: 'POST', url: path, payload: { APIKey: key, ...body }, headers }),
+    /** What a person does in the cabinet. */
+    look: (path: string) => call({ method: 'GET', url: `/cabinet/api${path}`, headers: person }),
+    act: (path: string, body: object = {}, headers: Record<string, string> = {}) =>
+      call({ method: 'POST', url: `/cabinet/api${path}`, payload: body, headers: { ...person, ...headers } }),
+    async close(): Promise<void> {
+      await server.app.close();
+      access.stop();
+      devices.stop();
+      await world.stop();
+    },
+  };
+  return Object.defineProperties(world, Object.getOwnPropertyDescriptors(more)) as typeof world & typeof more;
+}

@@ -1,0 +1,57 @@
+// A list must stay quick at a million commands: each filter finds its rows by an index, in the order of the list or among few.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CommandFilter } from '../../../src/cabinet/views/command-filter.ts';
+import { listCommands } from '../../../src/cabinet/views/commands-list.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { seedMerchant } from '../../support/fixtures.ts';
+import { fillMany, firstPlan } from './plans.ts';
+
+const one = '0d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a11';
+/** Of a merchant with little to do beside one with much. */
+const two = '1d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a22';
+const after = { atMs: 1_700_015_000_000, id: one };
+
+describe.each(engines)('the plans of the list of commands on %s', (engine) => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await openTestDatabase(engine);
+    await seedMerchant(database.queries, { id: one });
+    await seedMerchant(database.queries, { id: two });
+    await fillMany(database, one);
+  }, 60_000);
+  afterAll(() => database.close());
+
+  const cases: [string, { merchantId: string | undefined }, CommandFilter, RegExp][] = [
+    ['payments of all', { merchantId: undefined }, { mode: 'cards' }, /card_commands_by_time/],
+    ['payments of one merchant', { merchantId: two }, { mode: 'cards' }, /card_commands_by_merchant/],
+    ['fiscal operations of all', { merchantId: undefined }, { mode: 'fiscal' }, /fiscal_commands_by_time/],
+    ['fiscal operations of one merchant', { merchantId: two }, { mode: 'fiscal' }, /fiscal_commands_by_merchant/],
+    ['a device', { merchantId: one }, { mode: 'cards', deviceId: one }, /commands_by_device|card_commands_by_merchant/],
+    ['what was declined', { merchantId: undefined }, { state: 'declined' }, /commands_failed/],
+    ['what never ran', { merchantId: one }, { state: 'never' }, /commands_failed|commands_by_merchant/],
+    ['what is not closed', { merchantId: undefined }, { state: 'notClosed' }, /commands_not_closed|one_holder_per_device/],
+    ['what is not known', { merchantId: undefined }, { state: 'unknown' }, /commands_open|one_open_command|one_holder/],
+    ['what a person must decide', { merchantId: undefined }, { state: 'needsPerson' }, /commands_to_review/],
+  ];
+  it.each(cases)('%s', async (_name, scope, filter, index) => {
+    const plan = await firstPlan(database, (queries) => listCommands(queries, scope, filter, { limit: 50, after }));
+    expect(plan).toMatch(index);
+    expect(plan).not.toMatch(/Seq Scan on commands|SCAN c(?! USING INDEX)/);
+  });
+
+  it('a search looks into one index for each reading of the text, and walks nothing', async () => {
+    for (const scope of [{ merchantId: undefined }, { merchantId: one }]) {
+      const plan = await firstPlan(database, (queries) => listCommands(queries, scope, { q: '123456' }, { limit: 50 }));
+      for (const index of [
+        /commands_by_document/,
+        /commands_by_receipt\b/,
+        /commands_by_rrn/,
+        /commands_by_receipt_id/,
+        /commands_by_amount/,
+      ])
+        expect(plan).toMatch(index);
+      expect(plan).toMatch(/commands_by_operation/);
+      expect(plan).not.toMatch(/Seq Scan on commands|SCAN c(?! USING)/);
+    }
+  });
+});

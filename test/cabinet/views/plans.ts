@@ -1,0 +1,62 @@
+// How an engine would run the first statement on the commands that a view sends.
+import { type CompiledQuery, type KyselyPlugin, sql } from 'kysely';
+import type { Queries } from '../../../src/database/database.ts';
+import type { TestDatabase } from '../../support/engines.ts';
+import { seedDevice } from '../../support/fixtures.ts';
+
+/** The plan as one text. */
+export async function firstPlan(database: TestDatabase, view: (queries: Queries) => Promise<unknown>, table = 'commands'): Promise<string> {
+  const compiled = (await statementsOf(database.queries, view)).find((each) => each.sql.includes(table));
+  if (!compiled) throw new Error('No statement was sent.');
+  return await planOf(database, compiled);
+}
+
+async function planOf(database: TestDatabase, compiled: CompiledQuery): Promise<string> {
+  const isPostgres = database.engine === 'postgres';
+  const plan = await database.queries.executeQuery<object>({
+    ...compiled,
+    sql: `${isPostgres ? 'explain' : 'explain query plan'} ${compiled.sql}`,
+  });
+  return JSON.stringify(plan.rows);
+}
+
+/** The statements as they are written, caught on their way to the database. */
+async function statementsOf(queries: Queries, view: (queries: Queries) => Promise<unknown>): Promise<CompiledQuery[]> {
+  const caught: CompiledQuery[] = [];
+  const plugin: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      caught.push(queries.getExecutor().compileQuery(node, queryId));
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  await view(queries.withPlugin(plugin));
+  return caught;
+}
+
+/** Many settled payments and prints of one merchant on ten devices, a few refused: so many that no engine is tempted to read them all. */
+export async function fillMany(database: TestDatabase, merchantId: string, count = 10_000): Promise<void> {
+  const { queries } = database;
+  const deviceIds: string[] = [];
+  for (let index = 0; index < 10; index += 1) {
+    deviceIds.push((await seedDevice(queries, merchantId, { kind: index % 2 === 0 ? 'terminal' : 'register' })).id);
+  }
+  // In parts: a statement has only so much time.
+  for (let first = 1; first < count; first += 1_000)
+    await sql`
+    with recursive numbers (n) as (select ${sql.lit(first)} union all select n + 1 from numbers where n < ${sql.lit(first + 999)}),
+    rows as (
+      select n, case when n % 2 = 0 then 'Pay' else 'PrintReceipt' end as name, case when n % 50 = 3 then 'refused' else 'done' end as state from numbers
+    )
+    insert into commands (id, merchant_id, device_id, instance_id, name, args, state, amount_bani, document_nr, operation_id, rrn, receipt_uid,
+      receipt_id, issued_at, answer_by, settled_at, settled_by, recalls, document_state)
+    select
+      'id-' || n, cast(${merchantId} as text), case n % 10 ${sql.join(
+        deviceIds.map((id, index) => sql`when ${sql.lit(index)} then ${id}`),
+        sql` `,
+      )} end, 'x', name, '{}', state, 100 + n % 7000, 'doc-' || n, 'op-' || n % 1000, 'rrn-' || n, 'uid-' || n,
+      'r-' || n, 1700000000000 + n * 1000, 1700000000000 + n * 1000, 1700000000000 + n * 1000, 'answer', 0,
+      case when name = 'Pay' and state = 'done' then 'closed' end
+    from rows`.execute(queries);
+  if (database.engine === 'postgres') await sql`analyze`.execute(queries);
+}

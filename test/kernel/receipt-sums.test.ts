@@ -1,0 +1,71 @@
+// What a receipt comes to must be what a register prints, to the ban.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { receiptSums, receiptTotal } from '../../src/kernel/receipt-sums.ts';
+import { readReceipt } from '../../src/virtual/books/receipt.ts';
+
+const receipt = (items: [unknown, unknown][], payments: object[] = [{ PaymentCode: 0 }]) => ({
+  Items: items.map(([Quantity, Price]) => ({ Name: 'x', Quantity, Price })),
+  Payments: payments,
+});
+
+describe('the sums of a receipt', () => {
+  it('rounds each line, half a ban away from zero', () => {
+    expect(receiptTotal(receipt([[0.45, 140]]))).toBe(6_300);
+    expect(receiptTotal(receipt([[1.5, 0.35]]))).toBe(53);
+    expect(
+      receiptTotal(
+        receipt([
+          [0.1, 0.35],
+          [0.1, 0.35],
+        ]),
+      ),
+    ).toBe(8);
+    expect(
+      receiptTotal(
+        receipt([
+          [1, 10],
+          [1, -2.5],
+        ]),
+      ),
+    ).toBe(750);
+  });
+
+  it('shares the total out among cash, card and the rest, and takes change off the cash', () => {
+    const items: [number, number][] = [[1, 100]];
+    expect(receiptSums(receipt(items))).toEqual({ totalBani: 10_000, cashBani: 10_000, cardBani: 0 });
+    expect(receiptSums(receipt(items, [{ PaymentCode: '1' }]))).toEqual({ totalBani: 10_000, cashBani: 0, cardBani: 10_000 });
+    const mixed = [
+      { PaymentCode: 7, Amount: 60 },
+      { PaymentCode: 0, Amount: 50 },
+    ];
+    expect(receiptSums(receipt(items, mixed))).toEqual({ totalBani: 10_000, cashBani: 4_000, cardBani: 6_000 });
+    expect(receiptSums(receipt(items, [{ PaymentCode: 5 }]))).toEqual({ totalBani: 10_000, cashBani: 0, cardBani: 0 });
+  });
+
+  it('is undefined where there is no amount', () => {
+    for (const broken of [
+      receipt([[1, -1]]),
+      receipt([['x', 1]]),
+      receipt([[1e9, 9_999_999_999.99]]),
+      {},
+      receipt([[1, 1]], [{ PaymentCode: 0, Amount: 'x' }]),
+    ]) {
+      expect(receiptSums(broken)).toBeUndefined();
+    }
+  });
+
+  it('agrees with the virtual register on everything that it would print', () => {
+    const decimal = fc.integer({ min: 1, max: 1_000_000 }).map((units) => units / 1000);
+    const payment = fc.record({ PaymentCode: fc.constantFrom(0, 1, 5, 7) });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(decimal, decimal), { minLength: 1, maxLength: 5 }), payment, (items, paid) => {
+        const asked = receipt(items, [paid]);
+        const printed = readReceipt(asked).receipt;
+        if (!printed) return;
+        const of = (kind: string) => printed.payments.reduce((sum, each) => sum + (each.kind === kind ? each.amountBani : 0), 0);
+        expect(receiptSums(asked)).toEqual({ totalBani: printed.totalBani, cashBani: of('cash'), cardBani: of('card') });
+      }),
+    );
+  });
+});
