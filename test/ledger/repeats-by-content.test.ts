@@ -316,6 +316,54 @@ describe('it ends', () => {
   });
 });
 
+describe('a call that was held up', () => {
+  it('while an equal one ran and left its caller without the outcome gets that outcome', async () => {
+    const { link } = world.life;
+    const locate = link.locate.bind(link);
+    let oid: string | undefined;
+    link.locate = async (deviceId, first) => {
+      link.locate = locate;
+      const caller = createFakeRecipient();
+      ({ oid } = await world.run(cashIn({ recipient: caller })));
+      caller.leave();
+      return locate(deviceId, first);
+    };
+    expect(await world.run(cashIn())).toMatchObject({ code: 0, isRepeated: true, oid });
+    expect(deposits()).toBe(1);
+  });
+
+  it('by a wrong clock, and went out again, is found under its new id by whoever repeats it', async () => {
+    await world.clock.advance(1_000);
+    register.setFaults({ clockSkewMs: 60_000 });
+    world.weather = { ...world.weather, shortestDelayMs: 1_000, longestDelayMs: 1_000 };
+    const caller = createFakeRecipient();
+    const leaving = world.told(cashIn({ recipient: caller }));
+    await world.clock.advance(500);
+    caller.leave();
+    await world.clock.advance(10);
+    const repeat = await world.run(cashIn());
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['never', 'done']);
+    expect(repeat).toMatchObject({ code: 0, isRepeated: true, oid: (await world.lastCommand()).id });
+    expect((await leaving).oid).toBe(repeat.oid);
+  });
+
+  it('by a gateway that died is joined while its device is away, and is not just another one in the way', async () => {
+    void world.told(pay({}, 10.64));
+    await world.clock.advance(2_000);
+    world.setAway(terminal.id, true);
+    await world.crash();
+    await world.restart();
+    await world.clock.advance(30_000);
+    expect((await world.lastCommand()).state).toBe('sent');
+    const repeat = world.told(pay({}, 10.64));
+    await world.clock.advance(1_000);
+    world.setAway(terminal.id, false);
+    await world.clock.advance(60_000);
+    expect(await repeat).toMatchObject({ code: 0, isRepeated: true });
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+});
+
 describe('the note that somebody knows', () => {
   it('counts at once, and is written when the database is back', async () => {
     const caller = createFakeRecipient();

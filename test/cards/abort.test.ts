@@ -1,0 +1,151 @@
+// The mark that an abort leaves on its payment [D18, D19]: it goes when the terminal refuses, before anybody is told 22; and 0 is
+// only said when the invoice is cancelled, too.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
+import { findCommand, settle } from '../../src/ledger/store.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
+import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+const [newItem, cancelled] = [0, 4];
+const declined = 10.61;
+
+describe('an abort', () => {
+  let world: SaleWorld;
+
+  beforeEach(async () => {
+    world = await createSaleWorld();
+  });
+
+  /** A payment of an invoice whose bank takes that long, and which the bank is being asked about right now. */
+  async function askedBank(bankMs: number, lei = declined) {
+    const terminal = await world.terminal({ timing: { customerMs: 100, bankMs } });
+    const { oid } = await seedInvoice(world.database.queries, world.merchantId);
+    const paying = world.pay(terminal.id, lei, oid);
+    await world.clock.advance(1_000);
+    const abort = (extras: object = {}) => {
+      const asked = { merchantId: world.merchantId, deviceId: terminal.id, documentNr: oid, operationId: 'none', token: 'none' };
+      return world.cards.cancelTransaction({ ...asked, amountBani: Math.round(lei * 100), ...extras });
+    };
+    const invoice = async () =>
+      (await world.database.queries.selectFrom('invoices').select('state').where('oid', '=', oid).executeTakeFirstOrThrow()).state;
+    return { terminal, paying, abort, invoice };
+  }
+
+  it('that was answered 22 cancels nothing when the bank declines afterwards, and stays 22 under its key', async () => {
+    const { paying, abort, invoice } = await askedBank(10_000);
+    const key = { idempotency: { key: 'k', requestHash: 'h' } };
+    expect((await world.run(abort(key))).code).toBe(22);
+    expect((await world.lastCommand()).abortRequestedAtMs).toBeNull();
+    expect((await world.run(paying)).code).toBe(50);
+    expect(await invoice()).toBe(newItem);
+    expect((await world.run(abort(key))).code).toBe(22);
+  });
+
+  it('that was refused, while the payment ended as not made a moment later, is 0, and the invoice is cancelled', async () => {
+    const { paying, abort, invoice } = await askedBank(2_000);
+    expect((await world.run(abort())).code).toBe(0);
+    expect(await invoice()).toBe(cancelled);
+    expect((await world.run(paying)).code).toBe(50);
+  });
+
+  it('that is refused leaves the request of another one that is still unanswered', async () => {
+    const { paying, abort, invoice } = await askedBank(10_000);
+    let answers = 0;
+    world.onAnswer = (answer) => {
+      const isOfAbort = world.sendsOf('Abort').some(({ id }) => id === answer.id);
+      answers += isOfAbort ? 1 : 0;
+      return isOfAbort && answers > 1 ? undefined : answer;
+    };
+    const first = world.told(abort());
+    await world.clock.advance(1);
+    const second = world.told(abort());
+    expect((await world.run(paying)).code).toBe(50);
+    await world.clock.advance(1_000);
+    expect((await first).code).toBe(22);
+    expect((await second).code).toBe(0);
+    expect(await invoice()).toBe(cancelled);
+  });
+
+  it('whose gateway died before the terminal answered leaves its mark: nobody was told otherwise', async () => {
+    const { abort, invoice } = await askedBank(10_000);
+    void world.told(abort());
+    world.onAnswer = () => undefined;
+    await world.clock.advance(5);
+    await world.crash();
+    world.onAnswer = (answer) => answer;
+    await world.restart();
+    await world.clock.advance(60_000);
+    expect((await world.lastCommand()).state).toBe('refused');
+    expect(await invoice()).toBe(cancelled);
+  });
+
+  it('is 3 while the outcome is unknown, and names the call that tells it', async () => {
+    const { terminal, paying, abort } = await askedBank(10_000, 10);
+    world.setAway(terminal.id, true);
+    expect((await world.run(paying)).code).toBe(3);
+    const { id, state } = await world.lastCommand();
+    expect(state).toBe('unknown');
+    const told = await world.run(abort());
+    expect(told).toMatchObject({ code: 3, oid: id });
+    expect(told.message).toContain('GET Device/Operation/Status');
+  });
+
+  it('that was answered 3, or whose caller hung up, is told how it ended when it is asked for again [D58]', async () => {
+    const { terminal, paying, abort, invoice } = await askedBank(10_000);
+    world.setAway(terminal.id, true);
+    expect((await world.run(abort({ requestHash: 'abort' }))).code).toBe(3);
+    world.setAway(terminal.id, false);
+    expect((await world.run(paying)).code).toBe(50);
+    expect(await invoice()).toBe(cancelled);
+    await world.database.queries.updateTable('devices').set({ disabled_at: 1 }).execute();
+    const caller = createFakeRecipient();
+    const { id } = await world.lastCommand();
+    expect(await world.run(abort({ requestHash: 'abort', recipient: caller }))).toMatchObject({ code: 0, isRepeated: true, oid: id });
+    caller.leave();
+    expect(await world.run(abort({ requestHash: 'abort' }))).toMatchObject({ code: 0, isRepeated: true, oid: id });
+    expect((await world.run(abort({ requestHash: 'abort' }))).code).toBe(30);
+  });
+});
+
+describe.each(engines)('the mark on %s', (engine) => {
+  let database: TestDatabase;
+  let id: string;
+
+  beforeEach(async () => {
+    database = await openTestDatabase(engine);
+    const merchant = await seedMerchant(database.queries);
+    const device = await seedDevice(database.queries, merchant.id);
+    id = (await seedCommand(database.queries, merchant.id, device.id)).id;
+  });
+  afterEach(() => database.close());
+
+  const isMarked = async () => (await findCommand(database.queries, id))?.abortRequestedAtMs != null;
+
+  it('is taken back by the request that left it, and by no other', async () => {
+    const { queries } = database;
+    expect(await markAbortRequested(queries, id, 'first', undefined)).toBe(true);
+    expect(await markAbortRequested(queries, id, 'second', undefined)).toBe(true);
+    await withdrawAbort(queries, id, 'first');
+    expect(await isMarked()).toBe(true);
+    await withdrawAbort(queries, id, 'second');
+    expect(await isMarked()).toBe(false);
+  });
+
+  it('stays as it was when the payment was settled, and is put back once by whoever says 0', async () => {
+    const { queries } = database;
+    const refused = { state: 'refused', by: 'answer', outcome: 'refused', report: undefined, reason: undefined } as const;
+    const payment = await findCommand(queries, id);
+    if (!payment) throw new Error('The payment is missing.');
+    await markAbortRequested(queries, id, 'first', undefined);
+    await withdrawAbort(queries, id, 'first');
+    expect(await confirmAbort(queries, id)).toBeUndefined();
+    await settle(queries, payment, refused);
+    expect(await markAbortRequested(queries, id, 'late', undefined)).toBe(false);
+    expect((await confirmAbort(queries, id))?.id).toBe(id);
+    expect(await confirmAbort(queries, id)).toBeUndefined();
+    await withdrawAbort(queries, id, 'first');
+    expect(await isMarked()).toBe(true);
+  });
+});

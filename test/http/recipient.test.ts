@@ -1,0 +1,79 @@
+// Whether an answer reached its caller, over real sockets.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { open } from '../../src/http/authentication.ts';
+import { type Recipient, recipientOf } from '../../src/http/recipient.ts';
+import { until } from '../support/until.ts';
+import { openRaw } from './raw-socket.ts';
+import { base, createSample, type Sample } from './sample-server.ts';
+
+let sample: Sample;
+let port: number;
+let recipients: Recipient[];
+let answer: () => void;
+let body: string;
+
+beforeEach(async () => {
+  sample = createSample();
+  recipients = [];
+  body = 'short';
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answer = resolve;
+  sample.server.routes((app) => {
+    app.get('/test/recipient', { config: { access: open }, schema: { hide: true } }, async (_request, reply) => {
+      recipients.push(recipientOf(reply));
+      await promise;
+      return { body };
+    });
+  });
+  ({ port } = await sample.server.listen());
+});
+afterEach(() => sample.server.stop(0));
+
+async function ask() {
+  const { socket, until: untilText } = await openRaw(port);
+  socket.write(`GET ${base}/test/recipient HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await until(() => recipients.length > 0);
+  const [recipient] = recipients;
+  if (!recipient) throw new Error('The call has not arrived.');
+  return { socket, untilText, recipient };
+}
+
+describe('the recipient', () => {
+  it('who waits for the whole answer has received it, and has not left when he hangs up afterwards', async () => {
+    const { socket, untilText, recipient } = await ask();
+    let hasHungUp = false;
+    recipient.onLeft(() => {
+      hasHungUp = true;
+    });
+    expect(recipient.hasLeft()).toBe(false);
+    answer();
+    await untilText((text) => text.includes('short'));
+    expect(await recipient.received).toBe(true);
+    socket.destroy();
+    await sample.server.stop(1_000);
+    expect([recipient.hasLeft(), hasHungUp]).toEqual([false, false]);
+  });
+
+  it.each(['destroy', 'end', 'resetAndDestroy'] as const)('who hangs up before (%s) has left, and hears nothing', async (how) => {
+    const { socket, recipient } = await ask();
+    const left = new Promise<void>((resolve) => recipient.onLeft(resolve));
+    socket[how]();
+    await left;
+    expect(await recipient.received).toBe(false);
+    expect(recipient.hasLeft()).toBe(true);
+    // Told at once to whoever asks late.
+    await new Promise<void>((resolve) => recipient.onLeft(resolve));
+    answer();
+  });
+
+  it('who hangs up in the middle of the answer has not received it', async () => {
+    body = 'x'.repeat(64 * 1024 * 1024);
+    const { socket, recipient } = await ask();
+    socket.pause();
+    answer();
+    const written = await Promise.race([recipient.received, new Promise((resolve) => setTimeout(resolve, 100, 'not yet'))]);
+    expect(written).toBe('not yet');
+    socket.destroy();
+    expect(await recipient.received).toBe(false);
+  });
+});

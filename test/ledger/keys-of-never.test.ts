@@ -1,0 +1,46 @@
+// What an Idempotency-Key stands for when its command did not happen [D13]: with the key alone, so that no documentNr hides a mistake.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+let world: SaleWorld;
+let register: Awaited<ReturnType<SaleWorld['register']>>;
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+  register = await world.register();
+});
+
+const cashIn = (key: string, amountBani = 500) =>
+  world.fiscal.cashIn({
+    merchantId: world.merchantId,
+    deviceId: register.id,
+    amountBani,
+    idempotency: { key, requestHash: `in ${amountBani}` },
+  });
+
+describe('an Idempotency-Key', () => {
+  it('moves along when an expired command is issued again', async () => {
+    await world.clock.advance(1_000);
+    register.setFaults({ clockSkewMs: 60_000 });
+    const first = await world.run(cashIn('k'));
+    expect(first.code).toBe(0);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['never', 'done']);
+    expect(await world.run(cashIn('k'))).toEqual(first);
+    expect(register.fiscalMemory().documents()).toHaveLength(1);
+  });
+
+  it('is free again when whoever joined a command hears that it never was, though its own call is no more', async () => {
+    world.weather = { ...world.weather, lossRate: 1 };
+    void world.told(cashIn('k'));
+    await world.clock.advance(100);
+    await world.crash();
+    await world.restart();
+    const joined = world.told(cashIn('k'));
+    await world.clock.advance(100);
+    world.weather = { ...world.weather, lossRate: 0 };
+    await world.clock.advance(60_000);
+    expect((await joined).code).toBe(30);
+    // Nothing is kept under it: it may stand for something else now.
+    expect((await world.run(cashIn('k', 700))).code).toBe(0);
+  });
+});
