@@ -1,9 +1,12 @@
 // Removes what has been kept long enough, in the background [D66]: a page of the oldest, a short transaction for each thing, a pause, the next page.
 // Nobody waits for it, and it holds no lock beyond one thing. Without a setting nothing is ever removed.
 //
+// Nothing brings it back, so a clock that jumped must not do it: while the database's clock and this machine's are apart, nothing is removed.
+//
 // One instance at a time has the turn. If it dies in the middle, what it removed is removed, the turn runs out within a minute
 // and any instance begins again from the oldest that is left.
 import type { Database } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -39,6 +42,8 @@ const lookEveryMs = 60_000;
 const roundEveryMs = 3_600_000;
 /** More than a page takes. */
 const turnMs = 60_000;
+/** More than two clocks differ that somebody looks after. */
+const clocksApartMs = 3_600_000;
 const pageSize = 50;
 /** A first round over years of sales must leave the disk to the tills. */
 const pauseMs = 250;
@@ -59,7 +64,7 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
 
   async function look(): Promise<void> {
     try {
-      if (!(await takeTurn(database.queries, turn, turnMs))) return;
+      if (!(await takeTurn(database.queries, turn, turnMs)) || !(await areClocksTogether())) return;
       for (const [kind, keepDays] of kinds) {
         if (keepDays !== undefined && !(await removeAll(kind, keepDays))) return;
       }
@@ -68,6 +73,14 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
       // The turn runs out, and the next round finds the same things.
       logger.warn({ err: error }, 'what has been kept long enough could not be removed; it is tried again');
     }
+  }
+
+  async function areClocksTogether(): Promise<boolean> {
+    const row = await database.queries.selectNoFrom(nowMs.as('now')).executeTakeFirstOrThrow();
+    const apartMs = Math.abs(row.now - clock.now());
+    if (apartMs < clocksApartMs) return true;
+    logger.error({ apartMs }, 'the clocks of the database and of this machine are apart: nothing that was kept is removed');
+    return false;
   }
 
   /** False when the round is not ours any more. */

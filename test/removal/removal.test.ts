@@ -233,6 +233,18 @@ describe.each(engines)('removal on %s', (engine) => {
     await Promise.all([removal.stop(), other.stop()]);
   });
 
+  it('removes nothing while the clock of the database is apart from that of the machine', async () => {
+    const young = await command({}, 399);
+    database.shiftClock(2 * dayMs);
+    const logger = await removeNow(database, clock);
+    expect(await smallOnes(database)).toEqual([]);
+    expect(logger.lines.map(({ level }) => level)).toEqual(['error']);
+    await clock.advance(2 * dayMs);
+    database.shiftClock(-2 * dayMs);
+    await removeNow(database, clock);
+    expect(await smallOnes(database)).toEqual([young]);
+  });
+
   it('goes on after the database was away', async () => {
     const old = await command();
     let isAway = true;
