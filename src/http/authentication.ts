@@ -61,6 +61,8 @@ declare module 'fastify' {
     access?: Access;
     /** An event stream: it is neither counted as a request in flight nor waited for when the gateway stops. */
     isLongLived?: boolean;
+    /** Answers for every path below its own that no other route has: it makes no path a known one. */
+    isFallback?: boolean;
   }
 }
 

@@ -16,6 +16,7 @@ import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { type AccessOptions, createAccessJudge, createUpgradeLogin } from './authentication.ts';
+import { registerCabinetFiles } from './cabinet-files.ts';
 import { createConnections } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
 import { failureBody, noSuchPath, protocolFailure, successBody, toGatewayError } from './envelope.ts';
@@ -72,6 +73,8 @@ export interface HttpServerOptions extends AccessOptions {
   /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   limits?: Partial<HttpLimits>;
+  /** Where the built cabinet lies, if not in web/dist. */
+  cabinetDirectory?: URL;
 }
 
 /** Makes `request.body`, `request.query` and `request.params` have the types of their TypeBox schemas. */
@@ -166,13 +169,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setValidatorCompiler(createValidatorCompiler());
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
   app.setErrorHandler((error, request, reply) => fail(error, request, reply));
-  app.setNotFoundHandler((request, reply) => {
+  app.setNotFoundHandler(refuseUnknown);
+
+  function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     const methods = routeTable.methodsFor(request.url.split('?', 1)[0] ?? '');
     if (methods.length === 0) throw noSuchPath();
     reply.header('allow', methods.join(', '));
     throw protocolFailure(405, `The method must be ${methods.join(' or ')}.`);
-  });
+  }
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
@@ -183,7 +188,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.addHook('onRoute', (route: RouteOptions) => {
     const access = route.config?.access;
     if (access === undefined) throw new Error(`The route ${route.url} declares no access.`);
-    routeTable.add([route.method].flat(), route.url);
+    // What stands in for every unknown path under it says nothing about which paths exist.
+    if (route.config?.isFallback !== true) routeTable.add([route.method].flat(), route.url);
     const { handler } = route;
     route.handler = async function (request, reply) {
       try {
@@ -245,6 +251,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         whyNotReady: async () => (isStopping ? 'The gateway is stopping.' : options.whyNotReady()),
       });
       registerDocsPage(scope, basePath, () => app.swagger());
+      registerCabinetFiles(scope, { basePath, refuseUnknown, directory: options.cabinetDirectory });
     },
     { prefix: basePath },
   );

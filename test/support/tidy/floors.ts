@@ -43,6 +43,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
 /** Paths outside src that a place may point at with `new URL(...)` or import. */
 export const outsideSources: readonly { place: string; target: string }[] = [
   { place: 'database', target: 'migrations/' },
+  { place: 'http', target: 'web/dist/' },
   { place: 'wiring', target: 'simulation/' },
   { place: 'wiring', target: 'package.json' },
 ];

@@ -1,0 +1,45 @@
+// Builds the cabinet into web/dist when its sources have changed since the last build; with --check it only says whether they have.
+// It runs after `npm ci` and before `npm start` and `npm test`, so that a stale build is never served. Where the sources are not
+// at hand (a packed tarball, an image's dependency layer) there is nothing to build, and nothing to be older than.
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const mark = `${root}web/dist/sources.sha256`;
+
+/** Of everything that the build reads: a checkout of another branch changes it, touching a file does not. */
+function hashSources(): string {
+  const paths = globSync(['web/{src,public}/**/*.*', 'web/{index.html,vite.config.ts,package.json}'], { cwd: root }).sort();
+  const hash = createHash('sha256');
+  for (const path of [...paths, 'package-lock.json'])
+    hash
+      .update(`${path}\n`)
+      .update(readFileSync(`${root}${path}`))
+      .update('\n');
+  return hash.digest('hex');
+}
+
+async function build(): Promise<void> {
+  const { build: bundle } = await import('vite');
+  await bundle({ root: `${root}web`, configFile: `${root}web/vite.config.ts`, logLevel: 'warn' });
+  for (const path of globSync('**/*.{js,css,svg}', { cwd: `${root}web/dist` })) {
+    const body = readFileSync(`${root}web/dist/${path}`);
+    writeFileSync(`${root}web/dist/${path}.gz`, gzipSync(body, { level: 9 }));
+    writeFileSync(`${root}web/dist/${path}.br`, brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 10 } }));
+  }
+}
+
+if (existsSync(`${root}web/src/main.tsx`)) {
+  const wanted = hashSources();
+  const isFresh = existsSync(mark) && readFileSync(mark, 'utf8') === wanted;
+  if (process.argv.includes('--check')) {
+    console.log(isFresh ? 'web/dist is up to date' : 'web/dist is older than its sources: npm run web');
+    process.exitCode = isFresh ? 0 : 1;
+  } else if (!isFresh) {
+    await build();
+    writeFileSync(mark, wanted);
+    console.log('web/dist is built');
+  }
+}

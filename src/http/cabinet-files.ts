@@ -1,0 +1,105 @@
+// The cabinet's files: what `npm run web` built into web/dist, read once into memory and served from there, already compressed.
+// Every page path answers the same index; names with a hash in them never change, so browsers keep those for good.
+// The policy lets a page load from this origin and nowhere else, and run no script and no style that is not a file [D91].
+import { readdir, readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { open } from './authentication.ts';
+
+export interface CabinetFilesDeps {
+  basePath: string;
+  /** Answers as if there were no such route: for the API's own unknown paths, and for callers that are no browser. */
+  refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never;
+  /** Where the build lies; tests have their own. */
+  directory?: URL | undefined;
+}
+
+export interface CabinetFile {
+  type: string;
+  plain: Buffer;
+  br?: Buffer;
+  gzip?: Buffer;
+}
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  json: 'application/json; charset=utf-8',
+  woff2: 'font/woff2',
+};
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const built = new URL('../../web/dist/', import.meta.url);
+
+const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tillgate</title>
+<h1>The cabinet is not built</h1><p>Run <code>npm run web</code> in Tillgate's directory and start the gateway again. The API works without it.</p></html>`;
+
+/** All files under the directory by their path in it; a body that was compressed beforehand stands beside its plain one. */
+export async function readCabinetFiles(directory: URL, basePath: string): Promise<Map<string, CabinetFile>> {
+  const names = await readdir(directory, { recursive: true }).catch(() => []);
+  const files = new Map<string, CabinetFile>();
+  const paths = names.map((name) => name.replaceAll('\\', '/'));
+  for (const path of paths) {
+    const type = types[posix.extname(path).slice(1)];
+    if (type === undefined) continue;
+    const file: CabinetFile = { type, plain: await readFile(new URL(path, directory)) };
+    if (path === 'index.html') file.plain = Buffer.from(placed(file.plain.toString('utf8'), basePath));
+    else {
+      if (paths.includes(`${path}.br`)) file.br = await readFile(new URL(`${path}.br`, directory));
+      if (paths.includes(`${path}.gz`)) file.gzip = await readFile(new URL(`${path}.gz`, directory));
+    }
+    files.set(path, file);
+  }
+  return files;
+}
+
+/** The build knows no base path: its relative addresses are made absolute, so that they hold at every depth of page path. */
+function placed(html: string, basePath: string): string {
+  return html.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/cabinet/`).replace(/data-base-path="[^"]*"/, `data-base-path="${basePath}"`);
+}
+
+export function registerCabinetFiles(app: FastifyInstance, { basePath, refuseUnknown, directory = built }: CabinetFilesDeps): void {
+  const fallback = { config: { access: open, isFallback: true }, schema: { hide: true } };
+  let reading: Promise<Map<string, CabinetFile>> | undefined;
+
+  function send(request: FastifyRequest, reply: FastifyReply, file: CabinetFile, isHashed: boolean): FastifyReply {
+    const accepted = request.headers['accept-encoding'] ?? '';
+    const encoding = file.br && /\bbr\b/.test(accepted) ? 'br' : file.gzip && /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+    if (file.br ?? file.gzip) reply.header('vary', 'accept-encoding');
+    if (encoding) reply.header('content-encoding', encoding);
+    return reply
+      .type(file.type)
+      .header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-store')
+      .header('content-security-policy', policy)
+      .header('referrer-policy', 'no-referrer')
+      .header('cross-origin-opener-policy', 'same-origin')
+      .send(encoding === undefined ? file.plain : file[encoding]);
+  }
+
+  async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const path = (request.params as { '*'?: string })['*'] ?? '';
+    if (/^api(\/|$)/i.test(path)) refuseUnknown(request, reply);
+    reading ??= readCabinetFiles(directory, basePath);
+    const files = await reading;
+    const file = files.get(path);
+    if (file) return send(request, reply, file, path.startsWith('assets/'));
+    // A missing file must not be answered with a page: a browser would take it for a broken script.
+    if (posix.extname(path) !== '') refuseUnknown(request, reply);
+    const index = files.get('index.html') ?? { type: types['html'] ?? '', plain: Buffer.from(notBuilt) };
+    return send(request, reply, index, false);
+  }
+
+  app.get('/cabinet', fallback, serve);
+  app.get('/cabinet/*', fallback, serve);
+
+  // {base_url} leads a browser to the cabinet; whoever else asks hears that there is no such path.
+  app.get('/', fallback, (request, reply) => {
+    if (!request.headers.accept?.includes('text/html')) refuseUnknown(request, reply);
+    return reply.header('vary', 'accept').redirect(`${basePath}/cabinet`, 302);
+  });
+}

@@ -1,0 +1,111 @@
+// The cabinet's files: pages, assets and what is neither, each with the headers that keep a browser safe and quick.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/gateway-process.ts';
+import { base, createSample, type Sample } from './sample-server.ts';
+
+const script = 'console.log("the cabinet");';
+let sample: Sample;
+
+beforeAll(() => {
+  const directory = temporaryDirectory();
+  mkdirSync(`${directory}/assets`);
+  writeFileSync(
+    `${directory}/index.html`,
+    '<html data-base-path="/elsewhere"><script src="./first-paint.js"></script><link href="./assets/index-Ab12.css">',
+  );
+  writeFileSync(`${directory}/first-paint.js`, 'theme();');
+  writeFileSync(`${directory}/assets/index-Ab12.js`, script);
+  writeFileSync(`${directory}/assets/index-Ab12.js.gz`, gzipSync(script));
+  writeFileSync(`${directory}/sources.sha256`, 'not for browsers');
+  sample = createSample({ cabinetDirectory: pathToFileURL(`${directory}/`) });
+});
+afterAll(() => sample.server.stop(0));
+
+const get = (path: string, headers: Record<string, string> = {}) => sample.server.app.inject({ url: `${base}${path}`, headers });
+
+describe('the cabinet', () => {
+  it.each(['/cabinet', '/cabinet/', '/cabinet/payments', '/cabinet/payments/7a1e4c20-5e6f-4a7b-8c9d-0e1f2a3b2c31', '/Cabinet/Keys'])(
+    'shows its page at %s, with addresses that hold at every depth',
+    async (path) => {
+      const answer = await get(path);
+      expect(answer.statusCode).toBe(200);
+      expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(answer.headers['cache-control']).toBe('no-store');
+      expect(answer.body).toBe(
+        `<html data-base-path="${base}"><script src="${base}/cabinet/first-paint.js"></script><link href="${base}/cabinet/assets/index-Ab12.css">`,
+      );
+    },
+  );
+
+  it('lets a page load from this origin only, and run nothing that is not a file', async () => {
+    const policy = String((await get('/cabinet')).headers['content-security-policy']);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("style-src 'self';");
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    expect(policy).toContain("frame-ancestors 'none'");
+  });
+
+  it('keeps files with a hash in their name for good, and those without not at all', async () => {
+    const hashed = await get('/cabinet/assets/index-Ab12.js');
+    expect(hashed.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect(hashed.headers['content-type']).toBe('text/javascript; charset=utf-8');
+    expect(hashed.body).toBe(script);
+    expect((await get('/cabinet/first-paint.js')).headers['cache-control']).toBe('no-store');
+  });
+
+  it('sends a body that was compressed beforehand to those who take it', async () => {
+    const answer = await get('/cabinet/assets/index-Ab12.js', { 'accept-encoding': 'gzip, deflate, br' });
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    expect(answer.headers['vary']).toBe('accept-encoding');
+    expect(gunzipSync(answer.rawPayload).toString()).toBe(script);
+  });
+
+  it.each([
+    '/cabinet/api/nothing',
+    '/cabinet/api',
+    '/cabinet/assets/gone-Cd34.js',
+    '/cabinet/sources.sha256',
+    '/cabinet/../package.json',
+    '/cabinet/%2e%2e/package.json',
+  ])('has no page for %s', async (path) => {
+    const answer = await get(path, { accept: 'text/html' });
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json()).toMatchObject({ errorCode: 40 });
+  });
+
+  it('leaves other methods of the API what they were: 405 with the right one, or 404', async () => {
+    const wrong = await get('/cabinet/api/things');
+    expect([wrong.statusCode, wrong.headers['allow']]).toEqual([405, 'POST']);
+    const nowhere = await sample.server.app.inject({ method: 'POST', url: `${base}/cabinet/api/nothing` });
+    expect(nowhere.statusCode).toBe(404);
+  });
+});
+
+describe('{base_url}', () => {
+  it('leads a browser to the cabinet', async () => {
+    for (const path of ['', '/']) {
+      const answer = await get(path, { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' });
+      expect([answer.statusCode, answer.headers['location']]).toEqual([302, `${base}/cabinet`]);
+    }
+  });
+
+  it('tells everybody else that there is no such path', async () => {
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+      const answer = await get('', headers);
+      expect([answer.statusCode, answer.json().errorCode]).toEqual([404, 40]);
+    }
+  });
+});
+
+describe('a gateway whose cabinet is not built', () => {
+  it('says so, and what to do', async () => {
+    const bare = createSample({ cabinetDirectory: pathToFileURL(`${temporaryDirectory()}/nowhere/`) });
+    const answer = await bare.server.app.inject({ url: `${base}/cabinet/payments` });
+    expect(answer.body).toContain('npm run web');
+    await bare.server.stop(0);
+  });
+});

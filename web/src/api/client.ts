@@ -1,0 +1,94 @@
+// The one way to the gateway: every call goes to this origin, with the session's cookie, and comes back as its fields or as an ApiError.
+// A call that needs a fresh confirmation asks for it and is then sent again once, with the same headers, so with the same Idempotency-Key.
+
+export const basePath = document.documentElement.dataset['basePath'] ?? '';
+export const apiPath = `${basePath}/cabinet/api`;
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly code: number;
+  readonly status: number;
+  readonly needsConfirmation: boolean;
+
+  constructor(message: string, code: number, status: number, needsConfirmation = false) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.needsConfirmation = needsConfirmation;
+  }
+}
+
+/** The gateway could not be reached at all: nothing is known about what happened. */
+export class ConnectionLost extends Error {
+  override name = 'ConnectionLost';
+}
+
+let askConfirmation: (() => Promise<boolean>) | undefined;
+let onSignedOut: (() => void) | undefined;
+
+/** The shell hands in how a person is asked, and what happens when the session has ended. */
+export function connectClient(hooks: { askConfirmation: () => Promise<boolean>; onSignedOut: () => void }): void {
+  ({ askConfirmation, onSignedOut } = hooks);
+}
+
+export function addressOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `${apiPath}${path}${search === '' ? '' : `?${search}`}`;
+}
+
+interface Envelope {
+  errorCode?: number;
+  errorMessage?: string;
+  needsConfirmation?: boolean;
+}
+
+export interface CallOptions {
+  query?: Query | undefined;
+  body?: object | undefined;
+  headers?: Record<string, string> | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export async function call<Fields>(method: Method, path: string, options: CallOptions = {}): Promise<Fields> {
+  try {
+    return await send<Fields>(method, path, options);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.needsConfirmation && askConfirmation && (await askConfirmation())) return send<Fields>(method, path, options);
+    if (error.status === 401 && !path.startsWith('/session') && !path.startsWith('/links')) onSignedOut?.();
+    throw error;
+  }
+}
+
+async function send<Fields>(method: Method, path: string, { query, body, headers, signal }: CallOptions): Promise<Fields> {
+  let answer: Response;
+  try {
+    answer = await fetch(addressOf(path, query), {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        accept: 'application/json',
+        ...(method === 'GET' ? {} : { 'x-tillgate-request': '1' }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ConnectionLost('The gateway cannot be reached.', { cause: error });
+  }
+  const envelope = (await answer.json().catch(() => ({}))) as Envelope;
+  if (!answer.ok || (envelope.errorCode ?? 0) !== 0) {
+    const message = envelope.errorMessage ?? `HTTP ${answer.status}`;
+    // "Record_not_exist: There is no such command." The sentence alone is for people.
+    throw new ApiError(message.replace(/^[A-Za-z_]+: /, ''), envelope.errorCode ?? 1, answer.status, envelope.needsConfirmation === true);
+  }
+  return envelope as Fields;
+}

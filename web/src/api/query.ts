@@ -1,0 +1,61 @@
+// Reads by path and query, kept by TanStack Query under exactly those, so that a hint from the event stream finds what it concerns.
+import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ApiError, type CallOptions, call, type Method, type Query } from './client.ts';
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        gcTime: 10 * 60_000,
+        // What the gateway has answered will not change by asking again; a lost connection may.
+        retry: (failures, error) => !(error instanceof ApiError) && failures < 3,
+        refetchOnWindowFocus: true,
+      },
+    },
+  });
+}
+
+export interface ReadOptions {
+  isEnabled?: boolean;
+  /** The rows of before stay until the new ones are there. */
+  keepsPrevious?: boolean;
+  everyMs?: number | undefined;
+}
+
+export function useRead<Fields>(path: string, query: Query = {}, options: ReadOptions = {}) {
+  return useQuery<Fields>({
+    queryKey: [path, query],
+    queryFn: ({ signal }) => call<Fields>('GET', path, { query, signal }),
+    enabled: options.isEnabled ?? true,
+    ...(options.keepsPrevious ? { placeholderData: keepPreviousData } : {}),
+    ...(options.everyMs === undefined ? {} : { refetchInterval: options.everyMs }),
+  });
+}
+
+export interface Change {
+  method?: Method;
+  path: string;
+  body?: object | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/** A change; afterwards everything whose path begins with one of `refreshes` is read anew. */
+export function useChange<Fields = object>(refreshes: readonly string[], onDone?: (fields: Fields) => void) {
+  const client = useQueryClient();
+  return useMutation<Fields, Error, Change>({
+    mutationFn: ({ method = 'POST', path, body, headers }) => {
+      const options: CallOptions = { body, headers };
+      return call<Fields>(method, path, options);
+    },
+    onSuccess: (fields) => onDone?.(fields),
+    // Also after a failure: an error may hide that it was done.
+    onSettled: () => refresh(client, refreshes),
+  });
+}
+
+export function refresh(client: QueryClient, prefixes: readonly string[]): Promise<void> {
+  return client.invalidateQueries({
+    predicate: ({ queryKey }) => typeof queryKey[0] === 'string' && prefixes.some((prefix) => String(queryKey[0]).startsWith(prefix)),
+  });
+}

@@ -1,0 +1,78 @@
+// Who is looking, and at which merchant. Everything that depends on it asks here.
+import { useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react';
+import type { Query } from './client.ts';
+import { useRead } from './query.ts';
+
+export type Role = 'operator' | 'merchant' | 'viewer';
+
+export interface User {
+  id: string;
+  name: string;
+  email: string;
+  role: Role;
+  merchantId?: string;
+  merchantName?: string;
+  hasTotp?: boolean;
+}
+
+export interface Session {
+  user?: User;
+  confirmedUntil?: string;
+  isSandbox: boolean;
+  version: string;
+  basePath: string;
+  banks: { code: string; name: string }[];
+  language?: string;
+}
+
+interface SessionContext {
+  session: Session & { user: User };
+  merchantId: string | undefined;
+  chooseMerchant: (id: string | undefined) => void;
+  /** The chosen merchant as part of a query; nothing for those who have only one. */
+  scope: Query;
+  may: (what: 'money' | 'setup' | 'users' | 'merchants') => boolean;
+}
+
+const Context = createContext<SessionContext | undefined>(undefined);
+const storageKey = 'tillgate.merchant';
+
+export function useSession() {
+  return useRead<Session>('/session', {});
+}
+
+export function useSignedOut(): () => void {
+  const client = useQueryClient();
+  return useCallback(() => void client.invalidateQueries({ queryKey: ['/session'] }), [client]);
+}
+
+function firstMerchant(): string | undefined {
+  const linked = new URLSearchParams(location.search).get('merchant');
+  return (linked ?? localStorage.getItem(storageKey)) || undefined;
+}
+
+export function SessionProvider({ session, children }: { session: Session & { user: User }; children: ReactNode }) {
+  const [chosen, setChosen] = useState(firstMerchant);
+  const { role, merchantId: own } = session.user;
+  const value = useMemo<SessionContext>(() => {
+    const merchantId = own ?? chosen;
+    return {
+      session,
+      merchantId,
+      chooseMerchant(id) {
+        localStorage.setItem(storageKey, id ?? '');
+        setChosen(id);
+      },
+      scope: own === undefined && merchantId !== undefined ? { merchantId } : {},
+      may: (what) => (what === 'merchants' ? role === 'operator' : role !== 'viewer'),
+    };
+  }, [session, chosen, own, role]);
+  return <Context value={value}>{children}</Context>;
+}
+
+export function useViewer(): SessionContext {
+  const context = useContext(Context);
+  if (!context) throw new Error('useViewer outside of a session');
+  return context;
+}

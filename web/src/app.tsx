@@ -1,0 +1,72 @@
+// Which page an address means. Pages are loaded when they are first opened; everything above them stays.
+import { type ComponentType, lazy, Suspense } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { type Session, SessionProvider, type User, useSession } from './api/session.tsx';
+import { Blank, Loading, Trouble } from './parts/page.tsx';
+import { Confirmation } from './shell/confirmation.tsx';
+import { Shell } from './shell/shell.tsx';
+import { SignIn } from './shell/sign-in.tsx';
+
+/** `name` is the component among what the file exports. */
+function page<Name extends string>(load: () => Promise<{ [name in Name]: ComponentType }>, name: Name) {
+  return lazy(async () => ({ default: (await load())[name] }));
+}
+
+const pages: [path: string, component: ComponentType][] = [
+  ['/fiscal', page(() => import('./pages/fiscal.tsx'), 'Fiscal')],
+  ['/fiscal/:id', page(() => import('./pages/sale.tsx'), 'Sale')],
+  ['/payments', page(() => import('./pages/payments.tsx'), 'Payments')],
+  ['/payments/:id', page(() => import('./pages/sale.tsx'), 'Sale')],
+];
+const LinkPage = lazy(async () => ({ default: (await import('./shell/link-page.tsx')).LinkPage }));
+
+export function App() {
+  const session = useSession();
+  const [path] = useLocation();
+  if (path === '/link') {
+    return (
+      <Suspense fallback={<Loading />}>
+        <LinkPage isSandbox={session.data?.isSandbox === true} />
+      </Suspense>
+    );
+  }
+  if (session.data === undefined) return session.error ? <Trouble error={session.error} retry={() => void session.refetch()} /> : null;
+  const { user } = session.data;
+  if (!user) return <SignIn session={session.data} />;
+  return <SignedIn session={{ ...session.data, user }} />;
+}
+
+function SignedIn({ session }: { session: Session & { user: User } }) {
+  return (
+    <SessionProvider session={session}>
+      <Confirmation hasTotp={session.user.hasTotp === true}>
+        <Shell>
+          <Suspense fallback={<Loading />}>
+            <Switch>
+              <Route path="/">
+                <Redirect to="/overview" replace />
+              </Route>
+              <Route path="/sign-in">
+                <Redirect to="/overview" replace />
+              </Route>
+              {pages.map(([pattern, component]) => (
+                <Route key={pattern} path={pattern} component={component} />
+              ))}
+              <Route component={NoSuchPage} />
+            </Switch>
+          </Suspense>
+        </Shell>
+      </Confirmation>
+    </SessionProvider>
+  );
+}
+
+function NoSuchPage() {
+  const { t } = useTranslation();
+  return (
+    <Blank icon="search" title={t('noPage.title')}>
+      <p>{t('noPage.meaning')}</p>
+    </Blank>
+  );
+}

@@ -1,0 +1,63 @@
+// Amounts, times and durations as people read them. An amount looks the same in every language, as on receipts and in exports:
+// two places, thousands by comma, a true minus sign. Times are in the viewer's own zone.
+import type { TFunction } from 'i18next';
+
+const amounts = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+export function lei(amount: number): string {
+  return `${amount < 0 ? '−' : ''}${amounts.format(Math.abs(amount))}`;
+}
+
+export function signedLei(amount: number): string {
+  return amount > 0 ? `+${lei(amount)}` : lei(amount);
+}
+
+export function duration(ms: number, t: TFunction): string {
+  if (ms === 0) return t('time.s', { n: 0 });
+  if (ms < 1000) return t('time.ms', { n: Math.round(ms) });
+  if (ms < 60_000) return t('time.s', { n: ms < 100_000 ? trimmed(ms / 1000) : Math.round(ms / 1000) });
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return withRest(t('time.min', { n: minutes }), Math.floor((ms % 60_000) / 1000), 's', t);
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return withRest(t('time.h', { n: hours }), minutes % 60, 'min', t);
+  return withRest(t('time.d', { n: Math.floor(hours / 24) }), hours % 24, 'h', t);
+}
+
+function trimmed(seconds: number): string {
+  return seconds.toFixed(1).replace(/\.0$/, '');
+}
+
+function withRest(whole: string, rest: number, unit: 's' | 'min' | 'h', t: TFunction): string {
+  return rest === 0 ? whole : `${whole}\u00a0${t(`time.${unit}`, { n: String(rest).padStart(2, '0') })}`;
+}
+
+/** How long ago, short; older than a day it is the date. */
+export function ago(iso: string, nowMs: number, language: string, t: TFunction): string {
+  const ms = nowMs - Date.parse(iso);
+  if (ms < 45_000) return t('time.now');
+  if (ms < 3_600_000) return t('time.min', { n: Math.max(1, Math.round(ms / 60_000)) });
+  if (ms < 86_400_000) return t('time.h', { n: Math.round(ms / 3_600_000) });
+  return exactTime(iso, language);
+}
+
+const shapes = {
+  short: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+  full: { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  clock: { hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  day: { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+export function exactTime(iso: string, language: string, shape: keyof typeof shapes = 'short'): string {
+  // English as it is written in Moldova: the day before the month, 24 hours.
+  const tag = language === 'en' ? 'en-GB' : language;
+  const key = `${tag} ${shape}`;
+  let formatter = formatters.get(key);
+  if (!formatter) {
+    formatter = new Intl.DateTimeFormat(tag, { ...shapes[shape], hourCycle: 'h23' });
+    formatters.set(key, formatter);
+  }
+  const moment = Date.parse(iso);
+  return Number.isNaN(moment) ? iso : formatter.format(moment);
+}

@@ -1,0 +1,40 @@
+// The cabinet starts here: language and theme first, then the session decides between signing in and the pages.
+import './theme/library.css';
+import './theme/tokens.css';
+import './theme/mantine.css';
+import './theme/base.css';
+import './shell/shell.css';
+import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Router } from 'wouter';
+import { basePath } from './api/client.ts';
+import { createQueryClient } from './api/query.ts';
+import { App } from './app.tsx';
+import { startLanguages } from './i18n/setup.ts';
+
+const theme = createTheme({ fontFamily: 'var(--sans)', cursorType: 'pointer' });
+const colourScheme = localStorageColorSchemeManager({ key: 'tillgate.theme' });
+
+await startLanguages();
+const root = document.getElementById('root');
+if (!root) throw new Error('The page has no root.');
+createRoot(root).render(
+  <StrictMode>
+    {/* No style is written into the page: the content policy forbids it, and theme/ has them all as files. */}
+    <MantineProvider
+      theme={theme}
+      colorSchemeManager={colourScheme}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <QueryClientProvider client={createQueryClient()}>
+        <Router base={`${basePath}/cabinet`}>
+          <App />
+        </Router>
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,99 @@
+// What is known about a sale: where, on what, by whom, and every number that somebody may ask for. Ids copy on click.
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { SalePage, ShownReceipt } from '../api/sale.ts';
+import { lei } from '../i18n/format.ts';
+import { Copyable, ExactMoment } from '../parts/values.tsx';
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  const { t } = useTranslation();
+  return (
+    <div>
+      <dt>{t(`fact.${name}`)}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const numbers = ['rrn', 'authCode', 'operationId', 'documentNr', 'receiptUid', 'receiptNumber'] as const;
+
+export function SaleFacts({ sale }: { sale: SalePage }) {
+  const { t } = useTranslation();
+  const { command, facts } = sale;
+  const text = (name: string) => (facts[name] === undefined ? undefined : String(facts[name]));
+  const own = command as unknown as Record<string, unknown>;
+  return (
+    <div className="facts">
+      <section>
+        <h2>{t('fact.sale')}</h2>
+        <dl>
+          {(text('shop') ?? command.shop) !== undefined && <Fact name="shop">{text('shop') ?? command.shop}</Fact>}
+          <Fact name="device">
+            <Link className="link" href={`/devices?device=${command.deviceId}`}>
+              {command.deviceName}
+            </Link>
+            {command.bank !== undefined && `, ${command.bank}`}
+          </Fact>
+          <Fact name="merchant">{command.merchantName}</Fact>
+          <Fact name="asked">
+            <ExactMoment at={command.at} shape="full" />
+          </Fact>
+          {text('by') !== undefined && <Fact name="by">{text('by')}</Fact>}
+          {text('card') !== undefined && <Fact name="card">{text('card')}</Fact>}
+          {typeof facts['leftToRefund'] === 'number' && (
+            <Fact name="leftToRefund">
+              <span className="num">{lei(facts['leftToRefund'])} MDL</span>
+            </Fact>
+          )}
+          {command.settledBy !== undefined && (
+            <Fact name="settledBy">{t(`settledBy.${command.settledBy}`, { defaultValue: command.settledBy })}</Fact>
+          )}
+        </dl>
+      </section>
+      <section>
+        <h2>{t('fact.numbers')}</h2>
+        <dl>
+          {numbers.map((name) => {
+            const value = text(name) ?? own[name];
+            return typeof value === 'string' && value !== '' ? (
+              <Fact key={name} name={name}>
+                <Copyable text={value} />
+              </Fact>
+            ) : null;
+          })}
+          <Fact name="command">
+            <Copyable text={command.id} />
+          </Fact>
+        </dl>
+      </section>
+      {sale.receipt && <ReceiptFacts receipt={sale.receipt} />}
+    </div>
+  );
+}
+
+export function ReceiptFacts({ receipt }: { receipt: ShownReceipt }) {
+  const { t } = useTranslation();
+  return (
+    <section>
+      <h2>{receipt.number === undefined ? t('fact.receipt') : t('fact.receiptNo', { number: receipt.number })}</h2>
+      <ul className="receipt-lines">
+        {receipt.items.map((line, index) => (
+          <li key={`${line.name} ${index}`}>
+            <span className="break">
+              {line.name}
+              {line.quantity !== undefined && line.quantity !== 1 && ` × ${line.quantity}`}
+            </span>
+            <span className="num">{lei(line.amount ?? (line.price ?? 0) * (line.quantity ?? 1))}</span>
+          </li>
+        ))}
+        {receipt.total !== undefined && (
+          <li className="total">
+            <span>{t('fact.total')}</span>
+            <span className="num">{lei(receipt.total)}</span>
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+}

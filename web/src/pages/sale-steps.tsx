@@ -1,0 +1,152 @@
+// Safe next steps: each says what will happen before it happens, and goes out under a key that was made when its dialog opened,
+// so that a second click, a lost answer or a repeated call moves the money once.
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useChange } from '../api/query.ts';
+import type { SalePage } from '../api/sale.ts';
+import { useViewer } from '../api/session.tsx';
+import type { NextStep, StepAction } from '../api/views.ts';
+import { lei } from '../i18n/format.ts';
+import { AskDialog, Field } from '../parts/dialog.tsx';
+import { Icon, type IconName } from '../parts/icons.tsx';
+import { useSaid } from '../parts/said.ts';
+
+const icons: Record<StepAction, IconName> = {
+  refund: 'refund',
+  void: 'void',
+  close: 'closeDocument',
+  closeByHand: 'closeDocument',
+  ask: 'ask',
+  decide: 'gavel',
+  cancel: 'void',
+};
+
+export function NextSteps({ sale }: { sale: SalePage }) {
+  const { t } = useTranslation();
+  const said = useSaid();
+  const { may } = useViewer();
+  const [opened, setOpened] = useState<NextStep>();
+  const steps = sale.steps;
+  const firstAllowed = steps.find((step) => step.isAllowed);
+  return (
+    <section className="card">
+      <header>
+        <h2>{t('sale.steps')}</h2>
+      </header>
+      {steps.length === 0 && <p className="inside second">{t('sale.noSteps')}</p>}
+      <ul className="next-steps">
+        {steps.map((step) => (
+          <li key={step.action}>
+            <button
+              type="button"
+              className={`btn block left${step === firstAllowed ? ' primary' : ''}`}
+              disabled={!step.isAllowed || !may('money')}
+              onClick={() => setOpened(step)}
+            >
+              <Icon name={icons[step.action]} />
+              {t(`step.${step.action}.button`)}
+              {step.isAllowed && step.maxAmount !== undefined && (
+                <span className="tail">
+                  {step.action === 'refund' ? t('step.upTo', { amount: step.maxAmount }) : `${lei(step.maxAmount)} MDL`}
+                </span>
+              )}
+            </button>
+            <p>{step.isAllowed ? said(step.consequence) : said(step.whyNot ?? step.consequence)}</p>
+          </li>
+        ))}
+      </ul>
+      {opened && <StepDialog path={`/commands/${sale.command.id}`} step={opened} onClose={() => setOpened(undefined)} />}
+    </section>
+  );
+}
+
+const paths: Record<StepAction, string> = {
+  refund: '/refund',
+  void: '/void',
+  close: '/close',
+  closeByHand: '/close-document',
+  ask: '/ask',
+  decide: '/decide',
+  cancel: '/cancel',
+};
+const needsReason = new Set<StepAction>(['closeByHand', 'decide']);
+
+export function StepDialog({ path, step, onClose }: { path: string; step: NextStep; onClose: () => void }) {
+  const { t } = useTranslation();
+  const said = useSaid();
+  const [key] = useState(() => newKey());
+  const [amount, setAmount] = useState(step.maxAmount === undefined ? '' : step.maxAmount.toFixed(2));
+  const [reason, setReason] = useState('');
+  const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
+  const run = useChange(['/commands', '/invoices', '/attention', '/overview', '/search'], onClose);
+  const isRefund = step.action === 'refund';
+  const bani = Math.round(Number(amount.replace(',', '.')) * 100);
+  const isAmountRight =
+    !isRefund || (/^\d+([.,]\d{1,2})?$/.test(amount.trim()) && bani > 0 && bani <= Math.round((step.maxAmount ?? 0) * 100));
+  const isBlocked =
+    !isAmountRight || (needsReason.has(step.action) && reason.trim() === '') || (step.action === 'decide' && decision === '');
+  const body = {
+    ...(isRefund ? { amount: bani / 100 } : {}),
+    ...(needsReason.has(step.action) ? { reason: reason.trim() } : {}),
+    ...(step.action === 'decide' ? { state: decision } : {}),
+  };
+  return (
+    <AskDialog
+      title={t(`step.${step.action}.title`)}
+      consequence={said(step.consequence)}
+      action={isRefund && isAmountRight ? t('step.refund.do', { amount: bani / 100 }) : t(`step.${step.action}.do`)}
+      isDanger={step.action === 'void'}
+      isRunning={run.isPending}
+      isBlocked={isBlocked}
+      error={run.error}
+      onClose={onClose}
+      onConfirm={() => run.mutate({ path: `${path}${paths[step.action]}`, body, headers: { 'idempotency-key': key } })}
+    >
+      {isRefund && (
+        <Field label={t('step.refund.amount')} hint={t('step.upTo', { amount: step.maxAmount ?? 0 })}>
+          <input
+            className="input num"
+            inputMode="decimal"
+            data-autofocus
+            value={amount}
+            aria-invalid={!isAmountRight}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+        </Field>
+      )}
+      {step.action === 'decide' && (
+        <fieldset className="field">
+          <legend>{t('step.decide.question')}</legend>
+          {(['done', 'refused'] as const).map((state) => (
+            <label key={state} className="check">
+              <input
+                type="radio"
+                name="decision"
+                aria-label={t(`step.decide.${state}`)}
+                checked={decision === state}
+                onChange={() => setDecision(state)}
+              />
+              <span>
+                <b className="strong">{t(`step.decide.${state}`)}</b>
+                <br />
+                <span className="small second">{t(`step.decide.${state}Means`)}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {needsReason.has(step.action) && (
+        <Field label={t('step.reason')} hint={t('step.reasonHint')}>
+          <textarea className="input" maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
+        </Field>
+      )}
+      <p className="small faint">{t('step.once')}</p>
+    </AskDialog>
+  );
+}
+
+/** Without `crypto.randomUUID`, which plain HTTP does not have. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `cabinet-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

@@ -1,0 +1,83 @@
+// Dialogs: a question, its consequence said before, and one button that does it. Focus is held inside and given back.
+import { Modal } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+
+export interface DialogProps {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  size?: number;
+}
+
+export function Dialog({ title, onClose, children, size = 480 }: DialogProps) {
+  const { t } = useTranslation();
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      size={size}
+      centered
+      lockScroll={false}
+      transitionProps={{ duration: 0 }}
+      closeButtonProps={{ 'aria-label': t('dialog.close') }}
+      overlayProps={{ 'data-holds-page': true } as object}
+    >
+      {children}
+    </Modal>
+  );
+}
+
+export interface AskProps extends DialogProps {
+  /** What will happen, in one or two sentences. */
+  consequence?: ReactNode;
+  action: string;
+  isDanger?: boolean;
+  isRunning: boolean;
+  isBlocked?: boolean;
+  error?: Error | null;
+  onConfirm: () => void;
+}
+
+/** A dialog with one decision in it. */
+export function AskDialog({ consequence, action, isDanger, isRunning, isBlocked, error, onConfirm, children, ...dialog }: AskProps) {
+  const { t } = useTranslation();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isRunning && !isBlocked) onConfirm();
+  };
+  return (
+    <Dialog {...dialog}>
+      <form className="stack wide" onSubmit={submit}>
+        {consequence !== undefined && <p className="second">{consequence}</p>}
+        {children}
+        {error && (
+          <p className="note tone-bad" role="alert">
+            {error.message}
+          </p>
+        )}
+        <div className="dialog-foot">
+          <button type="button" className="btn" onClick={dialog.onClose}>
+            {t('dialog.cancel')}
+          </button>
+          <button type="submit" className={`btn primary${isDanger ? ' danger' : ''}`} disabled={isRunning || isBlocked}>
+            {isRunning ? t('dialog.running') : action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A secret that is shown this once. */
+export function Field({ label, hint, children }: { label: string; hint?: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint: the control is always the child
+    <label className="field">
+      <span>{label}</span>
+      {children}
+      {hint !== undefined && <small>{hint}</small>}
+    </label>
+  );
+}

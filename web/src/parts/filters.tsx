@@ -1,0 +1,201 @@
+// Filters live in the address, so that a link shows a colleague the same list and Back brings it back.
+import { Popover } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'wouter';
+import { useViewer } from '../api/session.tsx';
+import { Icon } from './icons.tsx';
+import { useSettled } from './settled.ts';
+import { copyText, useBriefly } from './values.tsx';
+
+export interface Filters {
+  get(name: string): string | undefined;
+  /** Another choice begins at the first page again. */
+  set(changes: Record<string, string | undefined>): void;
+  toPage(cursor: string | undefined): void;
+  cursor: string | undefined;
+  hasAny: boolean;
+}
+
+const apart = new Set(['cursor', 'merchant']);
+
+export function useFilters(): Filters {
+  const [params, setParams] = useSearchParams();
+  const change = (changes: Record<string, string | undefined>, replace: boolean) =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        for (const [name, value] of Object.entries(changes)) {
+          if (value === undefined || value === '') next.delete(name);
+          else next.set(name, value);
+        }
+        return next;
+      },
+      { replace },
+    );
+  return {
+    get: (name) => params.get(name) ?? undefined,
+    set: (changes) => change({ ...changes, cursor: undefined }, true),
+    toPage: (cursor) => change({ cursor }, false),
+    cursor: params.get('cursor') ?? undefined,
+    hasAny: [...params.keys()].some((name) => !apart.has(name)),
+  };
+}
+
+/** The text filter: asks when typing has paused. */
+export function TextFilter({ filters, label, name = 'q' }: { filters: Filters; label: string; name?: string }) {
+  const wanted = filters.get(name) ?? '';
+  const [text, setText] = useState(wanted);
+  const settled = useSettled(text, 250);
+  useEffect(() => {
+    if (settled.trim() !== wanted) filters.set({ [name]: settled.trim() });
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only what was typed may start it
+  }, [settled]);
+  useEffect(() => setText(wanted), [wanted]);
+  return (
+    <label className="search-box">
+      <Icon name="search" />
+      <input
+        id="filter"
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+    </label>
+  );
+}
+
+export interface Choice {
+  value: string;
+  word: string;
+  mark?: ReactNode;
+}
+
+export function ChoiceFilter({
+  filters,
+  name,
+  label,
+  choices,
+  none,
+}: {
+  filters: Filters;
+  name: string;
+  label: string;
+  choices: Choice[];
+  none?: string;
+}) {
+  const { t } = useTranslation();
+  const [isOpen, setIsOpen] = useState(false);
+  const chosen = choices.find(({ value }) => value === filters.get(name));
+  const choose = (value: string | undefined) => {
+    filters.set({ [name]: value === none ? undefined : value });
+    setIsOpen(false);
+  };
+  return (
+    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
+      <Popover.Target>
+        <button type="button" className={chosen ? 'filter on' : 'filter'} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          {!chosen && <Icon name="plus" size={12} />}
+          {label}
+          {chosen && <b>{chosen.word}</b>}
+          {chosen && <Icon name="down" size={14} />}
+        </button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={label}>
+        <div className="menu-list">
+          {choices.map((choice) => (
+            <button key={choice.value} type="button" aria-pressed={choice === chosen} onClick={() => choose(choice.value)}>
+              {choice.mark}
+              {choice.word}
+            </button>
+          ))}
+          {chosen && none === undefined && (
+            <button type="button" onClick={() => choose(undefined)}>
+              <Icon name="close" size={14} />
+              {t('filter.remove')}
+            </button>
+          )}
+        </div>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+export function AmountFilter({ filters }: { filters: Filters }) {
+  const { t } = useTranslation();
+  const [isOpen, setIsOpen] = useState(false);
+  const [least, most] = [filters.get('minAmount'), filters.get('maxAmount')];
+  const isOn = least !== undefined || most !== undefined;
+  const word = least !== undefined && most !== undefined ? `${least} – ${most}` : least !== undefined ? `≥ ${least}` : `≤ ${most ?? ''}`;
+  return (
+    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
+      <Popover.Target>
+        <button type="button" className={isOn ? 'filter on' : 'filter'} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          {!isOn && <Icon name="plus" size={12} />}
+          {t('list.amount')}
+          {isOn && <b className="num">{word}</b>}
+        </button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={t('list.amount')}>
+        <form
+          className="menu-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const form = new FormData(event.currentTarget);
+            filters.set({ minAmount: form.get('least') as string, maxAmount: form.get('most') as string });
+            setIsOpen(false);
+          }}
+        >
+          <label className="field">
+            <span>{t('filter.least')}</span>
+            <input className="input" name="least" type="number" step="0.01" min="0" defaultValue={least} />
+          </label>
+          <label className="field">
+            <span>{t('filter.most')}</span>
+            <input className="input" name="most" type="number" step="0.01" min="0" defaultValue={most} />
+          </label>
+          <button type="submit" className="btn primary">
+            {t('filter.apply')}
+          </button>
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+export const periods = ['today', 'yesterday', '7d', '30d', 'all'] as const;
+
+/** From and to of a named period in the viewer's own zone. */
+export function periodOf(name: string): { from?: string; to?: string } {
+  const midnight = new Date();
+  midnight.setHours(0, 0, 0, 0);
+  const daysAgo = (days: number) => {
+    const day = new Date(midnight);
+    day.setDate(day.getDate() - days);
+    return day.toISOString();
+  };
+  if (name === 'today') return { from: daysAgo(0) };
+  if (name === 'yesterday') return { from: daysAgo(1), to: daysAgo(0) };
+  if (name === '7d') return { from: daysAgo(6) };
+  return name === '30d' ? { from: daysAgo(29) } : {};
+}
+
+/** The address of this very list, with the merchant that is looked at. */
+export function ShareView() {
+  const { t } = useTranslation();
+  const { merchantId } = useViewer();
+  const [isCopied, markCopied] = useBriefly();
+  const copy = () => {
+    const address = new URL(location.href);
+    if (merchantId !== undefined) address.searchParams.set('merchant', merchantId);
+    void copyText(address.href).then(markCopied);
+  };
+  return (
+    <button type="button" className="btn plain" onClick={copy}>
+      <Icon name="link" />
+      {isCopied ? t('copy.done') : t('list.share')}
+    </button>
+  );
+}

@@ -1,0 +1,98 @@
+// A one-time link: an invitation or a forgotten password. The token is in the fragment, which no server and no log ever sees.
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import { call } from '../api/client.ts';
+import { useRead } from '../api/query.ts';
+import { Field } from '../parts/dialog.tsx';
+import { Read } from '../parts/page.tsx';
+import { ExactMoment } from '../parts/values.tsx';
+import { SignInFrame } from './sign-in-frame.tsx';
+
+interface LinkFacts {
+  purpose: 'invitation' | 'reset';
+  email: string;
+  name?: string;
+  expiresAt: string;
+}
+
+const shortestPassword = 12;
+
+export function LinkPage({ isSandbox }: { isSandbox: boolean }) {
+  const { t } = useTranslation();
+  const token = location.hash.slice(1);
+  const facts = useRead<LinkFacts>(`/links/${encodeURIComponent(token)}`);
+  return (
+    <SignInFrame isSandbox={isSandbox} title={t(facts.data ? `link.${facts.data.purpose}` : 'link.title')}>
+      <Read of={facts} rows={3}>
+        {(link) => <SetPassword token={token} link={link} />}
+      </Read>
+    </SignInFrame>
+  );
+}
+
+function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [, go] = useLocation();
+  const [name, setName] = useState(link.name ?? '');
+  const [password, setPassword] = useState('');
+  const [again, setAgain] = useState('');
+  const [error, setError] = useState<string>();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (password !== again) {
+      setError(t('link.differ'));
+      return;
+    }
+    call('POST', `/links/${encodeURIComponent(token)}`, { body: { password, ...(name === '' ? {} : { name }) } }).then(
+      async () => {
+        go('/overview', { replace: true });
+        await client.resetQueries();
+      },
+      (thrown: Error) => setError(thrown.message),
+    );
+  };
+  return (
+    <form className="stack wide" onSubmit={submit}>
+      <p className="second">
+        {link.email} · {t('link.until')} <ExactMoment at={link.expiresAt} />
+      </p>
+      {link.purpose === 'invitation' && (
+        <Field label={t('users.name')}>
+          <input className="input" autoComplete="name" value={name} onChange={(event) => setName(event.target.value)} />
+        </Field>
+      )}
+      <Field label={t('link.password')} hint={t('link.rule', { n: shortestPassword })}>
+        <input
+          className="input"
+          type="password"
+          autoComplete="new-password"
+          minLength={shortestPassword}
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+      </Field>
+      <Field label={t('link.again')}>
+        <input
+          className="input"
+          type="password"
+          autoComplete="new-password"
+          required
+          value={again}
+          onChange={(event) => setAgain(event.target.value)}
+        />
+      </Field>
+      <button type="submit" className="btn primary block">
+        {t('link.action')}
+      </button>
+      {error !== undefined && (
+        <p className="note tone-bad" role="alert">
+          {error}
+        </p>
+      )}
+    </form>
+  );
+}

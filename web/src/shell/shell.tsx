@@ -1,0 +1,95 @@
+// The frame around every page: navigation, search, merchant, environment, language, theme, and whether the page is live.
+import { Drawer } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import { listenForHints, type StreamState } from '../api/events.ts';
+import { useViewer } from '../api/session.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { HelpSheet } from './help-sheet.tsx';
+import { useKeys } from './keyboard.ts';
+import { Navigation } from './navigation.tsx';
+import { places } from './places.ts';
+import { TopBar } from './top-bar.tsx';
+
+const isNarrowKey = 'tillgate.narrow';
+
+export function Shell({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
+  const { session } = useViewer();
+  const client = useQueryClient();
+  const [, go] = useLocation();
+  const [stream, setStream] = useState<StreamState>('connecting');
+  const [hasHelp, setHasHelp] = useState(false);
+  const [hasDrawer, setHasDrawer] = useState(false);
+  const [isNarrow, setIsNarrow] = useState(() => localStorage.getItem(isNarrowKey) === '1');
+
+  useEffect(() => listenForHints(client, setStream), [client]);
+  // While the stream is away the page asks by itself, less often.
+  useEffect(() => {
+    if (stream !== 'lost') return undefined;
+    const timer = setInterval(() => void client.invalidateQueries({ refetchType: 'active' }), 15_000);
+    return () => clearInterval(timer);
+  }, [stream, client]);
+
+  const toggleNarrow = () => {
+    localStorage.setItem(isNarrowKey, isNarrow ? '0' : '1');
+    setIsNarrow(!isNarrow);
+  };
+  useKeys({
+    '?': () => setHasHelp(true),
+    '/': () => document.querySelector<HTMLInputElement>('#search')?.focus(),
+    '[': toggleNarrow,
+    ...Object.fromEntries(places.map((place) => [`g ${place.letter}`, () => go(place.path)])),
+  });
+
+  return (
+    <>
+      <a className="skip" href="#page">
+        {t('shell.skip')}
+      </a>
+      {session.isSandbox && (
+        <div className="sandbox-bar" role="note">
+          <Icon name="lock" size={14} />
+          <span>
+            <b>{t('shell.sandbox.short')}</b> <span className="long">{t('shell.sandbox.long')}</span>
+          </span>
+        </div>
+      )}
+      {stream === 'lost' && (
+        <div className="lost-bar" role="status">
+          <Icon name="offline" size={14} />
+          {t('shell.lost')}
+        </div>
+      )}
+      <div className={isNarrow ? 'shell narrow' : 'shell'}>
+        <Navigation isNarrow={isNarrow} />
+        <div>
+          <TopBar
+            stream={stream}
+            onHelp={() => setHasHelp(true)}
+            onMenu={() => setHasDrawer(true)}
+            onNarrow={toggleNarrow}
+            isNarrow={isNarrow}
+          />
+          <main id="page">{children}</main>
+        </div>
+      </div>
+      <Drawer
+        opened={hasDrawer}
+        onClose={() => setHasDrawer(false)}
+        withCloseButton={false}
+        size={280}
+        lockScroll={false}
+        transitionProps={{ duration: 0 }}
+        className="drawer-nav"
+        aria-label={t('shell.menu')}
+        overlayProps={{ 'data-holds-page': true } as object}
+      >
+        <Navigation isNarrow={false} isDrawer onLeave={() => setHasDrawer(false)} />
+      </Drawer>
+      {hasHelp && <HelpSheet onClose={() => setHasHelp(false)} />}
+    </>
+  );
+}

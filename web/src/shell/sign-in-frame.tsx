@@ -1,0 +1,34 @@
+// What stands around signing in and setting a password: no data, no navigation, only who speaks here.
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Icon, Mark } from '../parts/icons.tsx';
+import { LanguageSwitch } from './top-bar.tsx';
+
+export function SignInFrame({ isSandbox, title, children }: { isSandbox: boolean; title: string; children: ReactNode }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      {isSandbox && (
+        <div className="sandbox-bar" role="note">
+          <Icon name="lock" size={14} />
+          <span>
+            <b>{t('shell.sandbox.short')}</b> <span className="long">{t('shell.sandbox.long')}</span>
+          </span>
+        </div>
+      )}
+      <main className="sign-in">
+        <div className="box stack wide">
+          <div className="row">
+            <span className="brand grow">
+              <Mark size={28} />
+              Tillgate
+            </span>
+            <LanguageSwitch />
+          </div>
+          <h1>{title}</h1>
+          {children}
+        </div>
+      </main>
+    </>
+  );
+}

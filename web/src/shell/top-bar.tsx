@@ -1,0 +1,178 @@
+// Above every page: whose data, one search for every number, whether it is live, help, theme, language, account.
+import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { StreamState } from '../api/events.ts';
+import { useChange, useRead } from '../api/query.ts';
+import { useSignedOut, useViewer } from '../api/session.tsx';
+import { chooseLanguage, languages } from '../i18n/setup.ts';
+import { Icon } from '../parts/icons.tsx';
+import { Search } from './search.tsx';
+
+export interface TopBarProps {
+  stream: StreamState;
+  isNarrow: boolean;
+  onHelp: () => void;
+  onMenu: () => void;
+  onNarrow: () => void;
+}
+
+export function TopBar({ stream, isNarrow, onHelp, onMenu, onNarrow }: TopBarProps) {
+  const { t } = useTranslation();
+  const [isSearching, setIsSearching] = useState(false);
+  return (
+    <header className={isSearching ? 'top searching' : 'top'}>
+      <button type="button" className="icon-btn only-phone" aria-label={t('shell.menu')} onClick={onMenu}>
+        <Icon name="menu" />
+      </button>
+      <button
+        type="button"
+        className="icon-btn not-phone"
+        aria-label={t(isNarrow ? 'shell.widen' : 'shell.narrow')}
+        title={t(isNarrow ? 'shell.widen' : 'shell.narrow')}
+        onClick={onNarrow}
+      >
+        <Icon name={isNarrow ? 'right' : 'left'} />
+      </button>
+      <MerchantSwitch />
+      <Search onDone={() => setIsSearching(false)} />
+      {isSearching && (
+        <button type="button" className="icon-btn close-search" aria-label={t('dialog.close')} onClick={() => setIsSearching(false)}>
+          <Icon name="close" />
+        </button>
+      )}
+      <div className="grow" />
+      <button
+        type="button"
+        className="icon-btn only-phone"
+        aria-label={t('search.open')}
+        onClick={() => {
+          setIsSearching(true);
+          requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#search')?.focus());
+        }}
+      >
+        <Icon name="search" />
+      </button>
+      <span className={stream === 'lost' ? 'live lost not-phone' : 'live not-phone'} title={t(`shell.stream.${stream}`)}>
+        <i />
+        <span>{t(`shell.stream.${stream}`)}</span>
+      </span>
+      <button type="button" className="icon-btn not-phone" aria-label={t('help.title')} title={t('help.title')} onClick={onHelp}>
+        <Icon name="help" />
+      </button>
+      <ThemeSwitch />
+      <LanguageSwitch />
+      <Account />
+    </header>
+  );
+}
+
+function MerchantSwitch() {
+  const { t } = useTranslation();
+  const { session, merchantId, chooseMerchant } = useViewer();
+  const seesAll = session.user.merchantId === undefined;
+  const merchants = useRead<{ merchants: { id: string; name: string }[] }>('/merchants', {}, { isEnabled: seesAll });
+  const name = seesAll
+    ? (merchants.data?.merchants.find(({ id }) => id === merchantId)?.name ?? t('shell.allMerchants'))
+    : (session.user.merchantName ?? '');
+  const face = (
+    <>
+      <span className="face" aria-hidden="true">
+        {initials(name)}
+      </span>
+      <span className="cut">{name}</span>
+    </>
+  );
+  if (!seesAll) return <span className="switch">{face}</span>;
+  return (
+    <Menu position="bottom-start" transitionProps={{ duration: 0 }}>
+      <Menu.Target>
+        <button type="button" className="switch" aria-label={t('shell.merchant', { name })}>
+          {face}
+          <Icon name="down" size={14} />
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => chooseMerchant(undefined)}>{t('shell.allMerchants')}</Menu.Item>
+        <Menu.Divider />
+        {merchants.data?.merchants.map((merchant) => (
+          <Menu.Item key={merchant.id} onClick={() => chooseMerchant(merchant.id)}>
+            {merchant.name}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function ThemeSwitch() {
+  const { t } = useTranslation();
+  const { setColorScheme } = useMantineColorScheme();
+  const isDark = useComputedColorScheme('light') === 'dark';
+  return (
+    <button
+      type="button"
+      className="icon-btn"
+      aria-label={t('shell.theme')}
+      title={t('shell.theme')}
+      onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+    >
+      <Icon name={isDark ? 'moon' : 'sun'} />
+    </button>
+  );
+}
+
+export function LanguageSwitch() {
+  const { t, i18n } = useTranslation();
+  return (
+    <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
+      <Menu.Target>
+        <button type="button" className="btn plain" aria-label={t('shell.language')}>
+          {i18n.language.toUpperCase()}
+          <Icon name="down" size={12} />
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {languages.map((language) => (
+          <Menu.Item key={language} lang={language} onClick={() => void chooseLanguage(language)}>
+            {t(`language.${language}`)}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Account() {
+  const { t } = useTranslation();
+  const { session } = useViewer();
+  const signedOut = useSignedOut();
+  const leave = useChange(['/session'], signedOut);
+  return (
+    <Menu position="bottom-end" width={240} transitionProps={{ duration: 0 }}>
+      <Menu.Target>
+        <button type="button" className="face round" aria-label={t('shell.account', { name: session.user.name })}>
+          {initials(session.user.name)}
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {session.user.name} · {t(`role.${session.user.role}`)}
+        </Menu.Label>
+        <Menu.Item component={Link} href="/account">
+          {t('page.account')}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<Icon name="out" />} onClick={() => leave.mutate({ method: 'DELETE', path: '/session' })}>
+          {t('shell.signOut')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function initials(name: string): string {
+  const words = name.split(/[\s@.]+/).filter((word) => /^\p{L}/u.test(word));
+  return (words.length > 1 ? `${words[0]?.[0]}${words[1]?.[0]}` : name.slice(0, 2)).toUpperCase();
+}
