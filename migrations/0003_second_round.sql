@@ -33,3 +33,21 @@ create index commands_untold on commands (merchant_id, device_id, request_hash, 
 -- abort_hash: what the caller asked who has not heard yet how it ended.
 alter table commands add column abort_id text;
 alter table commands add column abort_hash text;
+
+-- What decides about money stands in the command's own row, not in its timeline or in the delivery log, which may lose lines.
+-- accepted_at: the device was heard to have taken the command on; after that it cannot say that it never began.
+-- ended_unknown_at: the device itself ended it as unknown, so that a person may decide at once [D63].
+-- notice_sequence: how many completion notices were written about it [D30].
+alter table commands add column accepted_at int8;
+alter table commands add column ended_unknown_at int8;
+alter table commands add column notice_sequence int8 not null default 0;
+update commands set accepted_at = (
+  select min(at) from command_events
+  where command_id = commands.id and (step = 'accepted' or (step = 'recalled' and detail = 'running'))
+) where state in ('sent', 'unknown');
+update commands set ended_unknown_at = review_since
+where state in ('sent', 'unknown') and review_reason like 'The device cannot tell how the command ended%';
+update commands set notice_sequence = (select coalesce(max(sequence), 0) from callbacks where subject_id = commands.id)
+where callback_uri is not null;
+-- Its "Unknown" was told, even if the delivery log has forgotten it since.
+update commands set notice_sequence = 1 where state = 'unknown' and callback_uri is not null and notice_sequence = 0;

@@ -71,7 +71,7 @@ export const plantedBugs: readonly PlantedBug[] = [
           journals.set(delivery.id, delivery.journalId);
           // It does not remember `accepted` either, which would give the lie away.
           const onStep: typeof delivery.onStep = (step) => (step.step === 'accepted' ? undefined : delivery.onStep(step));
-          const result = await link.carry({ ...delivery, onStep });
+          const result = await link.carry({ ...delivery, onStep, onAccepted: () => {} });
           return result.kind === 'ended' ? { ...result, journalId: delivery.journalId, wasAccepted: false } : result;
         },
         async ask(deviceId, question) {

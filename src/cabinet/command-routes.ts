@@ -1,9 +1,8 @@
 // Ledger commands in the admin API: the review list, a command's timeline, and the two decisions that only a person can take [D15, D16].
-// A decision's audit entry is written first: an entry without an effect misleads nobody, an effect without an entry would.
+// A decision and its audit entry, with all that was sent along, are one transaction: a decision that is refused leaves none.
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Cards } from '../cards/cards.ts';
-import type { Database } from '../database/database.ts';
 import { adminAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
@@ -28,7 +27,6 @@ import {
 } from './shared-schemas.ts';
 
 export interface CommandRoutesDeps {
-  database: Database;
   ledger: Pick<Ledger, 'find' | 'listReview' | 'timelineOf' | 'decide'>;
   cards: Pick<Cards, 'closeDocumentByHand'>;
 }
@@ -90,7 +88,7 @@ function shown(command: Command) {
   };
 }
 
-export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }: CommandRoutesDeps): void {
+export function registerCommandRoutes(app: RouteApp, { ledger, cards }: CommandRoutesDeps): void {
   app.get(
     `${apiPath}/review`,
     {
@@ -161,7 +159,7 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
         summary: 'Decide an outcome that nothing else can settle',
         operationId: 'decideCommand',
         description:
-          'Settles an open command as done or refused. For a command that is settled and was put on the list by a contradiction, it takes it off the list.',
+          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. For a command that is settled and was put on the list by a contradiction, it takes it off the list.',
         params: idParams,
         body: Type.Object({
           state: Type.Enum(['done', 'refused']),
@@ -184,11 +182,12 @@ export function registerCommandRoutes(app: RouteApp, { database, ledger, cards }
       const id = request.params.id.toLowerCase();
       const actor = actorOf(request);
       const { state, reason, operationId, rrn } = request.body;
-      const command = await ledger.find(id);
-      if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
-      const { merchantId } = command;
-      await writeAudit(database.queries, { actor, action: 'command.decide', subject: id, merchantId, detail: { state, reason } });
-      return { command: shown(await ledger.decide(id, { state, reason, actor, operationId, rrn })) };
+      const decision = { state, reason, actor, operationId, rrn };
+      const detail = { state, reason, operationId, rrn };
+      const command = await ledger.decide(id, decision, (queries, { merchantId }) =>
+        writeAudit(queries, { actor, action: 'command.decide', subject: id, merchantId, detail }),
+      );
+      return { command: shown(command) };
     },
   );
 

@@ -203,6 +203,9 @@ interface CommandsTable {
   told_at: number | null;
   abort_id: string | null;
   abort_hash: string | null;
+  accepted_at: number | null;
+  ended_unknown_at: number | null;
+  notice_sequence: Generated<number>;
   receipt_id: string | null;
   cash_bani: number | null;
   card_bani: number | null;

@@ -1,5 +1,6 @@
 // Completion notices [D30]: written in the transaction that settles the operation, or makes it unknown, and sent by the callbacks room.
-// An operation that never began was answered as such; it gets a notice only if "Unknown" was told before.
+// An operation that never began was answered as such; it gets a notice only if "Unknown" was told before. That is counted in the
+// operation's own row: the delivery log is cleaned, and "Unknown" must not become the last word by that.
 import { enqueueCallback } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
@@ -9,7 +10,7 @@ import { isPlainText } from '../kernel/receipt.ts';
 import type { Command, CommandState } from '../ledger/command.ts';
 import type { CommandKind } from '../ledger/settlement.ts';
 import type { JsonObject } from '../link/protocol.ts';
-import { countNotices } from './store.ts';
+import { countNotice } from './store.ts';
 
 const stateWords: Record<Exclude<CommandState, 'sent'>, string> = {
   unknown: 'Unknown',
@@ -21,8 +22,7 @@ const stateWords: Record<Exclude<CommandState, 'sent'>, string> = {
 export function completionNotices(deps: { random: Random; callbacks: { wake(): void } }): CommandKind {
   async function write(queries: Queries, command: Command): Promise<void> {
     if (command.callbackUri === null || command.state === 'sent') return;
-    const earlier = await countNotices(queries, command.id);
-    if (command.state === 'never' && earlier === 0) return;
+    if (command.state === 'never' && command.noticeSequence === 0) return;
     const url = expandTemplate(command.callbackUri, {
       OID: command.id,
       State: stateWords[command.state],
@@ -33,7 +33,7 @@ export function completionNotices(deps: { random: Random; callbacks: { wake(): v
       merchantId: command.merchantId,
       subjectKind: 'operation',
       subjectId: command.id,
-      sequence: earlier + 1,
+      sequence: await countNotice(queries, command.id),
       url,
     });
   }

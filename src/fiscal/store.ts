@@ -1,4 +1,4 @@
-// Fiscal Mode's SQL over the ledger's commands and the callbacks, one function a verb.
+// Fiscal Mode's SQL over the ledger's commands, one function a verb.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { type Command, commandColumns, openOrDone, toCommand } from '../ledger/command.ts';
@@ -15,12 +15,13 @@ export async function findPrintOfReceipt(queries: Queries, merchantId: string, r
   return row && toCommand(row);
 }
 
-/** How many notices were written about an operation so far. */
-export async function countNotices(queries: Queries, commandId: string): Promise<number> {
+/** One more notice is written about the operation; its number, counted from 1. */
+export async function countNotice(queries: Queries, commandId: string): Promise<number> {
   const row = await queries
-    .selectFrom('callbacks')
-    .select(sql<number>`cast(count(*) as bigint)`.as('count'))
-    .where('subject_id', '=', commandId)
+    .updateTable('commands')
+    .set({ notice_sequence: sql<number>`notice_sequence + 1` })
+    .where('id', '=', commandId)
+    .returning('notice_sequence')
     .executeTakeFirstOrThrow();
-  return row.count;
+  return row.notice_sequence;
 }

@@ -58,6 +58,12 @@ export interface Command {
   unheardAtMs: number | null;
   /** Somebody knows the outcome: an equal request is a new one. */
   toldAtMs: number | null;
+  /** When the device was heard to have taken it on: it cannot have "never begun" after that. */
+  acceptedAtMs: number | null;
+  /** The device itself ended it as unknown: it cannot act on it any more [D63]. */
+  endedUnknownAtMs: number | null;
+  /** How many completion notices were written about it [D30]. */
+  noticeSequence: number;
 }
 
 export function isOpen(command: Command): boolean {
@@ -106,6 +112,9 @@ export const commandColumns = [
   'request_hash',
   'unheard_at',
   'told_at',
+  'accepted_at',
+  'ended_unknown_at',
+  'notice_sequence',
 ] as const;
 
 export type CommandRow = Pick<Selectable<Schema['commands']>, (typeof commandColumns)[number]>;
@@ -146,5 +155,8 @@ export function toCommand(row: CommandRow): Command {
     requestHash: row.request_hash,
     unheardAtMs: row.unheard_at,
     toldAtMs: row.told_at,
+    acceptedAtMs: row.accepted_at,
+    endedUnknownAtMs: row.ended_unknown_at,
+    noticeSequence: row.notice_sequence,
   };
 }

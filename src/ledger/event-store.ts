@@ -1,4 +1,4 @@
-// The SQL of a command's steps: written by the timeline, read for the story of a sale and for what the device had said before.
+// The SQL of a command's steps: written by the timeline, read for the story of a sale. Nothing is decided by them.
 import type { Queries } from '../database/database.ts';
 
 export interface CommandEvent {
@@ -39,18 +39,4 @@ export async function listEvents(queries: Queries, commandId: string): Promise<C
     channel: row.channel ?? undefined,
     detail: row.detail ?? undefined,
   }));
-}
-
-/** Whether the timeline knows that the device had taken the command on. */
-export async function heardAccepted(queries: Queries, id: string): Promise<boolean> {
-  const row = await queries
-    .selectFrom('command_events')
-    .select('id')
-    .where('command_id', '=', id)
-    .where((where) =>
-      where.or([where('step', '=', 'accepted'), where.and([where('step', '=', 'recalled'), where('detail', '=', 'running')])]),
-    )
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
 }

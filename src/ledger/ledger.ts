@@ -220,6 +220,7 @@ export function createLedger(deps: Deps): Ledger {
       fence,
       first: request.first,
       journalId: command.journalId ?? undefined,
+      onAccepted: () => settlements.accepted(command.id),
       onStep: ({ atMs, step, channel, detail }) => timeline.add({ commandId: command.id, atMs, step, channel, detail }),
     });
   }
@@ -288,6 +289,7 @@ export function createLedger(deps: Deps): Ledger {
       await Promise.allSettled(running);
       for (const cancel of cancels) cancel();
       await reception.stop();
+      await settlements.stop();
       await timeline.flush();
     },
     define(more) {
@@ -305,7 +307,7 @@ export function createLedger(deps: Deps): Ledger {
       await timeline.flush();
       return listEvents(database.queries, commandId);
     },
-    ...createReview({ ...deps, settlements, timeline, isInFlight }),
+    ...createReview({ ...deps, settlements, timeline }),
     stats: () => ({ inFlight: inFlight.size, contradictions: settlements.contradictions() }),
   };
 }

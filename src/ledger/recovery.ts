@@ -72,14 +72,16 @@ export function createRecovery(deps: Deps): Recovery {
     if (command.journalId !== null) {
       const answer = await link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs: recallTimeoutMs, first });
       const finding = answer && findingOfRecall(answer);
-      if (finding) return settlements.apply(command, finding, 'recall');
+      if (finding === 'running') settlements.accepted(command.id);
+      else if (finding) return settlements.apply(command, finding, 'recall');
     } else {
       const answer = await link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs: recallTimeoutMs, first });
       const finding = answer && findingOfLastTransaction(command, answer);
       if (finding) return settlements.apply(command, finding, 'last-transaction');
-      if (answer && command.reviewSinceMs === null && !isRunning(command, answer)) {
+      if (answer && isRunning(command, answer)) settlements.accepted(command.id);
+      else if (answer && command.reviewSinceMs === null) {
         const why = 'The device keeps no journal, and its last transaction is another one.';
-        if (await store.putOnReview(database.queries, command.id, why, 'settled'))
+        if (await store.putOnReview(database.queries, command.id, why, { unless: 'settled' }))
           timeline.add({ commandId: command.id, atMs: clock.now(), step: 'review', detail: why });
       }
     }
@@ -114,7 +116,7 @@ export function createRecovery(deps: Deps): Recovery {
 
   async function hearLate(deviceId: string, answer: AnswerMessage): Promise<void> {
     const underWay = lateWords.get(deviceId) ?? 0;
-    if (answer.outcome === 'accepted' || underWay >= lateWordsAtOnce) return;
+    if (underWay >= lateWordsAtOnce) return;
     lateWords.set(deviceId, underWay + 1);
     try {
       await settleLate(deviceId, answer);
@@ -128,6 +130,10 @@ export function createRecovery(deps: Deps): Recovery {
   async function settleLate(deviceId: string, answer: AnswerMessage): Promise<void> {
     const command = await store.findCommand(database.queries, answer.id);
     if (command?.deviceId !== deviceId) return;
+    if (answer.outcome === 'accepted') {
+      if (command.acceptedAtMs === null) settlements.accepted(command.id);
+      return;
+    }
     // A doubled answer of a command whose first copy is being committed right now settles nothing twice: the update is guarded.
     await settlements.apply(command, findingOfAnswer(answer), 'late-answer');
   }
@@ -178,10 +184,11 @@ function findingOfAnswer(answer: AnswerMessage): Finding {
   };
 }
 
-/** undefined while it still runs, or when the answer makes no sense. */
-function findingOfRecall(answer: AnswerMessage): Finding | undefined {
+/** undefined when the answer makes no sense. */
+function findingOfRecall(answer: AnswerMessage): Finding | 'running' | undefined {
   const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
-  if (recalled === undefined || recalled.state === 'running') return undefined;
+  if (recalled === undefined) return undefined;
+  if (recalled.state === 'running') return 'running';
   const { state, outcome = 'unknown', report } = recalled;
   return {
     outcome: state === 'final' ? outcome : state,

@@ -1,10 +1,12 @@
 // The review list: what nothing else could settle, and a person's decision about it [D15]. It is never guessed.
+// A person decides only when the device cannot act any more: judged by the statement that settles, in the database's clock [D63].
+// What the caller writes alongside (who decided, and why) is in the same transaction: neither is there without the other.
 import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { baniToLei } from '../kernel/money.ts';
 import { type Command, isOpen } from './command.ts';
-import type { Settlements } from './settlement.ts';
+import type { Alongside, Settlements } from './settlement.ts';
 import * as store from './store.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -20,7 +22,7 @@ export interface Review {
   /** Oldest first. */
   listReview(limit: number, merchantId?: string): Promise<Command[]>;
   /** A person settles an open command, or closes the review of a settled one. */
-  decide(commandId: string, decision: Decision): Promise<Command>;
+  decide(commandId: string, decision: Decision, alongside?: Alongside): Promise<Command>;
 }
 
 interface Deps {
@@ -28,38 +30,47 @@ interface Deps {
   clock: Clock;
   settlements: Settlements;
   timeline: Timeline;
-  isInFlight(commandId: string): boolean;
 }
 
-export function createReview({ database, clock, settlements, timeline, isInFlight }: Deps): Review {
+export function createReview({ database, clock, settlements, timeline }: Deps): Review {
   const { queries } = database;
 
   /** The command is settled, and a contradiction put it on the list: the person has seen it. */
-  async function closeReview(command: Command, { actor, reason }: Decision): Promise<Command> {
-    if (command.reviewSinceMs === null || command.reviewedAtMs !== null) throw alreadySettled(command);
-    await store.closeReview(queries, command.id);
+  async function closeReview(command: Command, { actor, reason }: Decision, alongside?: Alongside): Promise<Command> {
+    const closed = await database.transaction(async (tx) => {
+      const result = await store.closeReview(tx, command.id);
+      if (result) await alongside?.(tx, result);
+      return result;
+    });
+    if (!closed) throw alreadySettled((await store.findCommand(queries, command.id)) ?? command);
     timeline.add({ commandId: command.id, atMs: clock.now(), step: 'review closed', detail: `${actor}: ${reason}` });
-    return (await store.findCommand(queries, command.id)) ?? command;
+    return closed;
   }
 
   return {
     listReview: (limit, merchantId) => store.listReview(queries, limit, merchantId),
-    async decide(commandId, decision) {
+    async decide(commandId, decision, alongside) {
       const command = await store.findCommand(queries, commandId);
       if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
-      if (!isOpen(command)) return closeReview(command, decision);
-      // `sent` and its time not over: some instance is carrying it, and its answer is the better judge.
-      if (isInFlight(commandId) || (command.state === 'sent' && clock.now() < command.answerByMs)) {
-        throw new GatewayError('The_status_cannot_be_applied', 'The command is still running; wait for its answer.');
-      }
+      if (!isOpen(command)) return closeReview(command, decision, alongside);
       const { state, reason, operationId, rrn, actor } = decision;
-      timeline.add({ commandId, atMs: clock.now(), step: 'decided', detail: `${actor}: ${state}, ${reason}` });
       const report = reportOfDecision(command, decision);
-      const settled = await settlements.decide(command, { state, by: 'person', outcome: undefined, report, reason, operationId, rrn });
-      if (!settled) throw alreadySettled((await store.findCommand(queries, commandId)) ?? command);
+      const settlement = { state, by: 'person', outcome: undefined, report, reason, operationId, rrn } as const;
+      const settled = await settlements.decide(command, settlement, alongside);
+      if (!settled) throw whyNot((await store.findCommand(queries, commandId)) ?? command);
+      timeline.add({ commandId, atMs: clock.now(), step: 'decided', detail: `${actor}: ${state}, ${reason}` });
       return settled;
     },
   };
+}
+
+function whyNot(command: Command): GatewayError {
+  if (!isOpen(command)) return alreadySettled(command);
+  const fromMs = command.answerByMs + store.personDecidesAfterMs;
+  return new GatewayError(
+    'The_status_cannot_be_applied',
+    `The device may still carry the command out; unless it tells the outcome itself, it can be decided from ${new Date(fromMs).toISOString()} on.`,
+  );
 }
 
 /** No device's word: what the person found, so that the caller can go on with CloseDoc. */

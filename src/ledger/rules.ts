@@ -52,6 +52,11 @@ function isFromSameJournal(command: Command, finding: Finding): boolean {
   return finding.journalId === command.journalId;
 }
 
+/** The device that had the command says that it is over and that it cannot tell how: it will not act on it any more [D63]. */
+export function endsAsUnknown(command: Command, finding: Finding): boolean {
+  return finding.outcome === 'unknown' && (command.journalId === null || finding.journalId === command.journalId);
+}
+
 /** Whether a word that comes after the settlement says something else than what was settled; `operationId`: of its report. */
 export function contradicts(command: Command, finding: Finding, operationId?: string): boolean {
   switch (finding.outcome) {

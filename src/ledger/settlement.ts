@@ -6,10 +6,10 @@ import type { Database, Queries } from '../database/database.ts';
 import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
+import type { EndingOutcome, JsonObject, LedgerCommandName, Outcome } from '../link/protocol.ts';
+import { createAcceptances } from './acceptance.ts';
 import { type Command, type CommandState, isOpen, type SettledBy } from './command.ts';
-import { heardAccepted } from './event-store.ts';
-import { contradicts, type Finding, judge } from './rules.ts';
+import { contradicts, endsAsUnknown, type Finding, judge } from './rules.ts';
 import * as store from './store.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -40,11 +40,18 @@ export interface Settlements {
   /** The gateway knows by itself that nothing was sent. */
   neverSent(command: Command, reason: string): Promise<Command>;
   /** A person decides what nothing else can [D15]. */
-  decide(command: Command, decision: store.Settlement): Promise<Command | undefined>;
+  decide(command: Command, decision: store.Settlement, alongside?: Alongside): Promise<Command | undefined>;
+  /** The device has taken the command on. Returns at once; see acceptance.ts. */
+  accepted(commandId: string): void;
   /** The time ran out: the outcome is unknown from now on. */
   becomeUnknown(command: Command, recallAfterMs: number): Promise<Command>;
   contradictions(): number;
+  /** Writes what was heard and not yet written. */
+  stop(): Promise<void>;
 }
+
+/** What else is written in the same transaction. */
+export type Alongside = (queries: Queries, command: Command) => Promise<void>;
 
 interface Deps {
   database: Database;
@@ -56,23 +63,34 @@ interface Deps {
 
 export function createSettlements({ database, clock, logger, timeline, kinds }: Deps): Settlements {
   let contradictionCount = 0;
+  const acceptances = createAcceptances({
+    database,
+    clock,
+    logger,
+    onContradiction: (settled, why) => alarm(settled, 'accepted', why, undefined),
+  });
 
   /** One statement when no slice has something to add, one transaction when it has. */
   async function move(
     command: Command,
     state: Exclude<CommandState, 'sent'>,
     change: (queries: Queries) => Promise<Command | undefined>,
+    alongside?: Alongside,
   ): Promise<Command | undefined> {
     const kind = kinds[command.name];
     const onState = kind?.onState?.[state];
-    const moved = onState
-      ? await database.transaction(async (queries) => {
+    const isAlone = !onState && !alongside;
+    const moved = isAlone
+      ? await change(database.queries)
+      : await database.transaction(async (queries) => {
           const result = await change(queries);
-          if (result) await onState(queries, result);
+          if (!result) return undefined;
+          await onState?.(queries, result);
+          await alongside?.(queries, result);
           return result;
-        })
-      : await change(database.queries);
+        });
     if (!moved) return undefined;
+    if (!isOpen(moved)) acceptances.forget(moved.id);
     const step = moved.state === 'unknown' ? 'unknown' : 'settled';
     timeline.add({
       commandId: moved.id,
@@ -94,14 +112,18 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
     const reason = finding.reason === undefined ? undefined : maskCardNumbers(finding.reason);
     const kind = kinds[command.name];
     const doubt = finding.outcome === 'done' ? kind?.doubt?.(command, report ?? {}) : undefined;
-    const wasAccepted = finding.wasAccepted || (saysNotBegun.has(finding.outcome) && (await wasAcceptedBefore(command)));
+    const isDenied = saysNotBegun.has(finding.outcome);
+    const wasAccepted = finding.wasAccepted || (isDenied && (await wasAcceptedBefore(command)));
     const verdict = judge(command, { ...finding, reason, wasAccepted }, doubt);
     const extracted = doubt === undefined && finding.outcome === 'done' ? kind?.extract?.(report ?? {}) : undefined;
     if (verdict.kind === 'review') {
       const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : await current(command);
       // Recall hears the same again and again: it is on the list for that already.
-      if (isOpen(moved) && moved.reviewSinceMs !== null && moved.reviewReason === verdict.why) return moved;
-      if (!isOpen(moved) || !(await store.putOnReview(database.queries, command.id, verdict.why, 'settled'))) {
+      const isEnded = endsAsUnknown(command, finding);
+      const isListed = moved.reviewSinceMs !== null && moved.reviewReason === verdict.why && (!isEnded || moved.endedUnknownAtMs !== null);
+      if (isOpen(moved) && isListed) return moved;
+      const entry = { unless: 'settled', isEnded } as const;
+      if (!isOpen(moved) || !(await store.putOnReview(database.queries, command.id, verdict.why, entry))) {
         return compare(await current(command), finding, report, undefined);
       }
       timeline.add({
@@ -120,9 +142,14 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
         report: report === undefined ? undefined : JSON.stringify(report),
         reason,
         ...extracted,
+        wasAccepted,
       }),
     );
-    return moved ?? compare(await current(command), finding, report, extracted?.operationId);
+    if (moved) return moved;
+    const latest = await current(command);
+    // Another instance has heard `accepted` in this very moment, and the settling statement saw it.
+    if (isDenied && !wasAccepted && isOpen(latest) && latest.acceptedAtMs !== null) return apply(latest, finding, by);
+    return compare(latest, finding, report, extracted?.operationId);
   }
 
   /** A word about a command that was settled before: it agrees, or a person must see it. */
@@ -133,24 +160,28 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
     operationId: string | undefined,
   ): Promise<Command> {
     if (isOpen(settled) || !contradicts(settled, finding, operationId)) return settled;
-    contradictionCount += 1;
     const isSecond = finding.outcome === 'done' && settled.state === 'done';
     const why = isSecond
       ? `The device reports a second operation, ${operationId}, for a command that was settled with ${settled.operationId}.`
       : `The device now says "${finding.outcome}", but the command was settled as "${settled.state}".`;
+    await store.putOnReview(database.queries, settled.id, why);
+    alarm(settled, finding.outcome, why, report);
+    return current(settled);
+  }
+
+  function alarm(settled: Command, outcome: Outcome, why: string, report: JsonObject | undefined): void {
+    contradictionCount += 1;
     logger.error(
-      { commandId: settled.id, deviceId: settled.deviceId, outcome: finding.outcome, settled: settled.state },
+      { commandId: settled.id, deviceId: settled.deviceId, outcome, settled: settled.state },
       'an answer contradicts a settled outcome',
     );
-    await store.putOnReview(database.queries, settled.id, why);
     timeline.add({ commandId: settled.id, atMs: clock.now(), step: 'contradiction', detail: JSON.stringify({ why, report }) });
-    return current(settled);
   }
 
   /** `accepted` may have been heard by a call that is over, or by another instance. */
   async function wasAcceptedBefore(command: Command): Promise<boolean> {
-    await timeline.flush();
-    return heardAccepted(database.queries, command.id);
+    await acceptances.flush();
+    return (await current(command)).acceptedAtMs !== null;
   }
 
   async function becomeUnknown(command: Command, recallAfterMs: number): Promise<Command> {
@@ -164,7 +195,10 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
       const settlement = { state: 'never', by: 'gateway', outcome: undefined, report: undefined, reason } as const;
       return (await move(command, 'never', (queries) => store.settle(queries, command, settlement))) ?? current(command);
     },
-    decide: (command, decision) => move(command, decision.state, (queries) => store.settle(queries, command, decision)),
+    decide: (command, decision, alongside) =>
+      move(command, decision.state, (queries) => store.settle(queries, command, decision), alongside),
+    accepted: acceptances.note,
+    stop: acceptances.stop,
     contradictions: () => contradictionCount,
   };
 }

@@ -1,5 +1,5 @@
 // The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
@@ -109,9 +109,18 @@ export interface Settlement {
   operationId?: string | undefined;
   rrn?: string | undefined;
   receiptId?: string | undefined;
+  /** The device was heard to have taken it on: written along. */
+  wasAccepted?: boolean | undefined;
 }
 
-/** Moves an open command to its settled state; undefined when somebody else settled it first. */
+/** After answerBy no device begins anything; this long after it, none is still busy with it or with a clock that is a little wrong [D63]. */
+export const personDecidesAfterMs = 2 * 60_000;
+
+/**
+ * Moves an open command to its settled state. Undefined, and nothing is changed, when somebody else settled it first; when it is said never
+ * to have begun and its device has accepted it; and when a person decides while the device may still act on it. All by this one statement
+ * and the database's clock, so that no pause and no other instance comes between looking and settling.
+ */
 export async function settle(queries: Queries, command: Command, settlement: Settlement): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
@@ -128,9 +137,19 @@ export async function settle(queries: Queries, command: Command, settlement: Set
       ...(settlement.rrn === undefined ? {} : { rrn: settlement.rrn }),
       ...(settlement.receiptId === undefined ? {} : { receipt_id: settlement.receiptId }),
       ...(command.name === 'Pay' && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
+      ...(settlement.wasAccepted ? { accepted_at: sql<number>`coalesce(accepted_at, now_ms())` } : {}),
     })
     .where('id', '=', command.id)
     .where(openOnly)
+    .$if(settlement.state === 'never', (query) => query.where('accepted_at', 'is', null))
+    .$if(settlement.by === 'person', (query) =>
+      query.where((where) =>
+        where.or([
+          where('ended_unknown_at', 'is not', null),
+          where('answer_by', '<=', sql<number>`now_ms() - cast(${personDecidesAfterMs} as bigint)`),
+        ]),
+      ),
+    )
     .returning(commandColumns)
     .executeTakeFirst();
   return row && toCommand(row);
@@ -153,16 +172,43 @@ export async function markUnknown(queries: Queries, id: string, recallAfterMs: n
 }
 
 /**
- * Puts a command on the review list; one that is there already keeps its place but gets the newer reason.
- * `unless` settled meanwhile: false then, and nothing is changed.
+ * The device has taken these commands on. Returns those of which that was not known yet. One that was settled as never begun is put on
+ * the review list by the same statement.
  */
-export async function putOnReview(queries: Queries, id: string, why: string, unless?: 'settled'): Promise<boolean> {
+export async function markAccepted(queries: Queries, ids: string[], whyReview: string): Promise<Command[]> {
+  const ifNever = <Value>(value: RawBuilder<Value>, column: string) =>
+    sql<Value>`case when state = 'never' then ${value} else ${sql.ref(column)} end`;
+  const rows = await queries
+    .updateTable('commands')
+    .set({
+      accepted_at: nowMs,
+      review_since: ifNever(sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`, 'review_since'),
+      review_reason: ifNever(sql<string>`cast(${whyReview} as text)`, 'review_reason'),
+      reviewed_at: ifNever(sql<number | null>`null`, 'reviewed_at'),
+    })
+    .where('id', 'in', ids)
+    .where('accepted_at', 'is', null)
+    .returning(commandColumns)
+    .execute();
+  return rows.map(toCommand);
+}
+
+export interface ReviewEntry {
+  /** Settled meanwhile: false then, and nothing is changed. */
+  unless?: 'settled';
+  /** The device itself has ended it as unknown: a person need not wait [D63]. */
+  isEnded?: boolean;
+}
+
+/** Puts a command on the review list; one that is there already keeps its place but gets the newer reason. */
+export async function putOnReview(queries: Queries, id: string, why: string, { unless, isEnded }: ReviewEntry = {}): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
     .set({
       review_since: sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`,
       review_reason: why,
       reviewed_at: null,
+      ...(isEnded ? { ended_unknown_at: sql<number>`coalesce(ended_unknown_at, now_ms())` } : {}),
     })
     .where('id', '=', id)
     .$if(unless === 'settled', (query) => query.where(openOnly))
@@ -197,9 +243,18 @@ export async function listReview(queries: Queries, limit: number, merchantId?: s
   return rows.map(toCommand);
 }
 
-/** A settled command whose contradiction a person has looked at. */
-export async function closeReview(queries: Queries, id: string): Promise<void> {
-  await queries.updateTable('commands').set({ reviewed_at: nowMs }).where('id', '=', id).where('review_since', 'is not', null).execute();
+/** A settled command whose contradiction a person has looked at; undefined when it is open or not on the list. */
+export async function closeReview(queries: Queries, id: string): Promise<Command | undefined> {
+  const row = await queries
+    .updateTable('commands')
+    .set({ reviewed_at: nowMs })
+    .where('id', '=', id)
+    .where('settled_at', 'is not', null)
+    .where('review_since', 'is not', null)
+    .where('reviewed_at', 'is', null)
+    .returning(commandColumns)
+    .executeTakeFirst();
+  return row && toCommand(row);
 }
 
 /** This instance's own commands, and those of an instance that is dead: stopped, silent for `deadAfterMs`, or forgotten. */
@@ -214,7 +269,7 @@ function ownOrOrphaned(instanceId: string, deadAfterMs: number) {
             .select('instances.id')
             .whereRef('instances.id', '=', 'commands.instance_id')
             .where('instances.stopped_at', 'is', null)
-            .where('instances.heartbeat_at', '>', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`),
+            .where('instances.heartbeat_at', '>=', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`),
         ),
       ),
     ]);

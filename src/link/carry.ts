@@ -169,6 +169,7 @@ export function startCarry(deps: CarryDeps, delivery: Delivery): Carry {
 
   /** It runs, says the device. */
   function takenOn(): void {
+    if (!wasAccepted) delivery.onAccepted();
     wasAccepted = true;
     stopRecalling();
     if (isLookedAfter || !hasJournal) return;

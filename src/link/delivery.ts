@@ -15,6 +15,8 @@ export interface Delivery {
   /** The journal in force when the row was committed; undefined: none is known, so one channel, once, and no Recall. */
   journalId: string | undefined;
   onStep(step: LinkStep): void;
+  /** `accepted`, or "running" in answer to a Recall, was heard for the first time. Must not throw. */
+  onAccepted(): void;
 }
 
 export type LinkStepName =

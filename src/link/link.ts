@@ -41,7 +41,7 @@ export interface Link {
   carry(delivery: Delivery): Promise<CarryResult>;
   /** undefined: no answer in time. Throws Too_Many_Requests when too many calls wait. */
   ask(deviceId: string, question: Question): Promise<AnswerMessage | undefined>;
-  /** Ending answers that no call waits for: after a timeout, doubled, or asked for by another instance. Returns how to stop listening. */
+  /** Answers that no call waits for, `accepted` too: after a timeout, doubled, or asked for by another instance. Returns how to stop listening. */
   onLateAnswer(listener: LateAnswerListener): () => void;
   onSeen(listener: SeenListener): () => void;
   readonly presence: { of(deviceId: string): DeviceSnapshot | undefined; all(): { deviceId: string; snapshot: DeviceSnapshot }[] };
@@ -115,8 +115,8 @@ export function createLink(deps: LinkDeps): Link {
       const taken = waiting.deliver(channel, deviceId, answer);
       if (taken === 'foreign') drops.add('foreign-device', deviceId);
       else if (taken === 'forgotten') drops.add('late-question', deviceId);
-      else if (taken === 'unknown' && answer.outcome !== 'accepted') {
-        lateAnswers += 1;
+      else if (taken === 'unknown') {
+        if (answer.outcome !== 'accepted') lateAnswers += 1;
         for (const listen of lateListeners) guarded(() => listen(deviceId, answer, channel));
       }
       noticed(channel, deviceId, sighting);

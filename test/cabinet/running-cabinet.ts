@@ -12,6 +12,8 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { createInvoices, type Invoices } from '../../src/invoices/invoices.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
+import { createLedger } from '../../src/ledger/ledger.ts';
+import type { Link } from '../../src/link/link.ts';
 import { createFakeLink, type FakeLink } from '../devices/fake-link.ts';
 import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
@@ -44,12 +46,8 @@ export interface Office {
   close(): Promise<void>;
 }
 
-// Commands have tests of their own; here there are none.
-const notPlayed = () => Promise.reject(new Error('The office plays no ledger.'));
-const noCommands = {
-  ledger: { find: async () => undefined, listReview: async () => [], timelineOf: async () => [], decide: notPlayed },
-  cards: { closeDocumentByHand: notPlayed },
-};
+// Card payments have tests of their own; here there are none.
+const cards = { closeDocumentByHand: () => Promise.reject(new Error('The office plays no terminals.')) };
 
 export async function openOffice(engine: Engine): Promise<Office> {
   const database = await openTestDatabase(engine);
@@ -66,6 +64,8 @@ export async function openOffice(engine: Engine): Promise<Office> {
     addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'amqp://broker.example:5672' }),
   });
   const callbacks = createCallbacks({ database, clock, logger, instanceId: 'office', delaysS: [60], allow: [] });
+  // Not started, and without devices: only what administration does to commands.
+  const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'office' });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });
   const server = createHttpServer({
     host: '127.0.0.1',
@@ -83,7 +83,7 @@ export async function openOffice(engine: Engine): Promise<Office> {
   });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
-    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, rotateQrSecret, ...noCommands });
+    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, rotateQrSecret, ledger, cards });
     registerDeviceRoutes(app, { database, clock, link, devices });
     registerBrokerRoutes(app, { devices, tokens: brokerTokens });
   });
@@ -127,6 +127,7 @@ export async function openOffice(engine: Engine): Promise<Office> {
       devices.stop();
       await invoices.stop();
       await callbacks.stop();
+      await ledger.stop();
       await database.close();
     },
   };

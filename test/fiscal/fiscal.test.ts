@@ -223,6 +223,24 @@ describe('completion notices', () => {
     expect(register.fiscalMemory().documents()).toEqual([]);
   });
 
+  it.each(['Refused', 'Completed'])('Unknown, then %s, although the delivery log was cleaned in between', async (word) => {
+    world.weather = { ...world.weather, lossRate: word === 'Refused' ? 1 : 0 };
+    world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
+    expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000, callbackUri }))).code).toBe(3);
+    const { id } = await world.lastCommand();
+    await world.clock.advance(100);
+    expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', '']));
+    const { queries } = world.database;
+    await queries.deleteFrom('callback_attempts').execute();
+    await queries.deleteFrom('callbacks').execute();
+    world.onAnswer = (answer) => answer;
+    world.weather = { ...world.weather, lossRate: 0 };
+    await world.clock.advance(120_000);
+    expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', ''], [word, '']));
+    // A receiver that sorts by number sees them in order.
+    expect(await queries.selectFrom('callbacks').select(['subject_id', 'sequence']).execute()).toEqual([{ subject_id: id, sequence: 2 }]);
+  });
+
   it('Unknown also when the gateway died, and what a person decides is told', async () => {
     world.fiscal.cashIn({ ...call(), amountBani: 1065, callbackUri }).catch(() => {}); // answers after its time
     await world.clock.advance(1_000);
@@ -232,6 +250,7 @@ describe('completion notices', () => {
     await world.clock.advance(60_000);
     const { id } = await world.lastCommand();
     expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', '']));
+    await world.clock.advance(90_000);
     await world.ledger.decide(id, { state: 'done', reason: 'It is on the tape.', actor: 'ana' });
     await world.clock.advance(1_000);
     expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', ''], ['Completed', '']));

@@ -68,6 +68,88 @@ describe('a settlement', () => {
   });
 });
 
+describe('the settlement and its effects', () => {
+  /** A CloseDoc whose effect, the closed document, meets `mishap` after the command itself was settled. */
+  async function closingWith(mishap: () => 'hang' | undefined) {
+    const documentNr = world.random.uuid();
+    const { report } = await world.run(world.pay(terminal.id, 10, documentNr));
+    let isOver = false;
+    world.hook = ({ sql, when }) => {
+      if (isOver || when === 'after' || !sql.startsWith('update "commands" set "document_state"')) return undefined;
+      isOver = true;
+      return mishap();
+    };
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(report?.['operationId']) };
+    const closing = world.cards.closeDoc(call);
+    closing.catch(() => {});
+    await world.clock.advance(1_000);
+    expect(isOver).toBe(true);
+    return { call, closing };
+  }
+
+  async function documentOf(name: 'Pay' | 'CloseDoc') {
+    const { state, documentState } = await world.lastCommand(name);
+    return [state, documentState];
+  }
+
+  it('are one transaction: if the effect fails, the command is not settled either, and both are when it is tried again', async () => {
+    const { call, closing } = await closingWith(() => {
+      throw new Error('The effect fails.');
+    });
+    expect((await world.run(closing)).code).toBe(3);
+    await world.clock.advance(5_000);
+    expect([await documentOf('CloseDoc'), await documentOf('Pay')]).toEqual([
+      ['done', null],
+      ['done', 'closed'],
+    ]);
+    expect((await world.run(world.cards.closeDoc(call))).code).toBe(0);
+  });
+
+  it('are one transaction: a gateway that dies between the two leaves neither, and Recall brings both', async () => {
+    await closingWith(() => {
+      void world.crash();
+      return 'hang';
+    });
+    world.hook = () => undefined;
+    await world.restart();
+    expect([await documentOf('CloseDoc'), await documentOf('Pay')]).toEqual([
+      ['sent', null],
+      ['done', 'open'],
+    ]);
+    await world.clock.advance(30_000);
+    expect([await documentOf('CloseDoc'), await documentOf('Pay')]).toEqual([
+      ['done', null],
+      ['done', 'closed'],
+    ]);
+  });
+});
+
+describe('a late answer of another device', () => {
+  it.each(['done', 'refused', 'never', 'unknown'] as const)('that says %s about a payment changes nothing', async (outcome) => {
+    const other = await world.terminal();
+    world.weather = { ...world.weather, lossRate: 1 };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    world.weather = { ...world.weather, lossRate: 0 };
+    const before = await world.lastCommand();
+    const journalId = terminal.journal().journalId as string;
+    const report = { rrn: '1', authCode: '1', operationId: '1', amount: 10 };
+    world.setAway(terminal.id, true);
+    world.sayAs(other.id, {
+      v: 1,
+      id: before.id,
+      device: other.id,
+      clock: new Date(world.clock.now()).toISOString(),
+      journalId,
+      outcome,
+      report,
+    });
+    await world.clock.advance(100);
+    expect(world.life.link.stats().lateAnswers).toBe(1);
+    expect(await world.ledger.find(before.id)).toMatchObject({ state: 'unknown', operationId: null, reviewSinceMs: null });
+    expect(world.ledger.stats().contradictions).toBe(0);
+  });
+});
+
 describe('what cannot be trusted', () => {
   it.each<[string, (report: Record<string, unknown>) => void]>([
     ['without rrn', (report) => delete report['rrn']],
@@ -154,6 +236,7 @@ describe('an answer that contradicts', () => {
     const documentNr = world.random.uuid();
     expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(3);
     const { id } = await world.lastCommand();
+    await world.clock.advance(2 * 60_000);
     await world.ledger.decide(id, { state: 'refused', reason: 'The customer says no.', actor: 'ana' });
     return id;
   }
@@ -219,6 +302,46 @@ describe('a person', () => {
     await expect(world.ledger.decide(world.random.uuid(), decision)).rejects.toMatchObject({ errorName: 'Record_not_exist' });
     expect((await world.run(paying)).code).toBe(0);
     await expect(world.ledger.decide(id, decision)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });
+  });
+
+  it('decides two minutes after answerBy and not before, also of what was answered 3 long ago', async () => {
+    world.weather = { ...world.weather, lossRate: 1 };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    const { id, state, answerByMs } = await world.lastCommand();
+    expect(state).toBe('unknown');
+    // Silent to Recall at 40 s, while a terminal that got it may wait for the card until 300 s.
+    expect(world.clock.now()).toBeLessThan(answerByMs - 200_000);
+    const decision = { state: 'refused', reason: 'x', actor: 'ana' } as const;
+    const tooEarly = {
+      errorName: 'The_status_cannot_be_applied',
+      message: expect.stringContaining(new Date(answerByMs + 120_000).toISOString()),
+    };
+    await expect(world.ledger.decide(id, decision)).rejects.toMatchObject(tooEarly);
+    await world.clock.advance(answerByMs + 120_000 - world.clock.now() - 1);
+    await expect(world.ledger.decide(id, decision)).rejects.toMatchObject(tooEarly);
+    expect(await world.steps(id)).not.toContain('decided');
+    await world.clock.advance(1);
+    expect(await world.ledger.decide(id, decision)).toMatchObject({ state: 'refused', settledBy: 'person' });
+  });
+
+  it('decides at once what the device itself ended as unknown, but not on the word of another journal', async () => {
+    world.onAnswer = (answer) =>
+      answer.outcome === 'accepted' ? answer : { ...answer, outcome: 'unknown', journalId: world.random.uuid() };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    const { id } = await world.lastCommand();
+    const decision = { state: 'done', reason: 'It is in the bank’s list.', actor: 'ana', operationId: '1', rrn: '1' } as const;
+    await expect(world.ledger.decide(id, decision)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });
+    const journalId = terminal.journal().journalId as string;
+    world.sayAs(terminal.id, {
+      v: 1,
+      id,
+      device: terminal.id,
+      clock: new Date(world.clock.now()).toISOString(),
+      journalId,
+      outcome: 'unknown',
+    });
+    await world.clock.advance(100);
+    expect(await world.ledger.decide(id, decision)).toMatchObject({ state: 'done', settledBy: 'person' });
   });
 
   it('does not decide what another instance is still carrying', async () => {

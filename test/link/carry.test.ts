@@ -200,7 +200,8 @@ describe('answers', () => {
     bench.answer(bench.mqtt, 'accepted');
     bench.answer(bench.mqtt, 'refused');
     expect(await result).toMatchObject(done);
-    expect(late).toEqual(['true true done queue', 'true true refused mqtt']);
+    expect(late).toEqual(['true true done queue', 'true true accepted mqtt', 'true true refused mqtt']);
+    expect(bench.link.stats().lateAnswers).toBe(2);
   });
 
   it('after a timeout go to onLateAnswer', async () => {

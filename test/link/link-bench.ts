@@ -66,6 +66,7 @@ export async function createLinkBench(options: { seed?: number; waitingLimit?: n
       first: 'mqtt',
       journalId,
       onStep: (step) => steps.push(step),
+      onAccepted() {},
       ...overrides,
     }),
     presence(channel, extra = {}) {

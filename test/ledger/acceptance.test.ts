@@ -1,0 +1,162 @@
+// A device that has accepted a command cannot say later that it never began: kept in the command's row, whoever heard it and whatever got lost.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseDown } from '../../src/database/errors.ts';
+import type { AnswerMessage, EndingOutcome } from '../../src/link/protocol.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+let world: SaleWorld;
+let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+  terminal = await world.terminal();
+});
+
+const isRecalled = (answer: AnswerMessage) => answer.report?.['state'] !== undefined;
+const recallsAs = (state: string) => (answer: AnswerMessage) =>
+  isRecalled(answer) ? { ...answer, report: { state } } : answer.outcome === 'accepted' ? answer : undefined;
+const forReview = { state: 'unknown', reviewReason: expect.stringContaining('had accepted') };
+
+function word(id: string, outcome: AnswerMessage['outcome']): AnswerMessage {
+  const journalId = terminal.journal().journalId as string;
+  return { v: 1, id, device: terminal.id, clock: new Date(world.clock.now()).toISOString(), journalId, outcome };
+}
+
+/** The timeline cannot be written: nothing may depend on it. */
+function loseTimeline(): void {
+  world.hook = ({ sql }) => {
+    if (sql.startsWith('insert into "command_events"')) throw databaseDown('The timeline is lost.');
+    return undefined;
+  };
+}
+
+describe('accepted', () => {
+  it('stands in the row, and a never of the next life is not believed although the timeline is lost', async () => {
+    loseTimeline();
+    void world.pay(terminal.id, 10.64);
+    await world.clock.advance(2_000);
+    await world.crash();
+    world.onAnswer = recallsAs('never');
+    await world.restart();
+    await world.clock.advance(30_000);
+    expect(await world.lastCommand()).toMatchObject({ ...forReview, acceptedAtMs: expect.any(Number) });
+    world.onAnswer = (answer) => answer;
+    await world.clock.advance(10 * 60_000);
+    expect(await world.lastCommand()).toMatchObject({ state: 'done' });
+  });
+
+  it('costs a quick command no statement of its own: it is written with the settlement', async () => {
+    const statements: string[] = [];
+    world.hook = ({ sql, when }) => {
+      if (when === 'before' && sql.includes('"accepted_at" =')) statements.push(sql);
+      return undefined;
+    };
+    expect((await world.run(world.pay((await world.terminal({ timing: { customerMs: 1, bankMs: 1 } })).id, 10))).code).toBe(0);
+    await world.clock.advance(1_000);
+    expect((await world.lastCommand()).acceptedAtMs).not.toBeNull();
+    expect(statements).toHaveLength(1);
+    expect(statements[0]).toContain('"state" =');
+  });
+
+  it('that comes late, after its call was answered 3, counts too', async () => {
+    loseTimeline();
+    world.weather = { ...world.weather, lossRate: 1 };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    world.weather = { ...world.weather, lossRate: 0 };
+    const { id, acceptedAtMs } = await world.lastCommand();
+    expect(acceptedAtMs).toBeNull();
+    world.onAnswer = recallsAs('never');
+    world.sayAs(terminal.id, word(id, 'accepted'));
+    await world.clock.advance(60_000);
+    expect(await world.ledger.find(id)).toMatchObject(forReview);
+  });
+
+  it('of another device counts for nothing', async () => {
+    world.weather = { ...world.weather, lossRate: 1 };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    world.weather = { ...world.weather, lossRate: 0 };
+    const { id } = await world.lastCommand();
+    const other = await world.terminal();
+    world.sayAs(other.id, { ...word(id, 'accepted'), device: other.id });
+    await world.clock.advance(100);
+    expect((await world.ledger.find(id))?.acceptedAtMs).toBeNull();
+  });
+
+  it('is what a Recall that says running means, within the call and after it', async () => {
+    loseTimeline();
+    void world.pay(terminal.id, 10.64);
+    world.onAnswer = (answer) => (answer.outcome === 'accepted' ? undefined : answer);
+    await world.clock.advance(100);
+    await world.crash();
+    await world.restart();
+    world.onAnswer = recallsAs('running');
+    await world.clock.advance(30_000);
+    expect((await world.lastCommand()).acceptedAtMs).not.toBeNull();
+    world.onAnswer = recallsAs('never');
+    await world.clock.advance(10 * 60_000);
+    expect(await world.lastCommand()).toMatchObject(forReview);
+  });
+
+  it('that cannot be written keeps a never from being believed until it is', async () => {
+    let isDown = false;
+    world.hook = ({ sql, when }) => {
+      if (isDown && when === 'before' && sql.startsWith('update "commands" set "accepted_at"')) throw databaseDown('Not now.');
+      return undefined;
+    };
+    world.weather = { ...world.weather, lossRate: 1 };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    world.weather = { ...world.weather, lossRate: 0 };
+    const { id } = await world.lastCommand();
+    isDown = true;
+    world.onAnswer = recallsAs('never');
+    world.sayAs(terminal.id, word(id, 'accepted'));
+    await world.clock.advance(60_000);
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'unknown', acceptedAtMs: null, reviewReason: null });
+    isDown = false;
+    await world.clock.advance(6 * 60_000);
+    expect(await world.ledger.find(id)).toMatchObject(forReview);
+  });
+
+  it.each<EndingOutcome>(['never', 'busy', 'expired'])(
+    'heard in the very moment in which %s is settled is seen by the settling statement',
+    async (outcome) => {
+      world.weather = { ...world.weather, lossRate: 1 };
+      expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+      world.weather = { ...world.weather, lossRate: 0 };
+      const { id } = await world.lastCommand();
+      const { queries } = world.database;
+      let heard: Promise<unknown> | undefined;
+      world.hook = ({ sql, when }) => {
+        // The row has been looked at, and the other instance writes before the update that settles.
+        if (!heard && when === 'after' && sql.startsWith('select') && sql.includes('"accepted_at"') && sql.includes('"id" = ?')) {
+          looks += 1;
+          if (looks === 2) heard = queries.updateTable('commands').set({ accepted_at: world.clock.now() }).where('id', '=', id).execute();
+        }
+        return undefined;
+      };
+      let looks = 0;
+      world.onAnswer = (answer) => (isRecalled(answer) ? undefined : answer);
+      world.sayAs(terminal.id, word(id, outcome));
+      await world.clock.advance(1_000);
+      await heard;
+      expect(heard).toBeDefined();
+      expect(await world.ledger.find(id)).toMatchObject(forReview);
+    },
+  );
+
+  it('after the command was settled as never is a contradiction, for a person', async () => {
+    world.weather = { ...world.weather, lossRate: 1 };
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    world.weather = { ...world.weather, lossRate: 0 };
+    await world.clock.advance(60_000);
+    const { id } = await world.lastCommand();
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'never', reviewSinceMs: null });
+    world.sayAs(terminal.id, word(id, 'accepted'));
+    world.sayAs(terminal.id, word(id, 'accepted'));
+    await world.clock.advance(1_000);
+    expect(world.ledger.stats().contradictions).toBe(1);
+    expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
+    await world.ledger.decide(id, { state: 'refused', reason: 'Nothing in the bank.', actor: 'ana' });
+    expect(await world.ledger.listReview(10)).toEqual([]);
+  });
+});
