@@ -1,5 +1,6 @@
 // A real Mosquitto with the configuration that the project ships keeps the channel's contract.
 import { readFileSync } from 'node:fs';
+import { it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { mosquittoAcl } from '../../src/link/broker-auth.ts';
 import { createMqttChannel } from '../../src/link/channels/mqtt.ts';
@@ -7,6 +8,7 @@ import { quietLogger } from '../support/quiet-logger.ts';
 import { startMosquitto } from '../support/servers/mosquitto.ts';
 import { channelContract, deviceA, deviceB, gatewayId } from './channel.ts';
 import { intrudeOverMqtt } from './mqtt-intruder.ts';
+import { retainedCountsForNothing } from './retained.ts';
 import { connectMqttDevice } from './test-device.ts';
 
 /** The shipped file, with listener and password file of the test's own. */
@@ -45,3 +47,13 @@ channelContract(
   },
   'outside',
 );
+
+it('what was left behind on a Mosquitto that keeps such messages counts for nothing', async () => {
+  const server = await startMosquitto({
+    config: shippedConfig().replace('retain_available false', 'retain_available true'),
+    users: { 'gateway-a': 'gateway-secret', [deviceA.deviceId]: deviceA.secret },
+    files: { acl: mosquittoAcl(['gateway-a']) },
+  });
+  await retainedCountsForNothing(server.url, server.url.replace('mqtt://', 'mqtt://gateway-a:gateway-secret@'));
+  await server.stop();
+});
