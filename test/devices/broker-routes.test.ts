@@ -1,5 +1,5 @@
 // RabbitMQ's questions over HTTP: plain `allow` or `deny`, by GET and by form.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { describeApi } from '../../src/http/openapi.ts';
 import { adminToken, brokerTokens, type Office, openOffice } from '../cabinet/running-cabinet.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -92,6 +92,22 @@ describe('broker authentication', () => {
     expect(metrics).toContain('/broker/rabbitmq/:token/user');
     expect(document).not.toContain('/broker/');
     expect(metrics + document + JSON.stringify(office.logger.lines)).not.toContain('Canary-broker');
+  });
+
+  it('any number of wrong secrets for a device cost a look-up or two, and its right one is let in all the while', async () => {
+    await ask('user', { username: device.id, password: device.secret });
+    const lookUps = vi.spyOn(office.database.queries, 'selectFrom');
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, async (_, count) => {
+        const body = new URLSearchParams({ username: device.id, password: count % 10 === 0 ? device.secret : `wrong ${count}` });
+        return (await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/user`, { method: 'POST', body })).text();
+      }),
+    );
+    expect(answers.filter((answer) => answer === 'allow')).toHaveLength(30);
+    expect(answers.filter((answer) => answer === 'deny')).toHaveLength(270);
+    // One a second, and the machine may be slow.
+    expect(lookUps.mock.calls.length).toBeLessThan(15);
+    lookUps.mockRestore();
   });
 
   it('reads forms here and nowhere else', async () => {

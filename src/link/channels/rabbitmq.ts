@@ -22,8 +22,8 @@ const heartbeatS = 10;
 const connectWithinMs = 10_000;
 const confirmWithinMs = 3_000;
 const closeWithinMs = 2_000;
-/** The gateway's own inbox: presence of many devices, bounded in case the gateway hangs. */
-const inboxLimit = 100_000;
+/** The gateway's own inbox, bounded in case the gateway hangs. */
+const longestInbox = { answers: 100_000, presences: 20_000 };
 
 interface Unconfirmed {
   deviceId: string;
@@ -49,10 +49,15 @@ export function createRabbitmqChannel(options: RabbitmqChannelOptions): Channel 
     const inbox = await model.createChannel();
     inbox.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'the RabbitMQ inbox has trouble'));
     await inbox.assertExchange(queueNames.answersExchange, 'topic', { durable: true });
-    const { queue } = await inbox.assertQueue('', { exclusive: true, autoDelete: true, durable: false, maxLength: inboxLimit });
-    await inbox.bindQueue(queue, queueNames.answersExchange, queueNames.answerKey('*', gatewayId));
-    await inbox.bindQueue(queue, queueNames.answersExchange, queueNames.presenceKey('*'));
-    await inbox.consume(queue, (message) => (message === null ? startOver() : received(message)), { noAck: true });
+    // Answers and presence lie in queues of their own: a flood of presence can push out nothing but presence, the oldest first.
+    for (const [key, longest] of [
+      [queueNames.answerKey('*', gatewayId), longestInbox.answers],
+      [queueNames.presenceKey('*'), longestInbox.presences],
+    ] as const) {
+      const { queue } = await inbox.assertQueue('', { exclusive: true, autoDelete: true, durable: false, maxLength: longest });
+      await inbox.bindQueue(queue, queueNames.answersExchange, key);
+      await inbox.consume(queue, (message) => (message === null ? startOver() : received(message)), { noAck: true });
+    }
     const outbox = await model.createConfirmChannel();
     outbox.on('error', (error) => logger.warn({ err: error, channel: 'queue' }, 'the RabbitMQ outbox has trouble'));
     outbox.on('return', (message) => {
