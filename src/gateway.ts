@@ -3,6 +3,7 @@
 // Stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
 // (they answer 3, their outcome stays open); then leases and the instance's heartbeat are released, so that others take over at once.
 import { createAccess } from './access/access.ts';
+import { createPeople } from './access/people/people.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
 import { createCards } from './cards/cards.ts';
@@ -40,6 +41,7 @@ import { createMqttChannel } from './link/channels/mqtt.ts';
 import { createRabbitmqChannel } from './link/channels/rabbitmq.ts';
 import { createLink } from './link/link.ts';
 import { createRemoval } from './removal/removal.ts';
+import { version } from './version.ts';
 
 /** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
 export interface World {
@@ -93,6 +95,7 @@ export function assemble(config: Config, world: World, database: Database) {
   let instance: Instance | undefined;
 
   const access = createAccess(shared);
+  const people = createPeople({ ...shared, isSandbox: config.mode === 'sandbox', baseUrl: () => knownAddresses().baseUrl });
   const devices = createDevices({ ...shared, banks: config.banks, addresses: () => knownAddresses() });
   const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
 
@@ -116,6 +119,8 @@ export function assemble(config: Config, world: World, database: Database) {
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(config.adminToken),
     isMetricsToken: createTokenCheck(config.metricsToken),
+    findSession: people.findSession,
+    publicUrl: config.publicUrl,
     whyNotReady,
   });
 
@@ -174,6 +179,12 @@ export function assemble(config: Config, world: World, database: Database) {
       cards,
       cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
       rotateQrSecret: invoices.rotateQrSecret,
+      people,
+      basePath: config.basePath,
+      publicUrl: config.publicUrl,
+      isSandbox: config.mode === 'sandbox',
+      version: version(),
+      banks: config.banks,
     });
   });
   addGauges(metrics, { database, callbacks, link, ledger });
@@ -257,6 +268,7 @@ export function assemble(config: Config, world: World, database: Database) {
     certificate?.stop();
     devices.stop();
     access.stop();
+    people.stop();
     for (const part of [removal, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
       // The database may be away: what cannot be written now is found by the others when the leases run out.
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
@@ -265,7 +277,7 @@ export function assemble(config: Config, world: World, database: Database) {
     logger.info({ instanceId }, 'the gateway has stopped');
   }
 
-  return { server, database, access, devices, link, ledger, callbacks, invoices, metrics, start, stop, addresses: knownAddresses };
+  return { server, database, access, people, devices, link, ledger, callbacks, invoices, metrics, start, stop, addresses: knownAddresses };
 }
 
 /** What devices are told: the configured public addresses, or those that this process listens on, with TLS where there is the choice. */

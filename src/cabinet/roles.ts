@@ -17,6 +17,27 @@ const owners: readonly Role[] = ['operator', 'merchant'];
 const operators: readonly Role[] = ['operator'];
 
 export const calls = {
+  readSession: { who: 'anybody' },
+  signIn: { who: 'anybody' },
+  enterSandbox: { who: 'anybody' },
+  signOut: { who: 'anybody' },
+  confirmSession: { who: everyone },
+  listSessions: { who: everyone },
+  endSession: { who: everyone },
+  readLink: { who: 'anybody' },
+  useLink: { who: 'anybody' },
+
+  listUsers: { who: everyone },
+  createUser: { who: owners, isConfirmed: true },
+  inviteFirstOperator: { who: operators, isConfirmed: true },
+  changeUser: { who: owners, isConfirmed: true, row: 'user' },
+  deleteUser: { who: owners, isConfirmed: true, row: 'user' },
+  renewUserLink: { who: owners, isConfirmed: true },
+  changePassword: { who: everyone },
+  startTotp: { who: everyone, isConfirmed: true },
+  confirmTotp: { who: everyone, isConfirmed: true },
+  removeTotp: { who: everyone, isConfirmed: true },
+
   createMerchant: { who: operators, isConfirmed: true },
   listMerchants: { who: everyone },
 

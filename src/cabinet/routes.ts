@@ -7,9 +7,12 @@ import { registerCommandListRoutes } from './command-list-routes.ts';
 import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
 import { guardRows } from './own-rows.ts';
+import type { PeopleRoutesDeps } from './people-schemas.ts';
 import { registerSaleRoutes, type SaleRoutesDeps } from './sale-routes.ts';
+import { registerSessionRoutes } from './session-routes.ts';
+import { registerUserRoutes } from './user-routes.ts';
 
-export type CabinetDeps = AccessRoutesDeps & CallbackRoutesDeps & DeviceAdminDeps & SaleRoutesDeps & CommandRoutesDeps;
+export type CabinetDeps = AccessRoutesDeps & CallbackRoutesDeps & DeviceAdminDeps & SaleRoutesDeps & CommandRoutesDeps & PeopleRoutesDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -23,4 +26,6 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerSaleRoutes(app, deps);
   registerCommandRoutes(app, deps);
   registerCommandListRoutes(app, deps);
+  registerSessionRoutes(app, deps);
+  registerUserRoutes(app, deps);
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // The command line. Each command has --help; exit codes: 0 done, 1 failed, 2 wrong usage.
 // What only some commands need is loaded by those, so that the small ones answer at once.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, type Mode, readAdminToken, readConfig } from '../config.ts';
@@ -10,6 +9,7 @@ import { createLogger } from '../http/request-log.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
+import { version } from '../version.ts';
 import { administrationCommands } from './administration.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { startSink } from './sink.ts';
@@ -244,11 +244,6 @@ function untilStopped(stop: () => Promise<void>): Promise<number> {
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
   });
-}
-
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
 /** One or more plain sentences for what a person can mend; the stack only for what is our own fault. */

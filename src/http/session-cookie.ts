@@ -1,7 +1,7 @@
 // The cookie of a cabinet session, and the proof that a change comes from the cabinet's own page and from no other site.
 // The cookie cannot be read by scripts and does not travel from other sites (SameSite). Besides, every change needs a header that a foreign
 // page cannot send without asking first (and nobody here answers such a question), and an Origin, where the browser tells one, of our own.
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
 
 export const sessionCookie = 'tillgate_session';
@@ -14,6 +14,31 @@ export function readSessionToken(request: FastifyRequest): string | undefined {
     if (name.trim() === sessionCookie && value.trim() !== '') return value.trim();
   }
   return undefined;
+}
+
+export interface CookiePlace {
+  basePath: string;
+  /** {base_url} as others call it, if it is configured: HTTPS there means HTTPS in the browser, whatever reaches this process. */
+  publicUrl?: string | undefined;
+}
+
+function writeCookie(request: FastifyRequest, reply: FastifyReply, place: CookiePlace, value: string, seconds: number): void {
+  const isSecure = request.protocol === 'https' || place.publicUrl?.startsWith('https:') === true;
+  const parts = [`${sessionCookie}=${value}`, `Path=${place.basePath || '/'}`, `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
+  reply.header('set-cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
+}
+
+export function setSessionCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  place: CookiePlace,
+  session: { token: string; leftMs: number },
+): void {
+  writeCookie(request, reply, place, session.token, Math.max(0, Math.floor(session.leftMs / 1000)));
+}
+
+export function clearSessionCookie(request: FastifyRequest, reply: FastifyReply, place: CookiePlace): void {
+  writeCookie(request, reply, place, '', 0);
 }
 
 function isOwnOrigin(request: FastifyRequest, publicUrl: string | undefined): boolean {

@@ -1,6 +1,8 @@
 // The whole admin side on one database behind a real HTTP server, with devices played by a fake link.
+import type { RouteOptions } from 'fastify';
 import type { Access } from '../../src/access/access.ts';
 import { createAccess } from '../../src/access/access.ts';
+import { createPeople, type People } from '../../src/access/people/people.ts';
 import { registerCabinetRoutes } from '../../src/cabinet/routes.ts';
 import { type Callbacks, createCallbacks } from '../../src/callbacks/callbacks.ts';
 import type { Engine } from '../../src/database/dialect.ts';
@@ -11,6 +13,7 @@ import { createTokenCheck } from '../../src/http/authentication.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { createInvoices, type Invoices } from '../../src/invoices/invoices.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import type { Link } from '../../src/link/link.ts';
@@ -32,6 +35,9 @@ export interface Answer {
 export interface Office {
   database: TestDatabase;
   access: Access;
+  people: People;
+  /** Every route that was registered, in order. */
+  routes: RouteOptions[];
   devices: Devices;
   callbacks: Callbacks;
   invoices: Invoices;
@@ -46,16 +52,26 @@ export interface Office {
   close(): Promise<void>;
 }
 
+export interface OfficeOptions {
+  clock?: Clock;
+  isSandbox?: boolean;
+  /** Instead of a new one. */
+  database?: TestDatabase;
+}
+
 // Card payments have tests of their own; here there are none.
 const cards = { closeDocumentByHand: () => Promise.reject(new Error('The office plays no terminals.')) };
 
-export async function openOffice(engine: Engine): Promise<Office> {
-  const database = await openTestDatabase(engine);
+export async function openOffice(engine: Engine, options: OfficeOptions = {}): Promise<Office> {
+  const { clock = systemClock, isSandbox = false } = options;
+  const database = options.database ?? (await openTestDatabase(engine, options.clock));
   const logger = recordingLogger();
-  const clock = systemClock;
   const random = systemRandom;
   const link = createFakeLink();
+  const routes: RouteOptions[] = [];
   const access = createAccess({ database, clock, random });
+  let url = '';
+  const people = createPeople({ database, clock, random, logger, isSandbox, baseUrl: () => url });
   const devices = createDevices({
     database,
     clock,
@@ -80,14 +96,28 @@ export async function openOffice(engine: Engine): Promise<Office> {
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(adminToken),
+    findSession: people.findSession,
   });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
-    registerCabinetRoutes(app, { database, access, devices, callbacks, link, cancelUnpaidInvoice, rotateQrSecret, ledger, cards });
+    const about = { people, basePath: '/tillgate', isSandbox, version: '1.2.3', banks: devices.banks };
+    app.addHook('onRoute', (route) => void routes.push(route));
+    registerCabinetRoutes(app, {
+      database,
+      access,
+      devices,
+      callbacks,
+      link,
+      cancelUnpaidInvoice,
+      rotateQrSecret,
+      ledger,
+      cards,
+      ...about,
+    });
     registerDeviceRoutes(app, { database, clock, link, devices });
     registerBrokerRoutes(app, { devices, tokens: brokerTokens });
   });
-  const { url } = await server.listen();
+  url = (await server.listen()).url;
 
   async function call(
     path: string,
@@ -101,6 +131,8 @@ export async function openOffice(engine: Engine): Promise<Office> {
   return {
     database,
     access,
+    people,
+    routes,
     devices,
     callbacks,
     invoices,
@@ -124,6 +156,7 @@ export async function openOffice(engine: Engine): Promise<Office> {
     async close() {
       await server.stop(0);
       access.stop();
+      people.stop();
       devices.stop();
       await invoices.stop();
       await callbacks.stop();

@@ -1,6 +1,7 @@
 // A shop in virtual time with the whole HTTP side in front of it: ERPs call with a key, people look with the admin token.
 import type { InjectOptions } from 'fastify';
 import { createAccess } from '../../../src/access/access.ts';
+import { createPeople } from '../../../src/access/people/people.ts';
 import { registerCabinetRoutes } from '../../../src/cabinet/routes.ts';
 import { registerCardRoutes } from '../../../src/cards/routes.ts';
 import { createDevices } from '../../../src/devices/devices.ts';
@@ -28,6 +29,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
   const { clock, random, logger } = world;
   const { database, ledger, cards, fiscal, link, invoices, callbacks } = world.life;
   const access = createAccess({ database, clock, random });
+  const people = createPeople({ database, clock, random, logger, isSandbox: false, baseUrl: () => '' });
   const banks = [{ code: 'bank1', name: 'Bank One' }];
   const devices = createDevices({ database, clock, random, banks, addresses: () => ({ mqttUrl: 'mqtt://x', queueUrl: 'ws://x' }) });
   const { key, id: keyId } = await seedKey(database.queries, world.merchantId, { name: 'ERP Centru' });
@@ -44,10 +46,23 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(adminToken),
+    findSession: people.findSession,
   });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
-    registerCabinetRoutes(app, { database, access, devices, callbacks, link, ledger, cards, cancelUnpaidInvoice, rotateQrSecret });
+    const about = { people, basePath: '', isSandbox: false, version: '1.2.3', banks };
+    registerCabinetRoutes(app, {
+      database,
+      access,
+      devices,
+      callbacks,
+      link,
+      ledger,
+      cards,
+      cancelUnpaidInvoice,
+      rotateQrSecret,
+      ...about,
+    });
     registerCardRoutes(app, cards);
     registerFiscalRoutes(app, fiscal);
     registerInvoiceRoutes(app, { invoices, invoiceAuth: 'open' });

@@ -27,6 +27,7 @@ export const virtualMayImport: readonly string[] = ['src/kernel/', 'src/link/pro
 /** Folders inside a room, from the ground up; `.` is the room's own files but those named here. A room without an entry has no inner order. */
 export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cabinet: [['views'], ['.']],
+  access: [['.'], ['people']],
   database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
   link: [['.'], ['channels']],
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
@@ -37,6 +38,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/gauges.ts': 'wiring',
   'src/certificate.ts': 'wiring',
+  'src/version.ts': 'wiring',
   'src/config.ts': 'settings',
 };
 

@@ -1,0 +1,129 @@
+// One-time links: how somebody comes in without a password, for the first time or after forgetting it. Kept as a hash; one open link for
+// each user, and one for the first operator, whatever many gateways share the database: a newer one replaces the older.
+// Used up in the transaction that sets the password. If the process dies before its commit, the link is still good; if the answer gets lost
+// after it, the password that was chosen works, and the sentence of a second use says so.
+import { sql } from 'kysely';
+import type { Database, Queries } from '../../database/database.ts';
+import { nowMs } from '../../database/dialect.ts';
+import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
+import type { Random } from '../../kernel/random.ts';
+import { writeAudit } from '../audit.ts';
+import { checkName } from '../merchants.ts';
+import { hashSecret } from '../secrets.ts';
+import { actorNamed } from './session-keeper.ts';
+import { endSessionsOf, newToken } from './sessions.ts';
+import { insertRow, lockOperators, readEmail } from './users.ts';
+
+export const firstOperatorLinkMs = 3_600_000;
+export const linkMs = 24 * 3_600_000;
+const firstOperator = 'first operator';
+
+export interface NewLink {
+  token: string;
+  expiresAtMs: number;
+}
+
+interface LinkRequest {
+  /** Absent: for whoever becomes the first operator. */
+  userId?: string;
+  purpose: 'invitation' | 'reset';
+  lifetimeMs: number;
+  /** An older link that is still good stays, and there is no new one. */
+  keepsOlder?: boolean;
+}
+
+export async function insertLink(queries: Queries, random: Random, request: LinkRequest): Promise<NewLink | undefined> {
+  const token = newToken(random);
+  const fresh = {
+    token_hash: hashSecret(token),
+    purpose: request.purpose,
+    created_at: nowMs,
+    expires_at: sql<number>`now_ms() + ${request.lifetimeMs}`,
+  };
+  const row = await queries
+    .insertInto('user_links')
+    .values({ subject: request.userId ?? firstOperator, user_id: request.userId ?? null, ...fresh })
+    .onConflict((conflict) => {
+      const update = conflict.column('subject').doUpdateSet(fresh);
+      return request.keepsOlder === true ? update.where('user_links.expires_at', '<=', nowMs) : update;
+    })
+    .returning('expires_at as expiresAtMs')
+    .executeTakeFirst();
+  return row && { token, expiresAtMs: row.expiresAtMs };
+}
+
+export interface ReadLink {
+  purpose: 'invitation' | 'reset';
+  /** Absent in the first operator's: whoever uses it says who they are. */
+  email: string | undefined;
+  name: string | undefined;
+  expiresAtMs: number;
+}
+
+const noSuchLink = () =>
+  new GatewayError(
+    'Record_not_exist',
+    'The link is wrong, has expired or was used. If you have set a password with it, sign in; otherwise ask for a new one.',
+  );
+
+export async function readLink(queries: Queries, token: string): Promise<ReadLink> {
+  const row = await queries
+    .selectFrom('user_links as l')
+    .leftJoin('users as u', 'u.id', 'l.user_id')
+    .select(['l.purpose', 'l.expires_at', 'u.email', 'u.name'])
+    .where('l.token_hash', '=', hashSecret(token))
+    .where('l.expires_at', '>', nowMs)
+    .executeTakeFirst();
+  if (!row) throw noSuchLink();
+  return { purpose: row.purpose, email: row.email ?? undefined, name: row.name ?? undefined, expiresAtMs: row.expires_at };
+}
+
+export interface LinkUse {
+  token: string;
+  passwordHash: string;
+  name?: string | undefined;
+  email?: string | undefined;
+}
+
+/** Sets the password and ends the link, all sessions and one-time codes of the user; returns who it is. Call it inside a transaction. */
+export async function useLink(engine: Database['engine'], queries: Queries, random: Random, use: LinkUse): Promise<string> {
+  const operators = await lockOperators(engine, queries);
+  const link = await queries
+    .deleteFrom('user_links')
+    .where('token_hash', '=', hashSecret(use.token))
+    .where('expires_at', '>', nowMs)
+    .returning(['user_id', 'purpose'])
+    .executeTakeFirst();
+  if (!link) throw noSuchLink();
+  if (link.user_id === null) {
+    // Somebody was quicker by another way: this one would make an operator whom nobody asked for.
+    if (operators.length > 0) throw noSuchLink();
+    if (use.email === undefined || use.name === undefined) throw invalidRequest('email and name are needed with this link.');
+  }
+  const userId =
+    link.user_id ??
+    (await insertRow(queries, random, {
+      email: readEmail(use.email ?? ''),
+      name: use.name ?? '',
+      standing: { role: 'operator', merchantId: null },
+    }));
+  const user = await queries
+    .updateTable('users')
+    .set({ password_hash: use.passwordHash, totp_secret: null, totp_pending: null })
+    .$if(use.name !== undefined, (query) => query.set({ name: checkName(use.name ?? '') }))
+    .where('id', '=', userId)
+    .where('disabled_at', 'is', null)
+    .returning(['email', 'name', 'role', 'merchant_id as merchantId'])
+    .executeTakeFirst();
+  if (!user) throw noSuchLink();
+  if (user.role === 'operator') await queries.deleteFrom('user_links').where('subject', '=', firstOperator).execute();
+  await endSessionsOf(queries, userId);
+  await writeAudit(queries, {
+    actor: actorNamed(user),
+    action: link.user_id === null ? 'user.first-operator' : 'user.password-by-link',
+    subject: userId,
+    merchantId: user.merchantId ?? undefined,
+    detail: { email: user.email, purpose: link.purpose },
+  });
+  return userId;
+}

@@ -1,0 +1,100 @@
+// What people do with their own account: another password, one-time codes on and off.
+import type { Database } from '../../database/database.ts';
+import { nowMs } from '../../database/dialect.ts';
+import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
+import type { Random } from '../../kernel/random.ts';
+import { writeAudit } from '../audit.ts';
+import { checkPassword, hashPassword } from './passwords.ts';
+import { endSessionsOf, insertSession, type NewSession } from './sessions.ts';
+import { proveAgain, sessionOver } from './sign-in.ts';
+import { findStep, newTotpSecret, totpUri } from './totp.ts';
+import type { Tries } from './tries.ts';
+
+/** Somebody with a session, as the routes know them. */
+export interface Person {
+  userId: string;
+  sessionId: string;
+  actor: string;
+  address: string;
+  agent: string;
+}
+
+interface Deps {
+  database: Database;
+  random: Random;
+  tries: Tries;
+  /** After a commit that ended sessions. */
+  changed(): void;
+}
+
+export function createOwnAccount({ database, random, tries, changed }: Deps) {
+  return {
+    /** All sessions end, and a link that was open; the caller gets a new session. */
+    async changePassword(person: Person, passwords: { current: string; next: string }): Promise<NewSession> {
+      checkPassword('next', passwords.next);
+      const trier = { address: person.address, email: person.userId, isSignedIn: true };
+      const passwordHash = await tries.attempt(trier, async () => ({ is: 'right', result: await hashPassword(random, passwords.next) }));
+      const session = await proveAgain({ database, random, tries }, person, { password: passwords.current }, async (queries, user) => {
+        await queries.updateTable('users').set({ password_hash: passwordHash }).where('id', '=', user.id).execute();
+        await endSessionsOf(queries, user.id);
+        await queries.deleteFrom('user_links').where('subject', '=', user.id).execute();
+        const merchantId = user.merchant_id ?? undefined;
+        await writeAudit(queries, { actor: person.actor, action: 'user.password', subject: user.id, merchantId });
+        return insertSession(queries, random, user.id, person);
+      });
+      changed();
+      return session;
+    },
+
+    /** Shown once; it counts from the first code that proves that it arrived in an app. */
+    async startTotp({ userId }: Person): Promise<{ secret: string; uri: string }> {
+      const secret = newTotpSecret(random);
+      const user = await database.queries
+        .updateTable('users')
+        .set({ totp_pending: secret })
+        .where('id', '=', userId)
+        .returning('email')
+        .executeTakeFirst();
+      if (!user) throw sessionOver();
+      return { secret, uri: totpUri(secret, user.email) };
+    },
+
+    async confirmTotp(person: Person, code: string): Promise<void> {
+      await database.transaction(async (queries) => {
+        const user = await queries
+          .selectFrom('users')
+          .select(['id', 'totp_pending', 'merchant_id', nowMs.as('now')])
+          .where('id', '=', person.userId)
+          .executeTakeFirst();
+        const step = user?.totp_pending == null ? undefined : findStep(user.totp_pending, code, user.now, null);
+        if (!user || step === undefined) throw invalidRequest('code must be the one that the app shows now.');
+        const { numUpdatedRows } = await queries
+          .updateTable('users')
+          .set({ totp_secret: user.totp_pending, totp_pending: null, totp_last_step: step })
+          .where('id', '=', user.id)
+          .where('totp_pending', '=', user.totp_pending)
+          .executeTakeFirst();
+        if (numUpdatedRows === 0n)
+          throw new GatewayError('The_status_cannot_be_applied', 'Another secret was made meanwhile; begin again.');
+        const merchantId = user.merchant_id ?? undefined;
+        await writeAudit(queries, { actor: person.actor, action: 'user.totp-on', subject: user.id, merchantId });
+      });
+    },
+
+    /** Twice is once. */
+    async removeTotp(person: Person): Promise<void> {
+      await database.transaction(async (queries) => {
+        const user = await queries
+          .updateTable('users')
+          .set({ totp_secret: null, totp_pending: null })
+          .where('id', '=', person.userId)
+          .where('totp_secret', 'is not', null)
+          .returning('merchant_id')
+          .executeTakeFirst();
+        if (!user) return;
+        const merchantId = user.merchant_id ?? undefined;
+        await writeAudit(queries, { actor: person.actor, action: 'user.totp-off', subject: person.userId, merchantId });
+      });
+    },
+  };
+}

@@ -1,0 +1,141 @@
+// Sessions as rows, one function a verb. A session lives 12 hours from signing in, whatever it does; it ends by its row's going.
+// The token (256 bits) is kept as its hash. Rotation gives the row another one; the one before serves for some seconds more what the
+// browser had sent already, but never as a confirmed session: whoever stole it before the password was typed gains nothing by it.
+import { sql } from 'kysely';
+import type { Queries } from '../../database/database.ts';
+import { nowMs } from '../../database/dialect.ts';
+import type { Random } from '../../kernel/random.ts';
+import { hashSecret } from '../secrets.ts';
+
+export const sessionLifetimeMs = 12 * 3_600_000;
+export const confirmationMs = 15 * 60_000;
+export const earlierTokenMs = 10_000;
+const mostPerUser = 20;
+
+export interface Origin {
+  address: string;
+  agent: string;
+}
+
+export interface NewSession {
+  id: string;
+  /** For the cookie; shown this once. */
+  token: string;
+  leftMs: number;
+}
+
+export const newToken = (random: Random) => Buffer.from(random.bytes(32)).toString('base64url');
+
+/** Signing in counts as confirmed. The oldest of too many sessions of one user end. */
+export async function insertSession(queries: Queries, random: Random, userId: string, origin: Origin): Promise<NewSession> {
+  await queries.deleteFrom('sessions').where('expires_at', '<=', nowMs).execute();
+  const session = { id: random.uuid(), token: newToken(random), leftMs: sessionLifetimeMs };
+  await queries
+    .insertInto('sessions')
+    .values({
+      id: session.id,
+      user_id: userId,
+      token_hash: hashSecret(session.token),
+      earlier_hash: null,
+      rotated_at: nowMs,
+      confirmed_at: nowMs,
+      created_at: nowMs,
+      expires_at: sql<number>`now_ms() + ${sessionLifetimeMs}`,
+      address: origin.address.slice(0, 64),
+      agent: origin.agent.slice(0, 200),
+    })
+    .execute();
+  await queries
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id', 'not in', (eb) =>
+      eb.selectFrom('sessions').select('id').where('user_id', '=', userId).orderBy('created_at', 'desc').orderBy('id').limit(mostPerUser),
+    )
+    .where('id', '<>', session.id)
+    .execute();
+  return session;
+}
+
+/** A new token for the session, confirmed now; undefined if it has ended meanwhile. */
+export async function rotateSession(queries: Queries, random: Random, sessionId: string): Promise<NewSession | undefined> {
+  const token = newToken(random);
+  const row = await queries
+    .updateTable('sessions')
+    .set((eb) => ({ earlier_hash: eb.ref('token_hash'), token_hash: hashSecret(token), rotated_at: nowMs, confirmed_at: nowMs }))
+    .where('id', '=', sessionId)
+    .where('expires_at', '>', nowMs)
+    .returning(['id', 'expires_at', nowMs.as('now')])
+    .executeTakeFirst();
+  return row && { id: row.id, token, leftMs: row.expires_at - row.now };
+}
+
+export async function endSession(queries: Queries, sessionId: string, ofUserId?: string): Promise<{ userId: string } | undefined> {
+  return await queries
+    .deleteFrom('sessions')
+    .where('id', '=', sessionId)
+    .$if(ofUserId !== undefined, (query) => query.where('user_id', '=', ofUserId ?? ''))
+    .returning('user_id as userId')
+    .executeTakeFirst();
+}
+
+export async function endSessionsOf(queries: Queries, userId: string): Promise<void> {
+  await queries.deleteFrom('sessions').where('user_id', '=', userId).execute();
+}
+
+export interface ListedSession {
+  id: string;
+  userId: string;
+  createdAtMs: number;
+  expiresAtMs: number;
+  address: string;
+  agent: string;
+}
+
+/** Newest first; those that still live. */
+export async function listSessions(queries: Queries, userId: string): Promise<ListedSession[]> {
+  return await queries
+    .selectFrom('sessions')
+    .select(['id', 'user_id as userId', 'created_at as createdAtMs', 'expires_at as expiresAtMs', 'address', 'agent'])
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', nowMs)
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .execute();
+}
+
+export interface FoundSession {
+  id: string;
+  userId: string;
+  email: string;
+  name: string;
+  role: 'operator' | 'merchant' | 'viewer';
+  merchantId: string | null;
+  isSandbox: boolean;
+  leftMs: number;
+  /** Zero and less: over. */
+  confirmedForMs: number;
+}
+
+export async function findSession(queries: Queries, tokenHash: string): Promise<FoundSession | undefined> {
+  const row = await queries
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['s.id', 's.token_hash', 's.rotated_at', 's.confirmed_at', 's.expires_at', nowMs.as('now')])
+    .select(['u.id as userId', 'u.email', 'u.name', 'u.role', 'u.merchant_id as merchantId', 'u.is_sandbox'])
+    .where((eb) => eb.or([eb('s.token_hash', '=', tokenHash), eb('s.earlier_hash', '=', tokenHash)]))
+    .where('u.disabled_at', 'is', null)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const isEarlier = row.token_hash !== tokenHash;
+  const leftMs = Math.min(row.expires_at, isEarlier ? row.rotated_at + earlierTokenMs : row.expires_at) - row.now;
+  if (leftMs <= 0) return undefined;
+  const { id, userId, email, name, role, merchantId } = row;
+  const confirmedForMs = isEarlier ? 0 : row.confirmed_at + confirmationMs - row.now;
+  return { id, userId, email, name, role, merchantId, isSandbox: row.is_sandbox === 1, leftMs, confirmedForMs };
+}
+
+/** Those of the given that still live. */
+export async function livingSessions(queries: Queries, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await queries.selectFrom('sessions').select('id').where('id', 'in', ids).where('expires_at', '>', nowMs).execute();
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,89 @@
+// Pieces that the routes about people share: what a user looks like from outside, and who calls.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { Person } from '../access/people/own-account.ts';
+import type { People } from '../access/people/people.ts';
+import type { NewSession } from '../access/people/sessions.ts';
+import type { ListedUser } from '../access/people/users.ts';
+import { textField } from '../http/schemas.ts';
+import { setSessionCookie } from '../http/session-cookie.ts';
+import { viewerOf } from '../http/viewer.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { networkOf } from '../kernel/network-of.ts';
+import { isoTime } from './moments.ts';
+import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
+
+export interface PeopleRoutesDeps {
+  people: People;
+  basePath: string;
+  publicUrl?: string | undefined;
+  isSandbox: boolean;
+  version: string;
+  banks: readonly { code: string; name: string }[];
+}
+
+export const roleField = Type.Enum(['operator', 'merchant', 'viewer']);
+export const emailField = textField('E-mail, by which they sign in; letter case does not matter.', 254);
+// The rule of length is said where a password is chosen; here it is only kept from growing without end.
+export const passwordField = Type.String({ minLength: 1, maxLength: 1024, description: 'Password; a new one has 12 to 256 characters.' });
+export const codeField = textField('Six digits of the authenticator app; each counts once.', 16);
+export const linkFields = {
+  link: Type.String({ description: 'One-time link, shown this once; hand it to them.' }),
+  linkExpiresAt: moment,
+};
+export const exampleLink = {
+  link: 'https://pay.example.md/tillgate/cabinet/link#wT3xq0Yv8mN5bK2rJ7cH4gF9dS1aL6pZ0uE3iO8yXkM',
+  linkExpiresAt: exampleTime,
+};
+
+export const userFields = {
+  id: Type.String(),
+  email: Type.String(),
+  name: Type.String(),
+  role: roleField,
+  merchantId: Type.Optional(Type.String({ description: 'Absent: all merchants.' })),
+  merchantName: Type.Optional(Type.String()),
+  hasTotp: Type.Boolean(),
+  state: Type.Enum(['invited', 'active', 'disabled']),
+  createdAt: moment,
+};
+export const exampleUser = {
+  id: 'a3f1c2d4-5e6f-4a7b-8c9d-0e1f2a3b4c66',
+  email: 'ana@shop.md',
+  name: 'Ana',
+  role: 'merchant',
+  merchantId: exampleIds.merchant,
+  merchantName: 'Corner shop',
+  hasTotp: false,
+  state: 'active',
+  createdAt: exampleTime,
+};
+
+export function shownUser({ createdAtMs, ...user }: ListedUser) {
+  return { ...user, createdAt: isoTime(createdAtMs) };
+}
+
+export function originOf(request: FastifyRequest): { address: string; agent: string } {
+  return { address: networkOf(request.ip), agent: request.headers['user-agent'] ?? '' };
+}
+
+/** The signed-in person; a machine with the admin token has no account of its own. */
+export function personOf(request: FastifyRequest): Person {
+  const { userId, sessionId, actor } = viewerOf(request);
+  if (userId === undefined || sessionId === undefined) {
+    throw new GatewayError('API_Key_Wrong_Product', 'The admin token has no account; sign in as a user.', { httpStatus: 403 });
+  }
+  return { userId, sessionId, actor, ...originOf(request) };
+}
+
+/** Sets the cookie and says who has come in. */
+export async function welcome(
+  deps: PeopleRoutesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { userId, session }: { userId: string; session: NewSession },
+) {
+  setSessionCookie(request, reply, deps, session);
+  const user = await deps.people.findUser(userId);
+  return { user: user && shownUser(user) };
+}

@@ -1,0 +1,287 @@
+// Coming in and going out: sign in, confirm, sessions and their end, the sandbox's one button, and one-time links.
+// A token never stands in an address: the link's is sent in a body, the session's in a cookie that scripts cannot read.
+import Type from 'typebox';
+import { noSuchPath } from '../http/envelope.ts';
+import { adminAnswers, dateTimeField, openAnswers, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { clearSessionCookie, setSessionCookie } from '../http/session-cookie.ts';
+import { actorOf, optionalViewerOf, viewerOf } from '../http/viewer.ts';
+import { invalidRequest } from '../kernel/error-codes.ts';
+import { isoTime } from './moments.ts';
+import {
+  codeField,
+  emailField,
+  exampleUser,
+  originOf,
+  type PeopleRoutesDeps,
+  passwordField,
+  personOf,
+  shownUser,
+  userFields,
+  welcome,
+} from './people-schemas.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleIds, exampleTime, idParams, listOf, moment, tags } from './shared-schemas.ts';
+
+const tokenField = textField('What stands behind the # of the link.', 128);
+const whoCameIn = {
+  description: 'Who has come in; the cookie is set.',
+  fields: { user: Type.Object(userFields) },
+  example: { user: exampleUser },
+};
+
+export function registerSessionRoutes(app: RouteApp, deps: PeopleRoutesDeps): void {
+  registerSession(app, deps);
+  registerSessionList(app, deps);
+  registerLinks(app, deps);
+}
+
+function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
+  const { people, isSandbox, version, basePath, banks } = deps;
+  app.get(
+    `${apiPath}/session`,
+    {
+      config: configOf('readSession'),
+      schema: {
+        tags,
+        operationId: 'readSession',
+        summary: 'Who is signed in, and what this gateway is',
+        response: openAnswers({
+          description: 'Without a user: nobody is signed in.',
+          fields: {
+            user: Type.Object(userFields),
+            confirmedUntil: dateTimeField('Until then no password is asked for.'),
+            isSandbox: Type.Boolean(),
+            version: Type.String(),
+            basePath: Type.String(),
+            banks: listOf({ code: Type.String(), name: Type.String() }),
+          },
+          example: {
+            user: exampleUser,
+            confirmedUntil: exampleTime,
+            isSandbox: false,
+            version: '1.0.0',
+            basePath: '/tillgate',
+            banks: [{ code: 'maib', name: 'maib' }],
+          },
+        }),
+      },
+    },
+    async (request) => {
+      const viewer = optionalViewerOf(request);
+      const user = viewer?.userId === undefined ? undefined : await people.findUser(viewer.userId);
+      return {
+        user: user && shownUser(user),
+        confirmedUntil: viewer && user && isoTime(people.confirmedUntilMs(viewer)),
+        isSandbox,
+        version,
+        basePath,
+        banks,
+      };
+    },
+  );
+
+  app.post(
+    `${apiPath}/session`,
+    {
+      config: configOf('signIn'),
+      schema: {
+        tags,
+        operationId: 'signIn',
+        summary: 'Sign in',
+        description: 'Wrong tries are limited per address, per user and in all. An earlier session of this browser ends.',
+        body: Type.Object({ email: emailField, password: passwordField, code: Type.Optional(codeField) }),
+        response: adminAnswers({
+          description: 'Who has come in, with the cookie set; or needsCode, and the same call is made again with a code.',
+          fields: { user: Type.Object(userFields), needsCode: Type.Boolean() },
+          example: { user: exampleUser },
+        }),
+      },
+    },
+    async (request, reply) => {
+      const earlierSessionId = optionalViewerOf(request)?.sessionId;
+      const signedIn = await people.signIn({ ...request.body, earlierSessionId }, originOf(request));
+      return 'needsCode' in signedIn ? signedIn : welcome(deps, request, reply, signedIn);
+    },
+  );
+
+  app.post(
+    `${apiPath}/session/sandbox`,
+    {
+      config: configOf('enterSandbox'),
+      schema: {
+        tags,
+        operationId: 'enterSandbox',
+        summary: 'Enter the sandbox',
+        description: 'Only where the gateway was started as a sandbox; elsewhere there is no such path.',
+        response: openAnswers(whoCameIn),
+      },
+    },
+    async (request, reply) => {
+      const entered = await people.enterSandbox(originOf(request));
+      if (!entered) throw noSuchPath();
+      return welcome(deps, request, reply, entered);
+    },
+  );
+
+  app.delete(
+    `${apiPath}/session`,
+    {
+      config: configOf('signOut'),
+      schema: {
+        tags,
+        operationId: 'signOut',
+        summary: 'Sign out',
+        response: openAnswers({ description: 'Nobody is signed in any more.', example: {} }),
+      },
+    },
+    async (request, reply) => {
+      if (optionalViewerOf(request)?.sessionId !== undefined) await people.signOut(personOf(request));
+      clearSessionCookie(request, reply, deps);
+      return {};
+    },
+  );
+
+  app.post(
+    `${apiPath}/session/confirm`,
+    {
+      config: configOf('confirmSession'),
+      schema: {
+        tags,
+        operationId: 'confirmSession',
+        summary: 'Give the password or a code once more',
+        description: 'Opens what answers needsConfirmation, for 15 minutes. The cookie is replaced.',
+        body: Type.Object({ password: Type.Optional(passwordField), code: Type.Optional(codeField) }),
+        response: adminAnswers({
+          description: 'Confirmed.',
+          fields: { confirmedUntil: moment },
+          example: { confirmedUntil: exampleTime },
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { password, code } = request.body;
+      if ((password === undefined) === (code === undefined)) throw invalidRequest('password or code is needed, one of the two.');
+      const session = await people.confirm(personOf(request), { password, code });
+      setSessionCookie(request, reply, deps, session);
+      return { confirmedUntil: isoTime(session.confirmedUntilMs) };
+    },
+  );
+}
+
+function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void {
+  app.get(
+    `${apiPath}/sessions`,
+    {
+      config: configOf('listSessions'),
+      schema: {
+        tags,
+        operationId: 'listSessions',
+        summary: 'Sessions that are open',
+        querystring: Type.Object({ userId: Type.Optional(uuidField('Whose; operators only. Absent: the own ones.')) }),
+        response: adminAnswers({
+          description: 'Newest first.',
+          fields: {
+            sessions: listOf({
+              id: Type.String(),
+              isThis: Type.Boolean({ description: 'The one that asks.' }),
+              createdAt: moment,
+              expiresAt: moment,
+              address: Type.String(),
+              agent: Type.String({ description: 'What the browser says it is.' }),
+            }),
+          },
+          example: {
+            sessions: [
+              { id: exampleIds.key, isThis: true, createdAt: exampleTime, expiresAt: exampleTime, address: '192.0.2.7', agent: 'Firefox' },
+            ],
+          },
+        }),
+      },
+    },
+    async (request) => {
+      const viewer = viewerOf(request);
+      const asked = viewer.role === 'operator' ? request.query.userId?.toLowerCase() : undefined;
+      const sessions = await people.listSessions(asked ?? personOf(request).userId);
+      return {
+        sessions: sessions.map(({ id, createdAtMs, expiresAtMs, address, agent }) => ({
+          id,
+          isThis: id === viewer.sessionId,
+          createdAt: isoTime(createdAtMs),
+          expiresAt: isoTime(expiresAtMs),
+          address,
+          agent,
+        })),
+      };
+    },
+  );
+
+  app.delete(
+    `${apiPath}/sessions/:id`,
+    {
+      config: configOf('endSession'),
+      schema: {
+        tags,
+        operationId: 'endSession',
+        summary: 'End a session',
+        description: "One's own; operators may end anybody's. Its event streams end with it.",
+        params: idParams,
+        response: adminAnswers({ description: 'It has ended.', example: {} }, 'Record_not_exist'),
+      },
+    },
+    async (request) => {
+      const { role, userId } = viewerOf(request);
+      await people.endSession(actorOf(request), request.params.id.toLowerCase(), role === 'operator' ? undefined : userId);
+      return {};
+    },
+  );
+}
+
+function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
+  const { people } = deps;
+  app.post(
+    `${apiPath}/links/read`,
+    {
+      config: configOf('readLink'),
+      schema: {
+        tags,
+        operationId: 'readLink',
+        summary: 'What a one-time link is for',
+        body: Type.Object({ token: tokenField }),
+        response: openAnswers(
+          {
+            description: "Without an e-mail: the first operator's, who says it when using the link.",
+            fields: { purpose: Type.Enum(['invitation', 'reset']), email: Type.String(), name: Type.String(), expiresAt: moment },
+            example: { purpose: 'invitation', email: 'ana@shop.md', name: 'Ana', expiresAt: exampleTime },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => {
+      const { expiresAtMs, ...link } = await people.readLink(request.body.token);
+      return { ...link, expiresAt: isoTime(expiresAtMs) };
+    },
+  );
+
+  app.post(
+    `${apiPath}/links/use`,
+    {
+      config: configOf('useLink'),
+      schema: {
+        tags,
+        operationId: 'useLink',
+        summary: 'Set a password with a one-time link, and come in',
+        description: 'All other sessions of the user end, and one-time codes are off until they are set up again.',
+        body: Type.Object({
+          token: tokenField,
+          password: passwordField,
+          name: Type.Optional(textField('Another name.', 200)),
+          email: Type.Optional(emailField),
+        }),
+        response: openAnswers(whoCameIn, 'Record_not_exist', 'The_status_cannot_be_applied'),
+      },
+    },
+    async (request, reply) => welcome(deps, request, reply, await people.useLink(request.body, originOf(request))),
+  );
+}

@@ -1,0 +1,281 @@
+// Users in the cabinet: invite, change, remove, let them set a password again; and what people do with their own account.
+import Type from 'typebox';
+import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { setSessionCookie } from '../http/session-cookie.ts';
+import { actorOf, viewerOf } from '../http/viewer.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { isoTime } from './moments.ts';
+import { scopeOf } from './own-rows.ts';
+import {
+  codeField,
+  emailField,
+  exampleLink,
+  exampleUser,
+  linkFields,
+  type PeopleRoutesDeps,
+  passwordField,
+  personOf,
+  roleField,
+  shownUser,
+  userFields,
+} from './people-schemas.ts';
+import { configOf } from './roles.ts';
+import { apiPath, idParams, listOf, merchantQuery, tags } from './shared-schemas.ts';
+
+const standingFields = {
+  merchantId: Type.Optional(uuidField('Whose they are: needed for merchant, and for a viewer who does not see all.')),
+  allMerchants: Type.Optional(Type.Boolean({ description: 'A viewer of all merchants; only an operator can say so.' })),
+};
+const userBody = Type.Object({ email: emailField, name: textField('Their name.', 200), role: roleField, ...standingFields });
+const changeBody = Type.Object({
+  name: Type.Optional(textField('Another name.', 200)),
+  role: Type.Optional(roleField),
+  ...standingFields,
+  isActive: Type.Optional(Type.Boolean({ description: 'false: they cannot come in, and their sessions end.' })),
+});
+const usersQuery = Type.Object({
+  ...merchantQuery.properties,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'How many at most (50).' })),
+  cursor: Type.Optional(textField('`next` of the page before.', 254)),
+});
+const done = (description: string) => adminAnswers({ description, example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied');
+
+export function registerUserRoutes(app: RouteApp, deps: PeopleRoutesDeps): void {
+  registerUsers(app, deps);
+  registerUserChanges(app, deps);
+  registerOwnAccount(app, deps);
+}
+
+function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
+  app.get(
+    `${apiPath}/users`,
+    {
+      config: configOf('listUsers'),
+      schema: {
+        tags,
+        operationId: 'listUsers',
+        summary: 'List users',
+        querystring: usersQuery,
+        response: adminAnswers({
+          description: 'By e-mail, with where the next page begins if there is one.',
+          fields: { users: listOf(userFields), next: Type.String() },
+          example: { users: [exampleUser] },
+        }),
+      },
+    },
+    async (request) => {
+      const { merchantId, cursor, limit = 50 } = request.query;
+      const users = await people.listUsers({ merchantId: scopeOf(request, merchantId), after: cursor, limit: limit + 1 });
+      const page = users.slice(0, limit);
+      return { users: page.map(shownUser), next: users.length > limit ? page.at(-1)?.email : undefined };
+    },
+  );
+
+  app.post(
+    `${apiPath}/users`,
+    {
+      config: configOf('createUser'),
+      schema: {
+        tags,
+        operationId: 'createUser',
+        summary: 'Invite somebody',
+        description:
+          'They set their password with the link, within 24 hours; the first operator within one. Nobody gives a role above their own or outside their merchant.',
+        body: userBody,
+        response: adminAnswers(
+          {
+            description: 'The user, and the link to hand over.',
+            fields: { user: Type.Object(userFields), ...linkFields },
+            example: { user: { ...exampleUser, state: 'invited' }, ...exampleLink },
+          },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const { merchantId, ...wanted } = request.body;
+      // Somebody of a merchant invites to their own; whoever sees all says where.
+      const own = wanted.role === 'operator' || wanted.allMerchants === true ? merchantId : scopeOf(request, merchantId);
+      const { user, link, expiresAtMs } = await people.createUser(viewerOf(request), { ...wanted, merchantId: own });
+      return { user: shownUser(user), link, linkExpiresAt: isoTime(expiresAtMs) };
+    },
+  );
+
+  app.post(
+    `${apiPath}/users/first-operator`,
+    {
+      config: configOf('inviteFirstOperator'),
+      schema: {
+        tags,
+        operationId: 'inviteFirstOperator',
+        summary: 'A link for the first operator',
+        description: 'Good for an hour and replaced by a newer one. Only while no operator can sign in; later ones are invited by name.',
+        response: adminAnswers(
+          { description: 'Whoever uses it says who they are.', fields: linkFields, example: exampleLink },
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const made = await people.firstOperatorLink(actorOf(request), false);
+      if (typeof made === 'string') {
+        throw new GatewayError('The_status_cannot_be_applied', 'There is an operator already; invite others by their e-mail.');
+      }
+      return { link: made.link, linkExpiresAt: isoTime(made.expiresAtMs) };
+    },
+  );
+}
+
+function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void {
+  app.patch(
+    `${apiPath}/users/:id`,
+    {
+      config: configOf('changeUser'),
+      schema: {
+        tags,
+        operationId: 'changeUser',
+        summary: 'Change a user',
+        description:
+          'With another role or merchant, or when they are made inactive, their sessions end at once. The last operator stays one.',
+        params: idParams,
+        body: changeBody,
+        response: adminAnswers(
+          { description: 'As they are now.', fields: { user: Type.Object(userFields) }, example: { user: exampleUser } },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const id = request.params.id.toLowerCase();
+      const { merchantId, ...change } = request.body;
+      await people.changeUser(viewerOf(request), id, { ...change, merchantId: merchantId?.toLowerCase() });
+      const user = await people.findUser(id);
+      return { user: user && shownUser(user) };
+    },
+  );
+
+  app.delete(
+    `${apiPath}/users/:id`,
+    {
+      config: configOf('deleteUser'),
+      schema: {
+        tags,
+        operationId: 'deleteUser',
+        summary: 'Remove a user',
+        description: 'Their sessions end at once; what they did stays in the audit log. The last operator cannot be removed.',
+        params: idParams,
+        response: done('They are gone.'),
+      },
+    },
+    async (request) => {
+      await people.deleteUser(viewerOf(request), request.params.id.toLowerCase());
+      return {};
+    },
+  );
+
+  app.post(
+    `${apiPath}/users/:id/link`,
+    {
+      config: configOf('renewUserLink'),
+      schema: {
+        tags,
+        operationId: 'renewUserLink',
+        summary: 'A new one-time link for a user',
+        description:
+          'For a forgotten password (operators only) or a lost invitation. An older link ends; the old password works until the link is used.',
+        params: Type.Object({ id: textField('Its id, or its e-mail.', 254) }),
+        response: adminAnswers(
+          { description: 'The link to hand over.', fields: linkFields, example: exampleLink },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const { link, expiresAtMs } = await people.renewLink(viewerOf(request), request.params.id);
+      return { link, linkExpiresAt: isoTime(expiresAtMs) };
+    },
+  );
+}
+
+function registerOwnAccount(app: RouteApp, deps: PeopleRoutesDeps): void {
+  const { people } = deps;
+  app.post(
+    `${apiPath}/me/password`,
+    {
+      config: configOf('changePassword'),
+      schema: {
+        tags,
+        operationId: 'changePassword',
+        summary: 'Choose another password',
+        description: 'All sessions end but this one, whose cookie is replaced.',
+        body: Type.Object({ current: passwordField, next: passwordField }),
+        response: adminAnswers({ description: 'It is changed.', example: {} }),
+      },
+    },
+    async (request, reply) => {
+      setSessionCookie(request, reply, deps, await people.changePassword(personOf(request), request.body));
+      return {};
+    },
+  );
+
+  app.post(
+    `${apiPath}/me/totp`,
+    {
+      config: configOf('startTotp'),
+      schema: {
+        tags,
+        operationId: 'startTotp',
+        summary: 'A secret for an authenticator app',
+        description: 'It counts once a code of it was sent to the confirm call.',
+        response: adminAnswers({
+          description: 'Shown this once.',
+          fields: { secret: Type.String(), uri: Type.String({ description: 'What the QR for the app says.' }) },
+          example: {
+            secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+            uri: 'otpauth://totp/Tillgate%3Aana%40shop.md?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Tillgate',
+          },
+        }),
+      },
+    },
+    (request) => people.startTotp(personOf(request)),
+  );
+
+  app.post(
+    `${apiPath}/me/totp/confirm`,
+    {
+      config: configOf('confirmTotp'),
+      schema: {
+        tags,
+        operationId: 'confirmTotp',
+        summary: 'Turn one-time codes on',
+        body: Type.Object({ code: codeField }),
+        response: adminAnswers({ description: 'Signing in needs a code from now on.', example: {} }, 'The_status_cannot_be_applied'),
+      },
+    },
+    async (request) => {
+      await people.confirmTotp(personOf(request), request.body.code);
+      return {};
+    },
+  );
+
+  app.delete(
+    `${apiPath}/me/totp`,
+    {
+      config: configOf('removeTotp'),
+      schema: {
+        tags,
+        operationId: 'removeTotp',
+        summary: 'Turn one-time codes off',
+        response: adminAnswers({ description: 'The password is enough again.', example: {} }),
+      },
+    },
+    async (request) => {
+      await people.removeTotp(personOf(request));
+      return {};
+    },
+  );
+}

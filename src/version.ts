@@ -1,0 +1,7 @@
+// Which Tillgate this is, as package.json says.
+import { readFileSync } from 'node:fs';
+
+export function version(): string {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

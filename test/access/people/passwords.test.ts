@@ -1,0 +1,42 @@
+// Passwords as they are kept.
+import { argon2Sync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { checkPassword, hashPassword, isPassword } from '../../../src/access/people/passwords.ts';
+import { systemRandom } from '../../../src/kernel/system.ts';
+
+describe('a password', () => {
+  it('is kept as argon2id with its parameters and a salt of its own', async () => {
+    const one = await hashPassword(systemRandom, 'correct horse battery');
+    const other = await hashPassword(systemRandom, 'correct horse battery');
+    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(one).not.toBe(other);
+    expect(await isPassword(one, 'correct horse battery')).toBe(true);
+    expect(await isPassword(one, 'correct horse batterY')).toBe(false);
+    expect(await isPassword(one, '')).toBe(false);
+  });
+
+  it('that was kept under other parameters is still known', async () => {
+    const salt = Buffer.from('0123456789abcdef');
+    const message = Buffer.from('an old password');
+    const tag = argon2Sync('argon2id', { message, nonce: salt, memory: 8_192, passes: 3, parallelism: 2, tagLength: 24 });
+    const plain = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
+    const stored = `$argon2id$v=19$m=8192,t=3,p=2$${plain(salt)}$${plain(tag)}`;
+    expect(await isPassword(stored, 'an old password')).toBe(true);
+    expect(await isPassword(stored, 'another password')).toBe(false);
+  });
+
+  it('of nobody is never right', async () => {
+    expect(await isPassword(undefined, '')).toBe(false);
+    expect(await isPassword(null, 'anything at all')).toBe(false);
+    await expect(isPassword('plain text', 'plain text')).rejects.toThrow(/not in the form/);
+  });
+
+  it('is the same letters however they were typed, and 12 to 256 of them', async () => {
+    const composed = 'piață și pâine';
+    const stored = await hashPassword(systemRandom, composed);
+    expect(await isPassword(stored, composed.normalize('NFD'))).toBe(true);
+    expect(() => checkPassword('next', 'elevenchars')).toThrow(/next must have 12 to 256/);
+    expect(() => checkPassword('next', 'x'.repeat(257))).toThrow(/next must have 12 to 256/);
+    expect(checkPassword('next', '🔑'.repeat(12))).toBe('🔑'.repeat(12));
+  });
+});
