@@ -51,3 +51,6 @@ update commands set notice_sequence = (select coalesce(max(sequence), 0) from ca
 where callback_uri is not null;
 -- Its "Unknown" was told, even if the delivery log has forgotten it since.
 update commands set notice_sequence = 1 where state = 'unknown' and callback_uri is not null and notice_sequence = 0;
+
+-- The part of the places for requests that a merchant may take for itself, in percent [D62]; null: the setting's.
+alter table merchants add column share_percent int8;

@@ -85,6 +85,37 @@ export const settings = {
     'which of Invoice/Status, Get and Payd need a key or a device credential: open, payd or all',
   ),
   scanGraceS: setting('TILLGATE_SCAN_GRACE_S', wholeNumber(0, 3_600), '0', 'seconds that a scanned invoice outlives ValidTo'),
+  places: setting('TILLGATE_PLACES', wholeNumber(10, 100_000), '5000', 'requests that may be under way at once'),
+  merchantShare: setting(
+    'TILLGATE_MERCHANT_SHARE',
+    wholeNumber(1, 100),
+    '50',
+    'percent of those that one merchant may have for itself, unless the operator set another; more while places are free',
+  ),
+  joiners: setting(
+    'TILLGATE_JOINERS',
+    wholeNumber(1, 10_000),
+    '20',
+    'calls that may wait together for the outcome of one and the same operation',
+  ),
+  connectionsPerAddress: setting(
+    'TILLGATE_CONNECTIONS_PER_ADDRESS',
+    wholeNumber(1, 20_000),
+    '500',
+    'HTTP connections of one address that have not logged in; one more ends the oldest',
+  ),
+  bodiesPerAddress: setting(
+    'TILLGATE_BODIES_PER_ADDRESS',
+    wholeNumber(1, 20_000),
+    '500',
+    'bodies of one address that are still coming; one more ends the oldest',
+  ),
+  bodyBufferMb: setting(
+    'TILLGATE_BODY_BUFFER_MB',
+    wholeNumber(2, 4_096),
+    '64',
+    'MiB of all bodies that are still coming; beyond it the slowest end',
+  ),
   rateLimit: setting('TILLGATE_RATE_LIMIT', wholeNumber(1, 1_000_000), '200', 'requests per second and key'),
   deviceRate: setting(
     'TILLGATE_DEVICE_RATE',

@@ -115,6 +115,13 @@ export function assemble(config: Config, world: World, database: Database) {
     metrics,
     rateLimitPerS: config.rateLimit,
     trustedProxies: trustedProxiesOf(config),
+    limits: {
+      requestsInFlight: config.places,
+      merchantSharePercent: config.merchantShare,
+      newcomersPerAddress: config.connectionsPerAddress,
+      bodiesPerAddress: config.bodiesPerAddress,
+      bufferedBytes: config.bodyBufferMb * 1024 * 1024,
+    },
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(config.adminToken),

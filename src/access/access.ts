@@ -17,7 +17,7 @@ import {
   type Rotation,
   replaceKey,
 } from './keys.ts';
-import { insertMerchant, listMerchants, type Merchant, type NewMerchant } from './merchants.ts';
+import { insertMerchant, listMerchants, type Merchant, type NewMerchant, setShare } from './merchants.ts';
 import { hashSecret } from './secrets.ts';
 import { createBriefMemory } from './short-lived-cache.ts';
 
@@ -39,6 +39,8 @@ export interface Access {
   createMerchant(actor: string, name: string): Promise<NewMerchant>;
   /** All, or the one with that id. */
   listMerchants(merchantId?: string): Promise<Merchant[]>;
+  /** Felt by new requests at once here, within seconds elsewhere. */
+  setShare(actor: string, merchantId: string, sharePercent: number | undefined): Promise<void>;
   createKey(actor: string, request: NewKeyRequest): Promise<NewKey>;
   listKeys(merchantId?: string): Promise<ListedKey[]>;
   revokeKey(actor: string, keyId: string): Promise<{ revokedAtMs: number }>;
@@ -46,17 +48,23 @@ export interface Access {
   stop(): void;
 }
 
+/** Only there if somebody set it. */
+function shareOf(percent: number | null): { sharePercent?: number } {
+  return percent === null ? {} : { sharePercent: percent };
+}
+
 export function createAccess({ database, clock, random }: AccessDeps): Access {
   const callers = createBriefMemory<Caller>(clock, memoryCapacity, async (keyHash) => {
     const row = await database.queries
       .selectFrom('api_keys')
-      .select(['id', 'merchant_id', 'opens_pos', 'opens_qr', 'opens_fiscal', 'expires_at', 'revoked_at'])
+      .innerJoin('merchants', 'merchants.id', 'api_keys.merchant_id')
+      .select(['api_keys.id', 'merchant_id', 'opens_pos', 'opens_qr', 'opens_fiscal', 'expires_at', 'revoked_at', 'share_percent'])
       .select(nowMs.as('now'))
       .where('key_hash', '=', keyHash)
       .executeTakeFirst();
     const leftMs = row?.expires_at == null ? Number.POSITIVE_INFINITY : row.expires_at - row.now;
     if (!row || row.revoked_at !== null || leftMs <= 0) return { value: undefined, validForMs: unknownForMs };
-    const caller: Caller = { merchantId: row.merchant_id, keyId: row.id, modules: new Set(modulesOf(row)) };
+    const caller: Caller = { merchantId: row.merchant_id, keyId: row.id, modules: new Set(modulesOf(row)), ...shareOf(row.share_percent) };
     return { value: caller, validForMs: Math.min(knownForMs, leftMs) };
   });
 
@@ -74,6 +82,10 @@ export function createAccess({ database, clock, random }: AccessDeps): Access {
     },
     createMerchant: (actor, name) => database.transaction((queries) => insertMerchant(queries, random, actor, name)),
     listMerchants: (merchantId) => listMerchants(database.queries, merchantId),
+    async setShare(actor, merchantId, sharePercent) {
+      await database.transaction((queries) => setShare(queries, actor, merchantId, sharePercent));
+      keysChanged();
+    },
     async createKey(actor, request) {
       const fresh = await database.transaction((queries) => insertKey(queries, random, actor, request));
       keysChanged();

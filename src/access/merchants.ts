@@ -10,6 +10,8 @@ export interface Merchant {
   id: string;
   name: string;
   createdAtMs: number;
+  /** Of the places for requests under way; undefined: the setting's. */
+  sharePercent: number | undefined;
 }
 
 export interface NewMerchant {
@@ -46,10 +48,21 @@ export async function insertMerchant(queries: Queries, random: Random, actor: st
 }
 
 export async function listMerchants(queries: Queries, merchantId?: string): Promise<Merchant[]> {
-  let query = queries.selectFrom('merchants').select(['id', 'name', 'created_at']).orderBy('created_at').orderBy('id');
+  let query = queries.selectFrom('merchants').select(['id', 'name', 'created_at', 'share_percent']).orderBy('created_at').orderBy('id');
   if (merchantId !== undefined) query = query.where('id', '=', merchantId);
   const rows = await query.execute();
-  return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: row.created_at }));
+  return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: row.created_at, sharePercent: row.share_percent ?? undefined }));
+}
+
+/** How much of the gateway the merchant may take for itself [D62]; undefined: what the setting says. Call it inside a transaction. */
+export async function setShare(queries: Queries, actor: string, merchantId: string, sharePercent: number | undefined): Promise<void> {
+  await requireMerchant(queries, merchantId);
+  await queries
+    .updateTable('merchants')
+    .set({ share_percent: sharePercent ?? null })
+    .where('id', '=', merchantId)
+    .execute();
+  await writeAudit(queries, { actor, action: 'merchant.share', subject: merchantId, detail: { sharePercent: sharePercent ?? null } });
 }
 
 export async function requireMerchant(queries: Queries, merchantId: string): Promise<void> {

@@ -33,6 +33,12 @@ const moduleField = Type.Enum(['POS', 'QR', 'Fiscal']);
 
 const merchantBody = Type.Object({ name: textField('Name of the merchant.', 200) });
 
+const shareField = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  description: 'Percent of the places for requests under way that the merchant may take, all its keys together.',
+});
+
 const keyBody = Type.Object({
   merchantId: uuidField('Owner of the key.'),
   name: textField('What the key is for.', 200),
@@ -57,6 +63,7 @@ const auditQuery = Type.Object({
 
 export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): void {
   registerMerchants(app, deps);
+  registerShare(app, deps);
   registerKeys(app, deps);
 
   app.get(
@@ -129,7 +136,9 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
         summary: 'List merchants',
         response: adminAnswers({
           description: 'All merchants, oldest first.',
-          fields: { merchants: listOf({ id: Type.String(), name: Type.String(), createdAt: moment }) },
+          fields: {
+            merchants: listOf({ id: Type.String(), name: Type.String(), createdAt: moment, sharePercent: Type.Optional(shareField) }),
+          },
           example: { merchants: [{ id: exampleIds.merchant, name: 'Corner shop', createdAt: exampleTime }] },
         }),
       },
@@ -138,6 +147,26 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
       const merchants = await access.listMerchants(scopeOf(request));
       return { merchants: merchants.map(({ createdAtMs, ...merchant }) => ({ ...merchant, createdAt: isoTime(createdAtMs) })) };
     },
+  );
+}
+
+function registerShare(app: RouteApp, { access }: AccessRoutesDeps): void {
+  app.post(
+    `${apiPath}/merchants/:id/share`,
+    {
+      config: configOf('setMerchantShare'),
+      schema: {
+        tags,
+        operationId: 'setMerchantShare',
+        summary: 'Set how much of the gateway a merchant may take for itself',
+        description:
+          'It gets more while places are free and nobody else waits. Without sharePercent the setting TILLGATE_MERCHANT_SHARE holds again.',
+        params: idParams,
+        body: Type.Object({ sharePercent: Type.Optional(shareField) }, { examples: [{ sharePercent: 30 }] }),
+        response: adminAnswers({ description: 'It is set.', example: {} }, 'Record_not_exist'),
+      },
+    },
+    (request) => access.setShare(actorOf(request), request.params.id.toLowerCase(), request.body.sharePercent),
   );
 }
 

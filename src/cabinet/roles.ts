@@ -40,6 +40,7 @@ export const calls = {
 
   createMerchant: { who: operators, isConfirmed: true },
   listMerchants: { who: everyone },
+  setMerchantShare: { who: operators },
 
   createKey: { who: owners, isConfirmed: true },
   listKeys: { who: everyone },

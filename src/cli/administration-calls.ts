@@ -40,7 +40,19 @@ export const definitions: readonly Definition[] = [
     name: 'merchant list',
     help: 'Lists the merchants.',
     call: () => ({ method: 'GET', path: '/merchants' }),
-    show: table('merchants', 'id', 'name', 'createdAt'),
+    show: table('merchants', 'id', 'name', 'createdAt', 'sharePercent'),
+  },
+  {
+    name: 'merchant share',
+    help: 'Sets how many requests under way a merchant may have, as a part of all; without --percent the setting holds again.',
+    subject: 'MERCHANT_ID',
+    options: { percent: 'from 1 to 100' },
+    call: ({ percent }, id) => ({
+      method: 'POST',
+      path: `/merchants/${part(id)}/share`,
+      body: { sharePercent: wholeNumber('--percent', percent) },
+    }),
+    show: () => 'Set.',
   },
   {
     name: 'key create',
@@ -77,7 +89,11 @@ export const definitions: readonly Definition[] = [
     help: 'Creates a key that takes over; the old one goes on for the overlap. The new key is shown this once.',
     subject: 'KEY_ID',
     options: { 'overlap-s': 'seconds that the old key goes on (86400)' },
-    call: (values, id) => ({ method: 'POST', path: `/keys/${part(id)}/rotate`, body: { overlapS: wholeSeconds(values['overlap-s']) } }),
+    call: (values, id) => ({
+      method: 'POST',
+      path: `/keys/${part(id)}/rotate`,
+      body: { overlapS: wholeNumber('--overlap-s', values['overlap-s']) },
+    }),
     show: fields('id', 'key', 'expiresAt', 'oldKeyEndsAt'),
   },
   {
@@ -163,9 +179,9 @@ export const definitions: readonly Definition[] = [
   },
 ];
 
-function wholeSeconds(text: string | undefined): number | undefined {
+function wholeNumber(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--overlap-s takes a whole number of seconds.');
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${option} takes a whole number.`);
   return Number(text);
 }
 

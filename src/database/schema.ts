@@ -30,6 +30,7 @@ interface MerchantsTable {
   callback_secret: string;
   created_at: number;
   earlier_callback_secrets: string | null;
+  share_percent: Generated<number | null>;
 }
 
 interface ApiKeysTable {

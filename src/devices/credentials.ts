@@ -17,6 +17,7 @@ const memoryCapacity = 10_000;
 
 interface KnownDevice {
   merchantId: string;
+  sharePercent: number | null;
   secretHash: string | null;
   isDisabled: boolean;
 }
@@ -33,12 +34,18 @@ export function createCredentials(database: Database, clock: Clock): Credentials
   const devices = createBriefMemory<KnownDevice>(clock, memoryCapacity, async (deviceId) => {
     const row = await database.queries
       .selectFrom('devices')
-      .select(['merchant_id', 'secret_hash', 'disabled_at'])
-      .where('id', '=', deviceId)
+      .innerJoin('merchants', 'merchants.id', 'devices.merchant_id')
+      .select(['merchant_id', 'secret_hash', 'disabled_at', 'share_percent'])
+      .where('devices.id', '=', deviceId)
       .executeTakeFirst();
     return row
       ? {
-          value: { merchantId: row.merchant_id, secretHash: row.secret_hash, isDisabled: row.disabled_at !== null },
+          value: {
+            merchantId: row.merchant_id,
+            sharePercent: row.share_percent,
+            secretHash: row.secret_hash,
+            isDisabled: row.disabled_at !== null,
+          },
           validForMs: knownForMs,
         }
       : { value: undefined, validForMs: unknownForMs };
@@ -54,7 +61,9 @@ export function createCredentials(database: Database, clock: Clock): Credentials
       const secretHash = hashSecret(secret);
       let device = await devices.get(id);
       if (!fits(device, secretHash)) device = await devices.get(id, doubtedAfterMs);
-      return fits(device, secretHash) ? { deviceId: id, merchantId: device.merchantId } : undefined;
+      if (!fits(device, secretHash)) return undefined;
+      const { merchantId, sharePercent } = device;
+      return { deviceId: id, merchantId, ...(sharePercent === null ? {} : { sharePercent }) };
     },
     async mayStay(deviceId) {
       const id = parseUuid(deviceId);

@@ -8,9 +8,10 @@ import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
+import type { Owner } from './places.ts';
 import { factsOf } from './request-facts.ts';
 import { readSessionToken, requireOwnPage } from './session-cookie.ts';
-import { adminViewer, type Role, setViewer, type Viewer } from './viewer.ts';
+import { adminViewer, optionalViewerOf, type Role, setViewer, type Viewer } from './viewer.ts';
 
 export type Module = 'POS' | 'QR' | 'Fiscal';
 
@@ -18,11 +19,14 @@ export interface Caller {
   merchantId: string;
   keyId: string;
   modules: ReadonlySet<Module>;
+  /** Of the places for requests, if an operator set one for the merchant. */
+  sharePercent?: number | undefined;
 }
 
 export interface DeviceCaller {
   deviceId: string;
   merchantId: string;
+  sharePercent?: number | undefined;
 }
 
 export type Access =
@@ -99,6 +103,18 @@ export function optionalCallerOf(request: FastifyRequest): Caller | undefined {
 
 export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefined {
   return identities.get(request)?.device;
+}
+
+/**
+ * Whose place the request takes; undefined while nobody has shown a credential. A device's requests are its merchant's;
+ * a person in the cabinet counts alone, so that he can look at what floods his merchant.
+ */
+export function ownerOf(request: FastifyRequest): Owner | undefined {
+  const { caller, device } = identities.get(request) ?? {};
+  if (caller !== undefined) return { name: `merchant ${caller.merchantId}`, sharePercent: caller.sharePercent };
+  if (device !== undefined) return { name: `merchant ${device.merchantId}`, sharePercent: device.sharePercent };
+  const viewer = optionalViewerOf(request);
+  return viewer === undefined ? undefined : { name: `person ${viewer.userId ?? viewer.actor}` };
 }
 
 /** Compares in constant time. No token configured: nothing matches. */

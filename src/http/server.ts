@@ -14,8 +14,10 @@ import type { Static, TSchema } from 'typebox';
 import type { Clock } from '../kernel/clock.ts';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { networkOf } from '../kernel/network-of.ts';
 import type { Random } from '../kernel/random.ts';
-import { type AccessOptions, createAccessJudge, createUpgradeLogin } from './authentication.ts';
+import { type AccessOptions, createAccessJudge, createUpgradeLogin, ownerOf } from './authentication.ts';
+import { createBodyIntake } from './body-intake.ts';
 import { registerCabinetFiles } from './cabinet-files.ts';
 import { createConnections } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
@@ -23,8 +25,10 @@ import { failureBody, noSuchPath, protocolFailure, successBody, toGatewayError }
 import { createInFlight, type Flight } from './in-flight.ts';
 import { checkCharset, checkQuery, type JsonCaps, parseJsonBody } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
+import { createNewcomers } from './newcomers.ts';
 import { registerOpenApi } from './openapi.ts';
 import { registerOperationRoutes } from './operation-routes.ts';
+import { createPlaces, type Place } from './places.ts';
 import { factsOf } from './request-facts.ts';
 import { logCrash, logRequest, routeOf } from './request-log.ts';
 import { createRouteTable } from './route-table.ts';
@@ -41,8 +45,15 @@ export interface HttpLimits {
   /** A client that does not read its answer is cut after this long without progress. */
   stalledAnswerMs: number;
   checkIntervalMs: number;
+  /** Places for requests whose body is in, and the part of them that one merchant or address may take for itself. */
   requestsInFlight: number;
+  merchantSharePercent: number;
   connections: number;
+  /** Of one address: connections that have not logged in, and bodies that are still coming. */
+  newcomersPerAddress: number;
+  bodiesPerAddress: number;
+  /** Bytes of all bodies that are still coming. */
+  bufferedBytes: number;
 }
 
 export const defaultLimits: HttpLimits = {
@@ -54,7 +65,11 @@ export const defaultLimits: HttpLimits = {
   stalledAnswerMs: 60_000,
   checkIntervalMs: 500,
   requestsInFlight: 5_000,
+  merchantSharePercent: 50,
   connections: 20_000,
+  newcomersPerAddress: 500,
+  bodiesPerAddress: 500,
+  bufferedBytes: 64 * 1024 * 1024,
 };
 
 export interface HttpServerOptions extends AccessOptions {
@@ -105,6 +120,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const judge = createAccessJudge(options);
   const inFlight = createInFlight(clock);
   const flights = new WeakMap<FastifyRequest, Flight>();
+  const places = createPlaces({ clock, count: limits.requestsInFlight, defaultSharePercent: limits.merchantSharePercent });
+  const takenPlaces = new WeakMap<FastifyRequest, Place>();
+  const intake = createBodyIntake({ clock, ...limits });
+  const newcomers = createNewcomers({
+    perAddress: limits.newcomersPerAddress,
+    inAll: limits.connections,
+    trustedProxies: options.trustedProxies ?? [],
+  });
   const routeTable = createRouteTable();
   let isStopping = false;
 
@@ -118,7 +141,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     whyNot: () => (isStopping ? stopping() : undefined),
     refuse: connections.refuse,
     failed: (error) => logger.error({ err: error }, 'the login of a device could not be judged'),
-    loggedIn: () => {},
+    loggedIn: newcomers.loggedIn,
   });
 
   const nodeOptions = {
@@ -151,6 +174,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   connections.attach(app.server, limits.stalledAnswerMs);
   app.server.on('upgrade', upgrades.upgrade);
   app.server.maxConnections = limits.connections;
+  newcomers.attach(app.server);
 
   function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = toGatewayError(thrown, request.id);
@@ -162,6 +186,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // Fastify would close at once, and the reset could reach a client that is still writing before the answer does.
     // The rest of the body is read and dropped instead; the request time-out bounds it.
     if (error.httpStatus === 413) reply.removeHeader('connection');
+    // A body that was cut may go on coming for ever.
+    if (error.httpStatus === 408) reply.header('connection', 'close');
     if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer');
     reply.code(error.httpStatus).type('application/json; charset=utf-8').serializer(JSON.stringify).send(failureBody(error));
   }
@@ -180,8 +206,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     checkCharset(request.headers['content-type']);
+    const length = request.headers['content-length'];
+    const body = await intake.read(networkOf(request.ip), payload, length === undefined ? undefined : Number(length));
     return parseJsonBody(body, limits.json);
   });
 
@@ -202,28 +230,44 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   app.addHook('onRequest', async (request, reply) => {
-    const isProbe = routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
     if (request.routeOptions.config.isLongLived !== true) {
-      const isFull = inFlight.count >= limits.requestsInFlight;
       const startedAtMs = clock.elapsed();
       const flight = inFlight.begin(() => {
         const durationMs = clock.elapsed() - startedAtMs;
         logRequest(logger, request, reply, durationMs);
         metrics.observeRequest(request.method, routeOf(request), factsOf(request).errorCode, durationMs);
+        takenPlaces.get(request)?.leave();
       });
       flights.set(request, flight);
       reply.raw.once('close', () => flight.responseClosed());
-      if (isFull && !isProbe)
-        throw new GatewayError('Too_Many_Requests', 'The gateway is overloaded; nothing was done.', { retryAfterS: 1 });
     }
-    if (isStopping && !isProbe) throw stopping();
+    if (isStopping && !isProbe(request)) throw stopping();
     checkQuery(request.query);
   });
 
-  app.addHook('preValidation', async (request) => {
-    flights.get(request)?.workStarted();
+  function isProbe(request: FastifyRequest): boolean {
+    return routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
+  }
+
+  // The body is in: from here on the request has a place, first as its address's, then as its merchant's.
+  app.addHook('preValidation', async (request, reply) => {
+    const { socket } = request.raw;
+    newcomers.busy(socket, true);
+    reply.raw.once('close', () => newcomers.busy(socket, false));
+    const flight = flights.get(request);
+    flight?.workStarted();
+    const place = flight && !isProbe(request) ? places.take({ name: networkOf(request.ip) }) : undefined;
+    if (flight && !isProbe(request)) {
+      if (place === undefined) throw overloaded('The gateway is overloaded.');
+      takenPlaces.set(request, place);
+    }
     const { access } = request.routeOptions.config;
-    if (!request.is404 && access !== undefined) await judge(request, access);
+    if (request.is404 || access === undefined) return;
+    await judge(request, access);
+    const owner = ownerOf(request);
+    if (owner === undefined) return;
+    newcomers.loggedIn(socket);
+    if (place?.moveTo(owner) === false) throw overloaded('This merchant has as many requests under way as its share allows.');
   });
 
   app.addHook('preSerialization', async (request, _reply, payload: unknown) => {
@@ -286,9 +330,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
+/** What an earlier request began goes on, so this must not sound as if nothing had been charged. */
+const notThisOne = 'This request began nothing, and says nothing about an earlier one.';
+
+function overloaded(reason: string): GatewayError {
+  return new GatewayError('Too_Many_Requests', `${reason} ${notThisOne}`, { retryAfterS: 1 });
+}
+
 /** 503 instead of 429 [D57]: a proxy in front takes it as the word to try another instance. */
 function stopping(): GatewayError {
-  return new GatewayError('Too_Many_Requests', 'The gateway is stopping; nothing was done.', { httpStatus: 503, retryAfterS: 1 });
+  return new GatewayError('Too_Many_Requests', `The gateway is stopping. ${notThisOne}`, { httpStatus: 503, retryAfterS: 1 });
 }
 
 /** A year, for this host alone: what else lives under the domain is not ours to decide. */

@@ -1,0 +1,143 @@
+// Whose the places are [D62]: in a model of pure numbers, and over HTTP while one merchant takes all that it can get.
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Caller, keyFor } from '../../src/http/authentication.ts';
+import { createPlaces, mayEnter } from '../../src/http/places.ts';
+import type { HttpLimits } from '../../src/http/server.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createSample, type Sample } from './sample-server.ts';
+
+describe('a place', () => {
+  const asked = { mine: 0, taken: 0, count: 100, sharePercent: 50, othersWait: false };
+
+  it('is for every owner within its share as long as there is one', () => {
+    expect(mayEnter({ ...asked, mine: 49, taken: 99 })).toBe(true);
+    expect(mayEnter({ ...asked, mine: 49, taken: 99, othersWait: true })).toBe(true);
+    expect(mayEnter({ ...asked, mine: 0, taken: 100 })).toBe(false);
+  });
+
+  it('beyond the share is lent while a quarter is free and nobody else waits', () => {
+    expect(mayEnter({ ...asked, mine: 60, taken: 74 })).toBe(true);
+    expect(mayEnter({ ...asked, mine: 60, taken: 75 })).toBe(false);
+    expect(mayEnter({ ...asked, mine: 60, taken: 60, othersWait: true })).toBe(false);
+  });
+
+  it('is given to a share of next to nothing too', () => {
+    expect(mayEnter({ ...asked, count: 10, sharePercent: 1, taken: 9 })).toBe(true);
+  });
+
+  it("is left once, moves with its request, and is nobody else's afterwards", async () => {
+    const clock = createVirtualClock();
+    const places = createPlaces({ clock, count: 4, defaultSharePercent: 50 });
+    const first = places.take({ name: 'address' });
+    expect(first?.moveTo({ name: 'a' })).toBe(true);
+    const more = [places.take({ name: 'a' }), places.take({ name: 'a' })];
+    // Three of four: the share is two, one was lent, and the last is not.
+    expect(places.take({ name: 'a' })).toBeUndefined();
+    const other = places.take({ name: 'b' });
+    expect(other).toBeDefined();
+    expect(places.take({ name: 'b' })).toBeUndefined();
+    more[0]?.leave();
+    more[0]?.leave();
+    expect(places.taken).toBe(3);
+    // b was turned away, so nothing is lent to a, and b gets what is its own.
+    expect(places.take({ name: 'a' })).toBeUndefined();
+    const second = places.take({ name: 'b' });
+    expect(second).toBeDefined();
+    second?.leave();
+    other?.leave();
+    await clock.advance(10_001);
+    expect(places.take({ name: 'c' })?.moveTo({ name: 'a' })).toBe(true);
+  });
+
+  it('that its owner may not have leaves the request where it was', () => {
+    const places = createPlaces({ clock: createVirtualClock(), count: 4, defaultSharePercent: 25 });
+    for (let time = 0; time < 3; time += 1) places.take({ name: 'a' });
+    const place = places.take({ name: 'address' });
+    expect(place?.moveTo({ name: 'a' })).toBe(false);
+    expect(place?.moveTo({ name: 'b', sharePercent: 100 })).toBe(true);
+    place?.leave();
+    expect(places.taken).toBe(3);
+  });
+});
+
+describe('one merchant that asks for everything', () => {
+  let sample: Sample;
+  afterEach(async () => {
+    sample.release();
+    await sample.server.stop(0);
+  });
+
+  const keyOf = (merchant: string, place: number) => `${merchant.repeat(8)}-1111-4111-8111-${String(place).padStart(12, '0')}`;
+
+  async function start(limits: Partial<HttpLimits>, shares: Record<string, number> = {}) {
+    sample = createSample({
+      limits,
+      findCaller: async (key): Promise<Caller | undefined> => {
+        const merchantId = key.charAt(0);
+        return { merchantId, keyId: key, modules: new Set(['POS']), sharePercent: shares[merchantId] };
+      },
+    });
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    sample.server.routes((app) => {
+      app.post('/test/pay', { config: { access: keyFor('POS') }, schema: { hide: true } }, async () => {
+        sample.runs['pay'] = (sample.runs['pay'] ?? 0) + 1;
+        await held;
+        return {};
+      });
+    });
+    const { url } = await sample.server.listen();
+    const call = async (path: string, key: string) => {
+      const body = JSON.stringify({ APIKey: key, DeviceID: 'a' });
+      const response = await fetch(`${url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      return ((await response.json()) as { errorCode: number; errorMessage: string }).errorMessage || 'ok';
+    };
+    const flood = async (merchant: string, count: number) => {
+      const calls = Array.from({ length: count }, (_, place) => call('/test/pay', keyOf(merchant, place)));
+      let ended = 0;
+      for (const one of calls) void one.then(() => (ended += 1));
+      await expect.poll(() => ended + (sample.runs['pay'] ?? 0), { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
+      return { calls, refused: ended };
+    };
+    const neighbour = (merchant = 'b') => call('/test/nothing', keyOf(merchant, 1));
+    return { url, call, flood, neighbour, release: () => release() };
+  }
+
+  it('gets no more than three quarters, with all its keys together, and the others notice nothing', async () => {
+    const { flood, neighbour, call, release } = await start({ requestsInFlight: 40 });
+    const { calls, refused } = await flood('a', 60);
+    expect(refused).toBe(30);
+    for (let time = 0; time < 10; time += 1) expect(await neighbour()).toBe('ok');
+    expect(await call('/test/pay', keyOf('a', 99))).toMatch(
+      /^Too_Many_Requests: .*share.* This request began nothing, and says nothing about/,
+    );
+    release();
+    const answers = await Promise.all(calls);
+    expect(answers.filter((answer) => answer === 'ok')).toHaveLength(30);
+    // All is given back.
+    await expect.poll(() => neighbour('a')).toBe('ok');
+  });
+
+  it('gets what an operator set for it', async () => {
+    const { flood, release } = await start({ requestsInFlight: 40 }, { a: 100 });
+    const { refused } = await flood('a', 50);
+    expect(refused).toBe(10);
+    release();
+  });
+
+  it('gives a place back when the client has left and the work has ended', async () => {
+    const { url, neighbour, release } = await start({ requestsInFlight: 2, merchantSharePercent: 100 });
+    const leaving = new AbortController();
+    const body = JSON.stringify({ APIKey: keyOf('a', 1) });
+    const headers = { 'content-type': 'application/json' };
+    const gone = [1, 2].map(() => fetch(`${url}/test/pay`, { method: 'POST', headers, body, signal: leaving.signal }).catch(() => 'left'));
+    await expect.poll(() => sample.runs['pay']).toBe(2);
+    leaving.abort();
+    expect(await Promise.all(gone)).toEqual(['left', 'left']);
+    expect(await neighbour()).toMatch(/overloaded/);
+    release();
+    await expect.poll(() => neighbour()).toBe('ok');
+  });
+});
