@@ -159,7 +159,7 @@ export function assemble(config: Config, world: World, database: Database) {
     keepDays: config.keepDays,
   });
   const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS });
-  const ledger = createLedger({ ...shared, link });
+  const ledger = createLedger({ ...shared, link, joinersPerCommand: config.joiners });
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
   const fiscal = createFiscal({ ...shared, ledger, callbacks });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });

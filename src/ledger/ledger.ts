@@ -29,11 +29,11 @@ import { createReception, type Reception } from './reception.ts';
 import { createRecovery } from './recovery.ts';
 import { createRepeats, type Earlier } from './repeats.ts';
 import { createReview, type Review } from './review.ts';
-import { busyWith, judge } from './rules.ts';
+import { busyWith, judge, tooManyWait } from './rules.ts';
 import { type CommandKind, type CommandKinds, commandsTopic, createSettlements } from './settlement.ts';
 import * as store from './store.ts';
 import { createTimeline } from './timeline.ts';
-import { createFollowing } from './wait-for-outcome.ts';
+import { createFollowing, type Waiting } from './wait-for-outcome.ts';
 
 export interface Ran {
   command: Command;
@@ -72,6 +72,8 @@ interface Deps {
   random: Random;
   logger: Logger;
   instanceId: string;
+  /** Calls that may wait together for one command [D62]. */
+  joinersPerCommand?: number;
 }
 
 const sweepKeysEveryMs = 10 * 60_000;
@@ -81,6 +83,7 @@ const readBackPausesMs = [500, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
 const askAgainForMs = 5_000;
 /** The answer may be on its way into the database when answerBy comes. */
 const followGraceMs = 1_000;
+const defaultJoiners = 20;
 
 export function createLedger(deps: Deps): Ledger {
   const { database, link, clock, random, logger } = deps;
@@ -95,7 +98,7 @@ export function createLedger(deps: Deps): Ledger {
   const reception = createReception(deps);
   const repeats = createRepeats({ ...deps, reception, findByKey });
   const { begin, beginAgain } = createBeginnings({ ...deps, reception });
-  const { follow, stop: stopFollowing } = createFollowing(deps);
+  const { follow, followersOf, stop: stopFollowing } = createFollowing(deps);
   const cancels = new Set<Cancel>([stopFollowing]);
 
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
@@ -160,8 +163,10 @@ export function createLedger(deps: Deps): Ledger {
 
   /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
   async function join(earlier: Earlier, request: CommandCall): Promise<Ran> {
+    if (isOpen(earlier.command) && followersOf(earlier.command.id) >= (deps.joinersPerCommand ?? defaultJoiners))
+      throw tooManyWait(earlier.command);
     await keepKey(request, earlier.command.id);
-    const followed = await followEarlier(earlier.command);
+    const followed = await followEarlier(earlier.command, request.recipient);
     // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
     const again = isIssuedAgain(followed) ? await repeats.find(request).catch(unlessDown) : undefined;
     if (again === 'hidden') return { command: earlier.command, isRepeated: earlier.isByContent };
@@ -268,13 +273,13 @@ export function createLedger(deps: Deps): Ledger {
     cancels.add(cancel);
   }
 
-  async function followEarlier(command: Command): Promise<Command> {
+  async function followEarlier(command: Command, waiting?: Waiting): Promise<Command> {
     if (command.state === 'unknown' && !inFlight.has(command.id)) {
       recovery.recall(command).catch((error: unknown) => logger.warn({ err: error, commandId: command.id }, 'Recall for a repeat failed'));
-      return follow(command, clock.now() + askAgainForMs);
+      return follow(command, clock.now() + askAgainForMs, waiting);
     }
     const leftMs = command.answerByMs - command.issuedAtMs + followGraceMs;
-    return follow(command, clock.now() + leftMs);
+    return follow(command, clock.now() + leftMs, waiting);
   }
 
   return {

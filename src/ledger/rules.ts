@@ -113,6 +113,15 @@ export function answerOf(command: Command, further: object = {}): DeviceAnswer {
 }
 
 /** 3: not known is not the same as not done. The call that it names only asks, however often it is made [D64]. */
+/** A repeat of what is under way, one too many. It must not sound as if nothing had been charged, and what it advises is safe to do again. */
+export function tooManyWait(command: Command): GatewayError {
+  return new GatewayError(
+    'Too_Many_Requests',
+    'As many calls as may wait for this operation are waiting already. It goes on, and its outcome is not known yet: ask Device/Operation/Status with this OID, which starts nothing.',
+    { retryAfterS: 5, fields: { OID: command.id } },
+  );
+}
+
 function outcomeUnknown(fields: { OID: string }): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',

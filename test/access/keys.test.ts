@@ -28,6 +28,26 @@ describe.each(engines)('keys on %s', (engine) => {
     expect(await access.findCaller(key.toUpperCase())).toEqual({ merchantId, keyId: id, modules: new Set(['POS', 'QR']) });
   });
 
+  it("tells the share that an operator set for the key's merchant, at once and until it is taken back", async () => {
+    const { access, database, merchantId } = await setUp();
+    const { key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
+    expect(await access.findCaller(key)).not.toHaveProperty('sharePercent');
+    await access.setShare('ana', merchantId, 30);
+    expect(await access.findCaller(key)).toMatchObject({ sharePercent: 30 });
+    expect(await access.listMerchants()).toMatchObject([{ id: merchantId, sharePercent: 30 }]);
+    expect((await listAudit(database.queries, { limit: 1 }))[0]).toMatchObject({
+      actor: 'ana',
+      action: 'merchant.share',
+      subject: merchantId,
+      detail: { sharePercent: 30 },
+    });
+    await access.setShare('ana', merchantId, undefined);
+    expect(await access.findCaller(key)).not.toHaveProperty('sharePercent');
+    await expect(access.setShare('ana', '3b241101-e2bb-4255-8caf-4136c566a962', 30)).rejects.toMatchObject({
+      errorName: 'Record_not_exist',
+    });
+  });
+
   it('does not ask the database for what is no UUID', async () => {
     const { access, database } = await setUp();
     await database.close();

@@ -44,7 +44,19 @@ describe('administration by command line', () => {
   it('runs a merchant, its keys and its devices through their lives', async () => {
     const merchant = await json('merchant create --name "Corner shop"');
     expect(merchant['callbackSecret']).toMatch(/^whsec_/);
-    expect((await run('merchant list')).out).toMatch(new RegExp(`^id +name +createdAt\n${merchant['id']} +Corner shop +\\d{4}-`));
+    expect((await run('merchant list')).out).toMatch(
+      new RegExp(`^id +name +createdAt +sharePercent\n${merchant['id']} +Corner shop +\\d{4}-\\S+ +-`),
+    );
+
+    expect(await run(`merchant share ${merchant['id']} --percent 30`)).toMatchObject({ code: 0, out: 'Set.' });
+    expect((await run('merchant list')).out).toMatch(/ 30$/);
+    expect(await run(`merchant share ${merchant['id']} --percent 101`)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('sharePercent'),
+    });
+    expect(await run(`merchant share ${merchant['id']} --percent half`)).toMatchObject({ code: 2 });
+    expect(await run(`merchant share ${merchant['id']}`)).toMatchObject({ code: 0 });
+    expect((await run('merchant list')).out).toMatch(/ -$/);
 
     const key = await json(`key create --merchant ${merchant['id']} --name ERP --modules POS,QR --expires 2099-01-01T00:00:00Z`);
     expect(await office.access.findCaller(key['key'] ?? '')).toMatchObject({ modules: new Set(['POS', 'QR']) });
