@@ -4,11 +4,23 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import {
+  banks,
+  brokerTokens,
+  cidr,
+  listOf,
+  oneOf,
+  type Parser,
+  pathSegment,
+  text,
+  urlOf,
+  vatRate,
+  webUrl,
+  wholeNumber,
+  yesOrNo,
+} from './setting-parsers.ts';
 
 export type Mode = 'sandbox' | 'serve';
-
-/** A parser turns the text into a value or throws an Error whose message completes "VARIABLE ...". */
-type Parser<Value> = (text: string) => Value;
 
 interface Setting<Value> {
   variable: string;
@@ -335,84 +347,4 @@ export function isLoopback(host: string): boolean {
 /** Values of secret settings and logins inside addresses are not repeated in error messages. */
 function shown(variable: string, given: string): string {
   return /TOKEN|URL/.test(variable) ? '(hidden)' : given;
-}
-
-function text(value: string): string {
-  return value;
-}
-
-function wholeNumber(least: number, most: number): Parser<number> {
-  return (value) => {
-    const number = Number(value);
-    if (!/^\d+$/.test(value) || number < least || number > most) throw new Error(`must be a whole number from ${least} to ${most}`);
-    return number;
-  };
-}
-
-function yesOrNo(value: string): boolean {
-  return oneOf('yes', 'no')(value) === 'yes';
-}
-
-function oneOf<const Choice extends string>(...choices: Choice[]): Parser<Choice> {
-  return (value) => {
-    const found = choices.find((choice) => choice === value);
-    if (found === undefined) throw new Error(`must be one of ${choices.join(', ')}`);
-    return found;
-  };
-}
-
-function listOf<Value>(parse: Parser<Value>): Parser<Value[]> {
-  return (value) =>
-    value
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
-      .map(parse);
-}
-
-/** They stand in an address, and whoever has one may try secrets: letters that need no encoding, and enough of them. */
-function brokerTokens(value: string): string[] {
-  const tokens = listOf(text)(value);
-  if (tokens.length > 2 || tokens.some((token) => !/^[A-Za-z0-9_-]{24,128}$/.test(token)))
-    throw new Error('must be one token, or two with a comma between, each of 24 to 128 letters, digits, - and _');
-  return tokens;
-}
-
-function cidr(value: string): string {
-  if (!ipaddr.isValidCIDR(value)) throw new Error('must be a list of CIDR ranges such as 10.0.0.0/8');
-  return value;
-}
-
-function urlOf(...protocols: string[]): Parser<string> {
-  return (value) => {
-    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-      throw new Error(`must be an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
-    }
-    return value;
-  };
-}
-
-function webUrl(value: string): string {
-  return urlOf('http:', 'https:')(value).replace(/\/+$/, '');
-}
-
-function pathSegment(value: string): string {
-  if (!/^\/[A-Za-z0-9._~-]+$/.test(value)) throw new Error('must be one path segment such as /tillgate');
-  return value;
-}
-
-/** Rates are dated, because laws change them; hundredths of a percent, because money is never a fraction. */
-function vatRate(value: string): { letter: string; basisPoints: number; validFrom: string } {
-  const match = /^([A-Z])=(\d{1,2}(?:\.\d{1,2})?)@(\d{4}-\d{2}-\d{2})$/.exec(value);
-  const [, letter, percent, day] = match ?? [];
-  if (!letter || !day || Number.isNaN(Date.parse(day))) throw new Error('must be a list such as A=20@1998-01-01,B=8@1998-01-01');
-  return { letter, basisPoints: Math.round(Number(percent) * 100), validFrom: `${day}T00:00:00Z` };
-}
-
-function banks(value: string): { code: string; name: string }[] {
-  return listOf((part) => {
-    const [code, name] = part.split('=').map((side) => side.trim());
-    if (!code || !name || !/^[a-z0-9-]{1,32}$/.test(code)) throw new Error('must be a list such as maib=maib,otp=OTP Bank');
-    return { code, name };
-  })(value);
 }

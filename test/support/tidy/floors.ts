@@ -40,6 +40,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/certificate.ts': 'wiring',
   'src/version.ts': 'wiring',
   'src/config.ts': 'settings',
+  'src/setting-parsers.ts': 'settings',
 };
 
 /** Paths outside src that a place may point at with `new URL(...)` or import. */
