@@ -16,8 +16,7 @@ export function successBody(fields: object): Envelope {
 
 export function failureBody(error: GatewayError): Envelope {
   const body: Envelope = { errorCode: errorCodes[error.errorName].code, errorMessage: `${error.errorName}: ${error.message}` };
-  if (error.report !== undefined) body.report = error.report;
-  return error.fields === undefined ? body : { ...body, ...error.fields };
+  return { ...body, ...error.fields, ...(error.report === undefined ? {} : { report: error.report }) };
 }
 
 export function protocolFailure(httpStatus: number, sentence: string, cause?: unknown): GatewayError {

@@ -1,4 +1,4 @@
-// Each of the 15 endpoints over real HTTP, on the sandbox's virtual devices, as an ERP uses them.
+// Each of the 15 endpoints, and the one that only asks, over real HTTP, on the sandbox's virtual devices, as an ERP uses them.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Program, patienceMs, startProgram } from '../support/gateway-process.ts';
@@ -68,6 +68,38 @@ describe('Fiscal Mode', () => {
   it('is for registers, as POS Mode is for terminals', async () => {
     expect(await shop.till.post('/Device/Money/In', { DeviceID: shop.terminals[0], Amount: 1 })).toMatchObject({ errorCode: 40 });
     expect(await shop.till.post('/Device/payment/Pay', { DeviceID: shop.registers[0], amount: 1 })).toMatchObject({ errorCode: 40 });
+  });
+});
+
+describe('Operations', () => {
+  it('finds a payment without any name whose caller hung up, by repeating it and by asking, and charges once', slowTest, async () => {
+    const [, , , DeviceID = ''] = shop.terminals;
+    const { till } = shop;
+    const { apiKey } = shop.sandbox.file;
+    const pay = { DeviceID, amount: 31.64 }; // slow
+    const caller = new AbortController();
+    const hangingUp = fetch(`${till.baseUrl}/Device/payment/Pay`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ APIKey: apiKey, ...pay }),
+      signal: caller.signal,
+    }).catch(() => 'hung up');
+    const running = () => till.get('/Device/payment/LastTransaction', { DeviceID });
+    await eventually('the payment is on the terminal', running, (answer) => answer.report?.includes('running') === true);
+    expect(await till.post('/Device/payment/Pay', pay)).toMatchObject({ errorCode: 31 });
+    caller.abort();
+    expect(await hangingUp).toBe('hung up');
+    const repeat = () => till.post('/Device/payment/Pay', pay);
+    const found = await eventually('the repeat is recognised', repeat, ({ errorCode }) => errorCode !== 31);
+    expect(found).toMatchObject({ errorCode: 0, Repeated: true });
+    const asked = await till.get('/device/operation/status', { OID: String(found['OID']) });
+    expect(asked).toMatchObject({ errorCode: 0, OID: found['OID'], State: 'Completed', Operation: 'Pay', report: found.report });
+    expect(await till.get('/Device/Operation/Status', { documentNr: randomUUID() })).toMatchObject({ errorCode: 20 });
+    expect(await till.get('/Device/Operation/Status')).toMatchObject({ status: 400, errorCode: 40 });
+    // Everybody knows by now: this would be another payment, and the document of the first is open.
+    expect(await repeat()).toMatchObject({ errorCode: 31 });
+    const close = { DeviceID, documentNr: 'none', operationId: reportOf(found)['operationId'] };
+    expect(await till.post('/Device/payment/CloseDoc', close)).toMatchObject({ errorCode: 0 });
   });
 });
 
