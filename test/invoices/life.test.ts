@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { states } from '../../src/invoices/rules.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { withFailingInsert } from '../support/failing-insert.ts';
 import { anybody, callbackRows, codeOf, eventRows, openShop, orphanRows, receipt, type Shop, template, toldUrl } from './shop.ts';
 
 const hourMs = 3_600_000;
@@ -116,6 +117,19 @@ describe.each(engines)('an invoice on %s', (engine) => {
       await shop.invoices.scan(qr, anybody);
       await pay(qr, 'F-1');
       await refused(qr, oid, 22, 'paid-otherwise');
+    });
+
+    it('is on the board and in the history, or in neither', async () => {
+      const failing = withFailingInsert(database);
+      const shaky = await openShop(failing.database, { seed: 2 });
+      const { oid, qr } = await shaky.invoices.create({ merchantId: shaky.merchantId, receipt });
+      const payment = { receiptId: 'R-1', deviceId: shaky.deviceId };
+      failing.failNextInsertInto('invoice_events');
+      expect(await codeOf(shaky.invoices.pay(qr, payment, anybody))).toBe(2);
+      expect(await orphanRows(database, oid)).toEqual([]);
+      expect(await codeOf(shaky.invoices.pay(qr, payment, anybody))).toBe(22);
+      expect(await orphanRows(database, oid)).toHaveLength(1);
+      expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['payment-refused']);
     });
 
     it('because the invoice was paid on another device, is 22 and on the board', async () => {
