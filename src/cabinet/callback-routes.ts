@@ -10,11 +10,11 @@ import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
 import { parseMoment } from '../invoices/valid-to.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { hideLogin } from './hidden-login.ts';
 import { isoTime } from './moments.ts';
 import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
+import { hideLogin } from './views/hidden-login.ts';
 
 export interface CallbackRoutesDeps {
   database: Database;

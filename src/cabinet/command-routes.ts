@@ -1,4 +1,4 @@
-// Ledger commands in the admin API: the review list, a command's timeline, and the two decisions that only a person can take [D15, D16].
+// Ledger commands in the admin API: the review list, and the two decisions that only a person can take [D15, D16].
 // A decision and its audit entry, with all that was sent along, are one transaction: a decision that is refused leaves none.
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
@@ -6,7 +6,6 @@ import type { Cards } from '../cards/cards.ts';
 import { adminAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -27,7 +26,7 @@ import {
 } from './shared-schemas.ts';
 
 export interface CommandRoutesDeps {
-  ledger: Pick<Ledger, 'find' | 'listReview' | 'timelineOf' | 'decide'>;
+  ledger: Pick<Ledger, 'find' | 'listReview' | 'decide'>;
   cards: Pick<Cards, 'closeDocumentByHand'>;
 }
 
@@ -109,44 +108,6 @@ export function registerCommandRoutes(app: RouteApp, { ledger, cards }: CommandR
     async (request) => {
       const { limit = defaultPage, merchantId } = request.query;
       return { commands: (await ledger.listReview(limit, scopeOf(request, merchantId))).map(shown) };
-    },
-  );
-
-  app.get(
-    `${apiPath}/commands/:id`,
-    {
-      config: configOf('readCommand'),
-      schema: {
-        tags,
-        summary: 'A command with its timeline',
-        operationId: 'readCommand',
-        params: idParams,
-        response: adminAnswers(
-          {
-            description: 'The command as it stands, and every step of its life in order.',
-            fields: {
-              command: Type.Object(commandFields),
-              timeline: listOf({
-                at: moment,
-                step: Type.String(),
-                channel: Type.Optional(Type.String()),
-                detail: Type.Optional(Type.String()),
-              }),
-            },
-            example: { command: exampleCommand, timeline: [{ at: exampleTime, step: 'sent', channel: 'mqtt' }] },
-          },
-          'Record_not_exist',
-        ),
-      },
-    },
-    async ({ params }) => {
-      const command = await ledger.find(params.id.toLowerCase());
-      if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
-      const steps = await ledger.timelineOf(command.id);
-      return {
-        command: shown(command),
-        timeline: steps.map(({ atMs, step, channel, detail }) => ({ at: isoTime(atMs), step, channel, detail })),
-      };
     },
   );
 

@@ -8,11 +8,18 @@ import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
 import { guardRows } from './own-rows.ts';
 import type { PeopleRoutesDeps } from './people-schemas.ts';
+import { registerSalePageRoutes, type SalePageDeps } from './sale-page-routes.ts';
 import { registerSaleRoutes, type SaleRoutesDeps } from './sale-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
 import { registerUserRoutes } from './user-routes.ts';
 
-export type CabinetDeps = AccessRoutesDeps & CallbackRoutesDeps & DeviceAdminDeps & SaleRoutesDeps & CommandRoutesDeps & PeopleRoutesDeps;
+export type CabinetDeps = AccessRoutesDeps &
+  CallbackRoutesDeps &
+  DeviceAdminDeps &
+  SaleRoutesDeps &
+  CommandRoutesDeps &
+  PeopleRoutesDeps &
+  SalePageDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -28,4 +35,5 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerCommandListRoutes(app, deps);
   registerSessionRoutes(app, deps);
   registerUserRoutes(app, deps);
+  registerSalePageRoutes(app, deps);
 }

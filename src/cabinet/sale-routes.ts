@@ -7,12 +7,12 @@ import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
 import { refusal, type State, stateNames, states } from '../invoices/rules.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { hideLogin } from './hidden-login.ts';
 import { isoTime } from './moments.ts';
 import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
 import { listOrphans, readInvoice, type StoredInvoice, tellStory } from './sale-timeline.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from './shared-schemas.ts';
+import { hideLogin } from './views/hidden-login.ts';
 
 export interface SaleRoutesDeps {
   database: Database;

@@ -2,7 +2,7 @@
 // made for it (documentNr = OID [D19]) and every try to tell the ERP. And the orphan board: money without an invoice to show for it.
 import type { Queries } from '../database/database.ts';
 import type { State } from '../invoices/rules.ts';
-import { hideLogin } from './hidden-login.ts';
+import { hideLogin } from './views/hidden-login.ts';
 
 export interface StoredInvoice {
   oid: string;

@@ -104,6 +104,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
     app.addHook('onRoute', (route) => void routes.push(route));
     registerCabinetRoutes(app, {
       database,
+      clock,
       access,
       devices,
       callbacks,

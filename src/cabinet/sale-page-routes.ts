@@ -1,0 +1,207 @@
+// The page of one sale. No logic: the views put it together, here it gets its spelling.
+import Type from 'typebox';
+import type { Database } from '../database/database.ts';
+import { adminAnswers } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { baniToLei } from '../kernel/money.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { exampleListed, listedCommandFields, shownCommand } from './command-list-routes.ts';
+import { scopeOfView, textShown } from './list-fields.ts';
+import { isoTime } from './moments.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleTime, idParams, listOf, moment, tags } from './shared-schemas.ts';
+import { hideLogin } from './views/hidden-login.ts';
+import type { Step, StoryCallback, StoryInvoice, Unclear } from './views/sale-model.ts';
+import type { PaperReceipt, SalePage } from './views/sale-page.ts';
+import { readSalePage } from './views/sale-page.ts';
+
+export interface SalePageDeps {
+  database: Database;
+  clock: Clock;
+  ledger: Pick<Ledger, 'timelineOf'>;
+}
+
+const optional = Type.Optional;
+const lane = Type.Enum(['erp', 'gateway', 'mqtt', 'queue', 'device', 'bank', 'person']);
+const anyObject = Type.Object({}, { additionalProperties: true });
+
+export const stepFields = {
+  at: moment,
+  sinceStartMs: Type.Integer(),
+  actor: Type.Enum(['erp', 'gateway', 'device', 'bank', 'person', 'callback']),
+  from: optional(lane),
+  to: optional(lane),
+  via: optional(Type.Enum(['mqtt', 'queue'])),
+  kind: Type.String(),
+  isMoney: Type.Boolean({ description: 'Money moved, or a receipt came out.' }),
+  isLost: optional(Type.Boolean({ description: 'It did not arrive.' })),
+  learnedAt: optional(moment),
+  repeats: optional(Type.Integer()),
+  text: textShown,
+  detail: optional(Type.String()),
+};
+
+export const unclearFields = { fromMs: Type.Integer({ description: 'Since the start.' }), toMs: optional(Type.Integer()) };
+
+const callbackFields = {
+  id: Type.String(),
+  sequence: Type.Integer(),
+  url: Type.String(),
+  state: Type.Enum(['pending', 'delivered', 'dead']),
+  attempts: Type.Integer(),
+  createdAt: moment,
+  nextAttemptAt: optional(moment),
+};
+
+const receiptFields = {
+  number: optional(Type.String()),
+  fiscalNumber: optional(Type.String()),
+  commandId: optional(Type.String()),
+  deviceName: optional(Type.String()),
+  items: listOf({ name: Type.String(), quantity: Type.Number(), price: Type.Number() }),
+  total: optional(Type.Number()),
+};
+
+export const pageParts = {
+  outcome: textShown,
+  advice: textShown,
+  marks: listOf({ key: Type.String(), state: Type.Enum(['good', 'waiting', 'bad', 'neutral']) }),
+  facts: anyObject,
+  receipt: optional(Type.Object(receiptFields)),
+  timeline: listOf(stepFields),
+  unclear: listOf(unclearFields),
+  raw: anyObject,
+  steps: listOf({
+    action: Type.String(),
+    isAllowed: Type.Boolean(),
+    whyNot: optional(textShown),
+    maxAmount: optional(Type.Number()),
+    consequence: textShown,
+  }),
+};
+
+const exampleStep = {
+  at: exampleTime,
+  sinceStartMs: 6,
+  actor: 'gateway',
+  from: 'gateway',
+  to: 'device',
+  via: 'mqtt',
+  kind: 'sent',
+  isMoney: false,
+  text: { key: 'step.sent', params: { device: 'Till 1', channel: 'mqtt' } },
+};
+
+export function shownSteps(steps: readonly Step[], startMs: number) {
+  return steps.map(({ atMs, learnedAtMs, ...step }) => ({
+    at: isoTime(atMs),
+    sinceStartMs: Math.max(0, atMs - startMs),
+    ...step,
+    learnedAt: isoTime(learnedAtMs),
+  }));
+}
+
+export function shownUnclear(spans: readonly Unclear[], startMs: number) {
+  return spans.map(({ fromMs, toMs }) => ({
+    fromMs: Math.max(0, fromMs - startMs),
+    toMs: toMs === undefined ? undefined : toMs - startMs,
+  }));
+}
+
+export function shownCallback({ id, sequence, url, state, attempts, createdAtMs, nextAttemptAtMs }: StoryCallback) {
+  return { id, sequence, url: hideLogin(url), state, attempts, createdAt: isoTime(createdAtMs), nextAttemptAt: isoTime(nextAttemptAtMs) };
+}
+
+export function shownReceipt({ totalBani, ...receipt }: PaperReceipt) {
+  return { ...receipt, total: totalBani === undefined ? undefined : baniToLei(totalBani) };
+}
+
+export function shownInvoice({ oid, state, amountBani, createdAtMs }: StoryInvoice) {
+  return { oid, state, amount: amountBani === null ? undefined : baniToLei(amountBani), at: isoTime(createdAtMs) };
+}
+
+function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timeline, unclear, raw, steps }: SalePage) {
+  const startMs = sale.command.issuedAtMs;
+  const listed = (ids: readonly { id: string }[]) => ids.flatMap(({ id }) => rows.get(id) ?? []).map(shownCommand);
+  const named = (name: string) => listed(sale.followers.filter((follower) => follower.name === name));
+  const row = rows.get(sale.command.id);
+  return {
+    command: row && shownCommand(row),
+    outcome,
+    advice,
+    marks,
+    facts,
+    receipt: receipt && shownReceipt(receipt),
+    related: {
+      payment: sale.payment && listed([sale.payment])[0],
+      refunds: named('Refund'),
+      closes: named('CloseDoc'),
+      voids: named('CancelTransaction'),
+      linked: listed(sale.linked),
+      invoice: sale.invoice && shownInvoice(sale.invoice),
+      callbacks: sale.callbacks.map(shownCallback),
+    },
+    timeline: shownSteps(timeline, startMs),
+    unclear: shownUnclear(unclear, startMs),
+    raw,
+    steps: steps.map(({ maxBani, ...step }) => ({ ...step, maxAmount: maxBani === undefined ? undefined : baniToLei(maxBani) })),
+  };
+}
+
+export function registerSalePageRoutes(app: RouteApp, { database, clock, ledger }: SalePageDeps): void {
+  const commands = listOf(listedCommandFields);
+  app.get(
+    `${apiPath}/commands/:id`,
+    {
+      config: configOf('readCommand'),
+      schema: {
+        tags,
+        summary: 'One sale with its whole story',
+        operationId: 'readCommand',
+        description:
+          'The outcome in plain words, every step in order with who did it and on which way, from when to when the outcome was not known, and what may be done now with its consequence.',
+        params: idParams,
+        response: adminAnswers(
+          {
+            description: 'The page.',
+            fields: {
+              command: Type.Object(listedCommandFields),
+              ...pageParts,
+              related: Type.Object({
+                payment: optional(Type.Object(listedCommandFields)),
+                refunds: commands,
+                closes: commands,
+                voids: commands,
+                linked: commands,
+                invoice: optional(anyObject),
+                callbacks: listOf(callbackFields),
+              }),
+            },
+            example: {
+              command: exampleListed,
+              outcome: { key: 'outcome.charged', params: { amount: 150.5, device: 'Till 1' } },
+              advice: { key: 'advice.nothing', params: {} },
+              marks: [{ key: 'state.paid', state: 'good' }],
+              facts: { left: 150.5 },
+              related: { refunds: [], closes: [], voids: [], linked: [], callbacks: [] },
+              timeline: [exampleStep],
+              unclear: [],
+              raw: {},
+              steps: [],
+            },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => {
+      const id = request.params.id.toLowerCase();
+      const events = await ledger.timelineOf(id);
+      const page = await readSalePage(database.queries, scopeOfView(request), id, events, clock.now());
+      if (!page) throw new GatewayError('Record_not_exist', 'There is no such command.');
+      return shownPage(page);
+    },
+  );
+}

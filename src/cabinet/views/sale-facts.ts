@@ -1,0 +1,161 @@
+// Reading everything that belongs to one sale: the command, what was done about it, receipts and payments under the same document,
+// its invoice, and every try to tell the ERP. Each source is bounded: a page is for reading.
+import { type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../database/database.ts';
+import { commandColumns, toCommand } from '../../ledger/command.ts';
+import type { CommandEvent } from '../../ledger/event-store.ts';
+import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
+import type { Scope } from './scope.ts';
+
+const mostRelated = 200;
+const mostEvents = 1_000;
+
+/** Undefined: there is none, or it is another merchant's. */
+export async function readSale(
+  queries: Queries,
+  scope: Scope,
+  commandId: string,
+  events: readonly CommandEvent[],
+): Promise<Sale | undefined> {
+  const [command] = await readCommands(queries, scope, sql<SqlBool>`c.id = ${commandId}`);
+  if (!command) return undefined;
+  const own: Scope = { merchantId: command.merchantId };
+  const [payment] = command.targetId === null ? [] : await readCommands(queries, own, sql<SqlBool>`c.id = ${command.targetId}`);
+  const followers = command.name === 'Pay' ? await readCommands(queries, own, sql<SqlBool>`c.target_id = ${command.id}`) : [];
+  const linked = await readLinked(queries, own, command);
+  const invoice = await readInvoiceOf(queries, own, command.documentNr ?? command.receiptUid);
+  const subjects = [command.id, ...linked.map(({ id }) => id), ...(invoice ? [invoice.oid] : [])];
+  const callbacks = await readCallbacks(queries, own, subjects);
+  return {
+    command,
+    payment,
+    followers,
+    linked,
+    invoice,
+    invoiceEvents: invoice ? await readInvoiceEvents(queries, invoice) : [],
+    // Of the command itself; what followed is told in one step each.
+    events: storyEvents(events),
+    callbacks,
+    attempts: await readAttempts(queries, callbacks),
+  };
+}
+
+/** Oldest first. */
+async function readCommands(queries: Queries, scope: Scope, where: ReturnType<typeof sql<SqlBool>>): Promise<StoryCommand[]> {
+  const rows = await queries
+    .selectFrom('commands as c')
+    .innerJoin('devices as d', 'd.id', 'c.device_id')
+    .select(commandColumns.map((column) => `c.${column}` as const))
+    .select(['c.caller', 'c.request', 'c.receipt_id', 'c.cash_bani', 'c.card_bani', 'd.name as device_name'])
+    .where(where)
+    .$if(scope.merchantId !== undefined, (query) => query.where('c.merchant_id', '=', scope.merchantId ?? ''))
+    .orderBy('c.issued_at')
+    .limit(mostRelated)
+    .execute();
+  return rows.map((row) => ({
+    ...toCommand(row),
+    caller: row.caller,
+    request: row.request,
+    receiptId: row.receipt_id,
+    cashBani: row.cash_bani,
+    cardBani: row.card_bani,
+    deviceName: row.device_name,
+  }));
+}
+
+/** A receipt whose Uid is the payment's documentNr, and the other way round [D80]. */
+async function readLinked(queries: Queries, scope: Scope, { name, documentNr, receiptUid }: StoryCommand): Promise<StoryCommand[]> {
+  if (name === 'Pay' && documentNr !== null) {
+    const isPrint = sql<SqlBool>`c.receipt_uid is not null and c.receipt_uid = ${documentNr} and c.name = 'PrintReceipt'`;
+    return await readCommands(queries, scope, isPrint);
+  }
+  if (name === 'PrintReceipt' && receiptUid !== null) {
+    const isPayment = sql<SqlBool>`c.document_nr is not null and c.document_nr = ${receiptUid.toLowerCase()} and c.name = 'Pay'`;
+    return await readCommands(queries, scope, isPayment);
+  }
+  return [];
+}
+
+async function readInvoiceOf(queries: Queries, { merchantId = '' }: Scope, documentNr: string | null): Promise<StoryInvoice | undefined> {
+  if (documentNr === null) return undefined;
+  return await queries
+    .selectFrom('invoices')
+    .select([
+      'oid',
+      'merchant_id as merchantId',
+      'state',
+      'amount_bani as amountBani',
+      'created_at as createdAtMs',
+      'valid_to as validToMs',
+    ])
+    .select(['receipt_id as receiptId', 'paid_device_id as paidDeviceId'])
+    .where('oid', '=', documentNr.toLowerCase())
+    .where('merchant_id', '=', merchantId)
+    .executeTakeFirst();
+}
+
+function channelOf(name: string | undefined): StoryEvent['channel'] {
+  return name === 'mqtt' || name === 'queue' ? name : undefined;
+}
+
+/** Written in batches: one that was noted earlier may have been written later. */
+function storyEvents(events: readonly CommandEvent[]): StoryEvent[] {
+  return events
+    .slice(0, mostEvents)
+    .map(({ commandId, atMs, step, channel, detail }) => ({
+      commandId,
+      atMs,
+      step,
+      channel: channelOf(channel),
+      detail,
+    }))
+    .sort((one, other) => one.atMs - other.atMs);
+}
+
+export async function readInvoiceEvents(queries: Queries, { oid, createdAtMs }: StoryInvoice): Promise<Sale['invoiceEvents']> {
+  const rows = await queries
+    .selectFrom('invoice_events')
+    .select(['at', 'event', 'detail'])
+    .where('oid', '=', oid)
+    .orderBy('id')
+    .limit(mostEvents)
+    .execute();
+  const told = rows.map((row) => ({ atMs: row.at, event: row.event, detail: JSON.parse(row.detail) as Record<string, unknown> }));
+  return [{ atMs: createdAtMs, event: 'NewItem', detail: {} }, ...told];
+}
+
+export async function readCallbacks(queries: Queries, { merchantId = '' }: Scope, subjectIds: string[]): Promise<StoryCallback[]> {
+  return await queries
+    .selectFrom('callbacks')
+    .select(['id', 'subject_kind as subjectKind', 'subject_id as subjectId', 'sequence', 'url', 'state', 'attempts'])
+    .select(['created_at as createdAtMs', 'next_attempt_at as nextAttemptAtMs'])
+    .where('subject_id', 'in', subjectIds)
+    .where('merchant_id', '=', merchantId)
+    .orderBy('created_at')
+    .orderBy('sequence')
+    .limit(mostRelated)
+    .execute();
+}
+
+export async function readAttempts(queries: Queries, callbacks: StoryCallback[]): Promise<StoryAttempt[]> {
+  if (callbacks.length === 0) return [];
+  return await queries
+    .selectFrom('callback_attempts')
+    .select(['callback_id as callbackId', 'attempt', 'at as atMs', 'status', 'error', 'duration_ms as durationMs'])
+    .where(
+      'callback_id',
+      'in',
+      callbacks.map(({ id }) => id),
+    )
+    .orderBy('id')
+    .limit(mostEvents)
+    .execute();
+}
+
+/** Names of the keys that asked, by id. */
+export async function readKeyNames(queries: Queries, callers: readonly (string | null)[]): Promise<Map<string, string>> {
+  const ids = callers.flatMap((caller) => (caller?.startsWith('key ') ? [caller.slice('key '.length)] : []));
+  if (ids.length === 0) return new Map();
+  const rows = await queries.selectFrom('api_keys').select(['id', 'name']).where('id', 'in', ids).execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}

@@ -1,0 +1,31 @@
+// When nobody knew the outcome of a command. Pure. It begins when something that may have arrived is not heard of any more, and ends
+// when the device says something about it; a look in on a running command that is answered at once is no doubt.
+import type { StoryEvent, Unclear } from './sale-model.ts';
+
+const begins: ReadonlySet<string> = new Set(['channel-lost', 'send-unclear', 'unknown', 'asked last transaction']);
+const ends: ReadonlySet<string> = new Set(['accepted', 'answered', 'recalled', 'settled', 'decided']);
+
+/** `settledAtMs`: when the row says that it was settled, should the step itself have got lost. */
+export function unclearSpans(events: readonly StoryEvent[], settledAtMs: number | null): Unclear[] {
+  const spans: Unclear[] = [];
+  let fromMs: number | undefined;
+  for (const [index, event] of events.entries()) {
+    const isUnanswered = event.step === 'recall' && events[index + 1]?.step !== 'recalled' && events[index + 1]?.step !== 'answered';
+    if (begins.has(event.step) || isUnanswered) fromMs ??= event.atMs;
+    else if (ends.has(event.step) && !isStillDoubtful(event) && fromMs !== undefined) {
+      spans.push({ fromMs, toMs: event.atMs });
+      fromMs = undefined;
+    }
+  }
+  if (fromMs === undefined) return spans;
+  return [...spans, settledAtMs === null ? { fromMs } : { fromMs, toMs: Math.max(fromMs, settledAtMs) }];
+}
+
+/** It answers, and cannot tell. */
+function isStillDoubtful({ step, detail }: StoryEvent): boolean {
+  return (step === 'answered' || step === 'recalled') && (detail?.includes('unknown') ?? false);
+}
+
+export function longestUnclearMs(spans: readonly Unclear[], nowMs: number): number {
+  return spans.reduce((longest, { fromMs, toMs = nowMs }) => Math.max(longest, toMs - fromMs), 0);
+}

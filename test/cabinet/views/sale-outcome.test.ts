@@ -1,0 +1,219 @@
+// The sentence on top of a sale's page must be true for every history, and the doubt must begin and end where it did.
+import { describe, expect, it } from 'vitest';
+import type { Sale } from '../../../src/cabinet/views/sale-model.ts';
+import { adviceOf, marksOf, outcomeOf } from '../../../src/cabinet/views/sale-outcome.ts';
+import { unclearSpans } from '../../../src/cabinet/views/sale-unclear.ts';
+import { callback, events, follower, lostAndFound, type Note, sale, smooth, startMs } from './histories.ts';
+
+const nowMs = startMs + 600_000;
+const told = (story: Sale) => outcomeOf(story, unclearSpans(story.events, story.command.settledAtMs), nowMs);
+const open = { state: 'unknown', settledAtMs: null, settledBy: null, outcome: null, report: null, documentState: null } as const;
+const failed = { documentState: null, report: null } as const;
+
+const histories: [string, Sale, string, object][] = [
+  ['a plain payment', sale({}, smooth), 'outcome.charged', { amount: 150.5, device: 'Casa 1' }],
+  [
+    'a lost answer that Recall found',
+    sale({ settledBy: 'recall', settledAtMs: startMs + 49_000 }, lostAndFound),
+    'outcome.chargedFoundByRecall',
+    { spanMs: 31_000 },
+  ],
+  [
+    'an answer after the call had given up',
+    sale({ settledBy: 'late-answer', settledAtMs: startMs + 400_000 }, [
+      ...smooth.slice(0, 2),
+      [300, 'unknown'],
+      [400, 'settled', 'done by late-answer'],
+    ]),
+    'outcome.chargedLateAnswer',
+    { spanMs: 100_000 },
+  ],
+  [
+    'a terminal without a journal, asked for its last transaction',
+    sale({ settledBy: 'last-transaction', settledAtMs: startMs + 340_000 }, [
+      [300, 'unknown'],
+      [302, 'asked last transaction'],
+      [340, 'settled', 'done by last-transaction'],
+    ]),
+    'outcome.chargedFoundByLastTransaction',
+    { spanMs: 40_000 },
+  ],
+  [
+    'a channel that was lost while the answer still came',
+    sale({}, [
+      [0, 'sent', 'mqtt'],
+      [5, 'channel-lost', 'mqtt'],
+      [12, 'answered', 'queue', 'done'],
+    ]),
+    'outcome.chargedAfterDoubt',
+    { spanMs: 7_000 },
+  ],
+  ['a decline', sale({ ...failed, state: 'refused', reason: 'No funds' }), 'outcome.declined', { reason: 'No funds' }],
+  ['a payment that was stopped', sale({ ...failed, state: 'refused', abortRequestedAtMs: startMs }), 'outcome.stopped', {}],
+  [
+    'a device that was away',
+    sale({ ...failed, state: 'never', outcome: null, reason: 'Nothing went out.' }),
+    'outcome.never',
+    { reason: 'Nothing went out.' },
+  ],
+  ['a device that was busy', sale({ ...failed, state: 'never', outcome: 'busy' }), 'outcome.busy', {}],
+  [
+    'a command that went out again',
+    sale({ ...failed, state: 'never', outcome: 'expired' }, [[1, 'settled', 'never by answer; issued again as x']]),
+    'outcome.issuedAgain',
+    {},
+  ],
+  ['one that waits for the card', sale({ ...open, state: 'sent' }, smooth.slice(0, 2)), 'outcome.waiting', {}],
+  [
+    'one whose outcome nobody knows yet',
+    sale(open, [
+      [0, 'sent', 'mqtt'],
+      [40, 'unknown'],
+    ]),
+    'outcome.unknown',
+    { spanMs: 560_000 },
+  ],
+  [
+    'one that a person must decide',
+    sale({ ...open, reviewSinceMs: startMs, reviewReason: 'No journal.' }),
+    'outcome.needsPerson',
+    { reason: 'No journal.' },
+  ],
+  [
+    'a contradiction',
+    sale({ ...failed, state: 'refused', reviewSinceMs: startMs, reviewReason: 'It now says done.' }),
+    'outcome.contradiction',
+    { state: 'refused' },
+  ],
+  [
+    'a contradiction that a person has seen',
+    sale({ reviewSinceMs: startMs, reviewReason: 'x', reviewedAtMs: startMs }, smooth),
+    'outcome.charged',
+    {},
+  ],
+  [
+    "a person's decision",
+    sale({ settledBy: 'person' }, [
+      [300, 'unknown'],
+      [400, 'decided', 'Ana: done, the bank has it: seen'],
+      [400, 'settled', 'done by person'],
+    ]),
+    'outcome.chargedByPerson',
+    { actor: 'Ana', reason: 'the bank has it: seen' },
+  ],
+  [
+    "a person's no",
+    sale({ ...failed, state: 'refused', settledBy: 'person', reason: 'not there' }, [[400, 'decided', 'Ana: refused, not there']]),
+    'outcome.refusedByPerson',
+    { actor: 'Ana' },
+  ],
+  [
+    'a refund of a part',
+    sale({}, smooth, { followers: [follower('Refund', { amountBani: 5_000 })] }),
+    'outcome.partlyRefunded',
+    { refunded: 50, left: 100.5 },
+  ],
+  ['a refund of all', sale({}, smooth, { followers: [follower('Refund')] }), 'outcome.refunded', { refunded: 150.5 }],
+  ['a refund that was refused', sale({}, smooth, { followers: [follower('Refund', { state: 'refused' })] }), 'outcome.charged', {}],
+  ['a void', sale({ documentState: 'voided' }, smooth, { followers: [follower('CancelTransaction')] }), 'outcome.voided', {}],
+  [
+    'a receipt',
+    sale({ name: 'PrintReceipt', documentState: null, receiptId: 'R-1' }, smooth),
+    'outcome.done',
+    { name: 'PrintReceipt', receiptId: 'R-1' },
+  ],
+  [
+    'a receipt that Recall found',
+    sale({ name: 'PrintReceipt', documentState: null, settledBy: 'recall' }, lostAndFound),
+    'outcome.doneFoundByRecall',
+    {},
+  ],
+];
+
+describe('the outcome in plain words', () => {
+  it.each(histories)('of %s', (_name, story, key, params) => {
+    expect(told(story)).toMatchObject({ key, params });
+  });
+});
+
+describe('the time in which nobody knew', () => {
+  const span = (notes: Note[], settledAtS: number | null) =>
+    unclearSpans(events(notes), settledAtS === null ? null : startMs + settledAtS * 1000).map(({ fromMs, toMs }) => [
+      (fromMs - startMs) / 1000,
+      toMs === undefined ? undefined : (toMs - startMs) / 1000,
+    ]);
+
+  it('does not exist where all went well, also with a look in on a slow customer', () => {
+    expect(span(smooth, 12)).toEqual([]);
+    expect(
+      span(
+        [
+          [0, 'sent', 'mqtt'],
+          [1, 'accepted'],
+          [31, 'recall', 'mqtt'],
+          [31.1, 'recalled', 'mqtt', 'running'],
+          [50, 'answered', 'mqtt', 'done'],
+        ],
+        50,
+      ),
+    ).toEqual([]);
+  });
+  it('lasts from the loss to the word of the device', () => {
+    expect(span(lostAndFound, 49)).toEqual([[18, 49]]);
+  });
+  it('is open while nothing has settled it, and goes on when the device cannot tell', () => {
+    expect(
+      span(
+        [
+          [0, 'sent', 'mqtt'],
+          [40, 'unknown'],
+        ],
+        null,
+      ),
+    ).toEqual([[40, undefined]]);
+    expect(
+      span(
+        [
+          [40, 'unknown'],
+          [45, 'recall', 'mqtt'],
+          [46, 'recalled', 'mqtt', 'unknown'],
+          [90, 'decided', 'Ana: done, x'],
+        ],
+        90,
+      ),
+    ).toEqual([[40, 90]]);
+  });
+  it('ends with the settlement, should its step have got lost', () => {
+    expect(span([[40, 'unknown']], 55)).toEqual([[40, 55]]);
+  });
+});
+
+describe('what to do', () => {
+  it.each([
+    ['nothing', sale({}, smooth), 'advice.nothing'],
+    ['wait', sale({ ...open, state: 'sent' }), 'advice.wait'],
+    ['not to charge again', sale(open), 'advice.doNotChargeAgain'],
+    ['decide', sale({ ...open, reviewSinceMs: 1, reviewReason: 'x' }), 'advice.decide'],
+    ['compare', sale({ reviewSinceMs: 1, reviewReason: 'x' }), 'advice.compare'],
+    ['close the document', sale({ documentState: 'open' }), 'advice.closeDocument'],
+    ['send a dead callback again', sale({}, smooth, { callbacks: [callback({ state: 'dead' })] }), 'advice.sendAgain'],
+    ['try again', sale({ ...failed, state: 'never' }), 'advice.tryAgain'],
+  ] as [string, Sale, string][])('%s', (_name, story, key) => {
+    expect(adviceOf(story).key).toBe(key);
+  });
+
+  it('has a mark for each thing that is as it should be, and for each that is not', () => {
+    const print = follower('PrintReceipt', { receiptId: 'R-1', targetId: null });
+    expect(marksOf(sale({}, smooth, { linked: [print], callbacks: [callback()] }))).toEqual([
+      { key: 'state.paid', state: 'good' },
+      { key: 'mark.closed', state: 'good' },
+      { key: 'mark.printed', state: 'good' },
+      { key: 'mark.erpTold', state: 'good' },
+    ]);
+    expect(marksOf(sale({ documentState: 'open' }, smooth, { callbacks: [callback({ state: 'dead' }), callback()] }))).toEqual([
+      { key: 'state.paid', state: 'good' },
+      { key: 'mark.notClosed', state: 'waiting' },
+      { key: 'mark.erpNotTold', state: 'bad' },
+    ]);
+  });
+});

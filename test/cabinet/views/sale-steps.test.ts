@@ -1,0 +1,158 @@
+// The timeline: who did what, on which way, in order; retries folded, what was learned later put where it happened.
+import { describe, expect, it } from 'vitest';
+import { nextStepsOf } from '../../../src/cabinet/views/next-steps.ts';
+import type { Sale } from '../../../src/cabinet/views/sale-model.ts';
+import { saleSteps } from '../../../src/cabinet/views/sale-steps.ts';
+import { callback, follower, lostAndFound, sale, smooth, startMs } from './histories.ts';
+
+const keys = new Map([['k', 'ERP Centru']]);
+const kinds = (story: Sale) => saleSteps(story, keys).map(({ kind }) => kind);
+const find = (story: Sale, kind: string) => saleSteps(story, keys).find((step) => step.kind === kind);
+
+describe('the timeline', () => {
+  it('of a plain payment runs from the call to the answer', () => {
+    const story = sale({}, smooth);
+    expect(kinds(story)).toEqual(['asked', 'written', 'sent', 'accepted', 'bankDid', 'answered', 'settled', 'told']);
+    expect(find(story, 'asked')).toMatchObject({ from: 'erp', to: 'gateway', text: { params: { key: 'ERP Centru', amount: 150.5 } } });
+    expect(find(story, 'sent')).toMatchObject({ from: 'gateway', to: 'device', via: 'mqtt' });
+    expect(find(story, 'bankDid')).toMatchObject({ actor: 'bank', to: 'bank', isMoney: true, learnedAtMs: startMs + 12_000 });
+    expect(find(story, 'settled')).toMatchObject({ isMoney: true, text: { params: { state: 'done', by: 'answer' } } });
+    expect(find(story, 'told')).toMatchObject({ to: 'erp', text: { params: { errorCode: 0, waitedMs: 12_000 } } });
+  });
+
+  it('of a lost answer folds the Recalls and shows where the answer got lost', () => {
+    const report = JSON.stringify({ amount: 150.5, time: new Date(startMs + 18_600).toISOString() });
+    const story = sale({ settledBy: 'recall', settledAtMs: startMs + 49_000, report }, lostAndFound);
+    expect(kinds(story)).toEqual([
+      'asked',
+      'written',
+      'sent',
+      'accepted',
+      'channelLost',
+      'bankDid',
+      'answerLost',
+      'recallUnanswered',
+      'seenAgain',
+      'recall',
+      'recalled',
+      'settled',
+      'told',
+    ]);
+    expect(find(story, 'recallUnanswered')).toMatchObject({ repeats: 6, isLost: true, via: 'queue', text: { params: { tries: 6 } } });
+    expect(find(story, 'channelLost')).toMatchObject({ from: 'mqtt', isLost: true });
+    expect(find(story, 'answerLost')).toMatchObject({ isLost: true, via: 'mqtt', learnedAtMs: startMs + 49_000 });
+    expect(find(story, 'recall')).not.toHaveProperty('isLost', true);
+  });
+
+  it('does not believe a clock that says the bank answered before it was asked, or after we knew', () => {
+    for (const wrongS of [-60, 600]) {
+      const report = JSON.stringify({ time: new Date(startMs + wrongS * 1000).toISOString() });
+      expect(kinds(sale({ report }, smooth))).not.toContain('bankDid');
+    }
+  });
+
+  it('tells an ERP that was answered 3 first, and when it learned the outcome', () => {
+    const story = sale(
+      { settledBy: 'late-answer', settledAtMs: startMs + 400_000, unheardAtMs: startMs + 300_000, toldAtMs: startMs + 500_000 },
+      [
+        [0, 'sent', 'mqtt'],
+        [300, 'unknown'],
+        [400, 'settled', 'done by late-answer'],
+      ],
+    );
+    const told = saleSteps(story, keys).filter(({ kind }) => kind.startsWith('told'));
+    expect(told).toMatchObject([
+      { kind: 'told', atMs: startMs + 300_000, text: { params: { errorCode: 3 } } },
+      { kind: 'toldLater', atMs: startMs + 500_000, text: { params: { errorCode: 0 } } },
+    ]);
+  });
+
+  it('has what followed: close, refund by a person, receipt, callback that was refused and then taken', () => {
+    const refund = follower('Refund', {
+      caller: 'person Ana',
+      amountBani: 5_000,
+      issuedAtMs: startMs + 90_000,
+      settledAtMs: startMs + 91_000,
+    });
+    const print = follower('PrintReceipt', {
+      targetId: null,
+      receiptId: 'R-4127',
+      issuedAtMs: startMs + 70_000,
+      settledAtMs: startMs + 72_300,
+    });
+    const story = sale({}, smooth, {
+      followers: [follower('CloseDoc', { amountBani: null }), refund],
+      linked: [print],
+      callbacks: [callback()],
+      attempts: [
+        { callbackId: 'c-1', attempt: 1, atMs: startMs + 73_000, status: 503, error: null, durationMs: 212 },
+        { callbackId: 'c-1', attempt: 2, atMs: startMs + 133_000, status: 200, error: null, durationMs: 88 },
+      ],
+    });
+    const after = saleSteps(story, keys).slice(8);
+    expect(after.map((step) => step.text.key)).toEqual([
+      'step.related.CloseDoc.done',
+      'step.related.PrintReceipt.done',
+      'step.callbackFailed',
+      'step.related.Refund.done',
+      'step.callbackDelivered',
+    ]);
+    expect(after[0]).toMatchObject({ isMoney: false, from: 'erp' });
+    expect(after[1]).toMatchObject({ isMoney: true, text: { params: { receiptId: 'R-4127', durationMs: 2_300 } } });
+    expect(after[2]).toMatchObject({ actor: 'callback', isLost: true, text: { params: { status: 503, durationMs: 212 } } });
+    expect(after[3]).toMatchObject({ from: 'person', isMoney: true, text: { params: { actor: 'Ana', amount: 50 } } });
+  });
+
+  it('says when the last try of a callback failed, and when the next one comes', () => {
+    const attempts = [{ callbackId: 'c-1', attempt: 6, atMs: startMs + 20_000, status: null, error: 'No answer.', durationMs: 15_000 }];
+    expect(kinds(sale({}, smooth, { callbacks: [callback({ state: 'dead' })], attempts }))).toContain('callbackDead');
+    const waiting = sale({}, smooth, { callbacks: [callback({ state: 'pending', nextAttemptAtMs: startMs + 80_000 })], attempts });
+    expect(find(waiting, 'callbackFailed')).toMatchObject({ text: { params: { nextInMs: 60_000 } } });
+  });
+
+  it('keeps a step that it does not know, rather than losing it', () => {
+    expect(find(sale({}, [[1, 'something new', 'x']]), 'other')).toMatchObject({
+      text: { params: { step: 'something new' } },
+      detail: 'x',
+    });
+  });
+});
+
+describe('the next steps', () => {
+  const allowed = (story: Sale) =>
+    nextStepsOf(story, startMs + 600_000)
+      .filter(({ isAllowed }) => isAllowed)
+      .map(({ action }) => action);
+  const why = (story: Sale, action: string) => nextStepsOf(story, startMs + 600_000).find((step) => step.action === action)?.whyNot?.key;
+  const open = { state: 'unknown', settledAtMs: null, settledBy: null, documentState: null, report: null } as const;
+
+  it('of a closed payment are a refund of what is left, a void, and asking the device', () => {
+    const story = sale({}, smooth, { followers: [] });
+    expect(allowed(story)).toEqual(['refund', 'void', 'ask']);
+    expect(nextStepsOf(story, 0)[0]).toMatchObject({ action: 'refund', maxBani: 15_050, consequence: { params: { card: '4417' } } });
+  });
+  it('count a refund that is not settled as made', () => {
+    const story = sale({}, smooth, {
+      followers: [follower('Refund', { amountBani: 5_000 }), follower('Refund', { ...open, name: 'Refund', amountBani: 10_050 })],
+    });
+    expect(why(story, 'refund')).toBe('whyNot.nothingLeft');
+    expect(why(story, 'void')).toBe('whyNot.refunded');
+  });
+  it('close what the bank has closed', () => {
+    expect(why(sale({ bankDayClosedAtMs: 1 }), 'refund')).toBe('whyNot.bankDayClosed');
+    expect(why(sale({ documentState: 'voided' }), 'void')).toBe('whyNot.voided');
+    expect(why(sale({ report: '{}' }), 'void')).toBe('whyNot.noToken');
+  });
+  it('of an open document are closing it, by the terminal or by hand', () => {
+    expect(allowed(sale({ documentState: 'open' }))).toEqual(['void', 'close', 'closeByHand', 'ask']);
+    expect(why(sale({ documentState: 'open' }), 'refund')).toBe('whyNot.documentOpen');
+  });
+  it('of an unclear one are asking and deciding, and never money', () => {
+    expect(allowed(sale(open))).toEqual(['ask', 'decide']);
+    expect(why(sale({ ...open, state: 'sent', answerByMs: startMs + 9e8 }), 'decide')).toBe('whyNot.running');
+  });
+  it('of a settled one include the look at a contradiction only where there is one', () => {
+    expect(why(sale({}), 'decide')).toBe('whyNot.settled');
+    expect(allowed(sale({ reviewSinceMs: 1, reviewReason: 'x' }))).toContain('decide');
+  });
+});
