@@ -48,6 +48,8 @@ export interface World {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Ends this process at once, so that whoever watches over it starts a new one. */
+  endProcess?: ((exitCode: number) => void) | undefined;
 }
 
 export interface Addresses {
@@ -72,6 +74,10 @@ export async function startGateway(config: Config, world: World, opened: () => v
     role: 'gateway',
     clock: world.clock,
     logger: world.logger,
+    onLost(error) {
+      world.logger.error({ err: error }, 'the database is lost to this process, which ends so that a new one can be started');
+      world.endProcess?.(1);
+    },
     bounds: { ...defaultBounds, poolSize: config.databaseConnections },
   });
   try {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
+import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { startGateway } from '../src/gateway.ts';
@@ -12,6 +13,7 @@ import { StartRefused } from '../src/kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
 import { renewed, selfSigned } from './http/self-signed.ts';
 import { recordingLogger } from './support/quiet-logger.ts';
+import { until } from './support/until.ts';
 import { createVirtualClock } from './support/virtual-clock.ts';
 
 let dataDir: string;
@@ -29,7 +31,9 @@ function start(settings: Record<string, string> = {}, clock: Clock = systemClock
     ...settings,
   });
   const logger = recordingLogger();
-  return { logger, started: startGateway(config, { clock, random: systemRandom, logger }) };
+  const exitCodes: number[] = [];
+  const endProcess = (exitCode: number) => void exitCodes.push(exitCode);
+  return { logger, exitCodes, started: startGateway(config, { clock, random: systemRandom, logger, endProcess }) };
 }
 
 describe('the gateway', () => {
@@ -40,6 +44,25 @@ describe('the gateway', () => {
     await gateway.stop();
     expect(logger.lines.map(({ message }) => message)).toContain('a part of the gateway could not say goodbye');
     expect(logger.lines.at(-1)?.message).toBe('the gateway has stopped');
+  });
+
+  it('ends its process when the thread that writes the database is gone, and only then', async () => {
+    let worker: Worker | undefined;
+    process.once('worker', (thread) => {
+      worker = thread;
+    });
+    const { logger, exitCodes, started } = start();
+    const gateway = await started;
+    expect(exitCodes).toEqual([]);
+    await worker?.terminate();
+    await until(() => exitCodes.length > 0);
+    expect(exitCodes).toEqual([1]);
+    expect(logger.lines.find(({ level }) => level === 'error')?.message).toContain('the database is lost to this process');
+    await gateway.stop();
+
+    const orderly = start();
+    await (await orderly.started).stop();
+    expect(orderly.exitCodes).toEqual([]);
   });
 
   it.each([

@@ -212,7 +212,7 @@ function configFor(mode: Mode) {
 }
 
 function world(logLevel: Parameters<typeof createLogger>[0]): World {
-  return { clock: systemClock, random: systemRandom, logger: createLogger(logLevel) };
+  return { clock: systemClock, random: systemRandom, logger: createLogger(logLevel), endProcess: (exitCode) => process.exit(exitCode) };
 }
 
 /** The gateway that the settings speak of; a sandbox in the data directory tells its own address and token. */

@@ -27,6 +27,8 @@ export interface OpenOptions {
   clock: Clock;
   logger: Logger;
   migrationsDir?: string | undefined;
+  /** The database is lost to this process for good (the thread that writes the file has ended): only a new process can use it again. */
+  onLost?: ((error: Error) => void) | undefined;
   bounds?: PostgresBounds | undefined;
 }
 
@@ -99,7 +101,7 @@ function ensurePrivate(dataDir: string, databasePath: string, logger: Logger): v
   }
 }
 
-async function openFile({ clock, logger, role }: OpenOptions, dataDir: string): Promise<Database> {
+async function openFile({ clock, logger, role, onLost }: OpenOptions, dataDir: string): Promise<Database> {
   const path = join(dataDir, 'tillgate.db');
   const readOnly = role === 'reader';
   if (readOnly && !existsSync(path)) throw new StartRefused(`There is no database in ${dataDir}.`);
@@ -108,7 +110,7 @@ async function openFile({ clock, logger, role }: OpenOptions, dataDir: string): 
   try {
     // Secrets are inside; SQLite gives its side files the mode of this one.
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-    const executor = await startSqliteWorker({ path, readOnly }, clock);
+    const executor = await startSqliteWorker({ path, readOnly }, clock, (error) => onLost?.(error));
     return createSqliteDatabase({
       executor,
       clock,

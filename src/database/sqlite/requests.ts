@@ -1,6 +1,8 @@
 // What the worker thread does with the requests that have piled up, apart from any thread so that it can be tested directly.
 // Statements of their own that arrived together share one transaction and one sync to disk; nobody hears "done" before its COMMIT.
 // A failing statement undoes only itself. If the COMMIT fails, or SQLite ended the transaction by itself, all that shared it fail.
+// A transaction that can neither be committed nor rolled back would make every later request fail: then the runner is stuck, and its
+// thread has to end, so that the process does and starts anew.
 import type { SqliteConnection, StatementResult } from './connection.ts';
 import type { Place } from './driver.ts';
 import { type CarriedError, carryError } from './errors.ts';
@@ -28,6 +30,7 @@ export type SqliteAnswer =
 
 // Bounds how long the first of a batch waits for the last.
 const batchAtMost = 256;
+const rollbackTries = 3;
 const nothing: StatementResult = { rows: [], changes: undefined };
 const endedBySqlite: CarriedError = {
   name: 'Error',
@@ -37,13 +40,16 @@ const endedBySqlite: CarriedError = {
 };
 
 export interface RequestRunner {
-  /** Answers all, in order. */
+  /** Answers all, in order, whatever fails. */
   answer(requests: SqliteRequest[]): SqliteAnswer[];
+  /** Why nothing can be written any more; undefined while all is well. */
+  readonly stuck: CarriedError | undefined;
 }
 
 export function createRequestRunner(open: (now: () => number) => SqliteConnection): RequestRunner {
   let nowMs = 0;
   const connection = open(() => nowMs);
+  let stuck: CarriedError | undefined;
 
   function attempt(id: number, action: () => StatementResult): SqliteAnswer {
     try {
@@ -65,8 +71,18 @@ export function createRequestRunner(open: (now: () => number) => SqliteConnectio
     });
   }
 
+  /** Throws when the transaction cannot be ended. A second try costs nothing, and SQLite may have ended it by itself while the first failed. */
   function rollback(): void {
-    if (connection.isTransaction) connection.exec('rollback');
+    for (let tries = 1; connection.isTransaction; tries += 1) {
+      try {
+        connection.exec('rollback');
+      } catch (error) {
+        if (!connection.isTransaction) return;
+        if (tries < rollbackTries) continue;
+        stuck ??= carryError(error);
+        throw error;
+      }
+    }
   }
 
   function answerBatch(batch: RunRequest[]): SqliteAnswer[] {
@@ -81,7 +97,10 @@ export function createRequestRunner(open: (now: () => number) => SqliteConnectio
     }
     const committed = exec(0, 'commit');
     if (!committed.error) return answers;
-    rollback();
+    attempt(0, () => {
+      rollback();
+      return nothing;
+    });
     return failAll(committed.error);
   }
 
@@ -109,6 +128,11 @@ export function createRequestRunner(open: (now: () => number) => SqliteConnectio
     answer(requests) {
       const answers: SqliteAnswer[] = [];
       for (let at = 0; at < requests.length; ) {
+        const failure = stuck;
+        if (failure) {
+          answers.push(...requests.slice(at).map(({ id }) => ({ id, error: failure })));
+          break;
+        }
         const batch = batchFrom(requests, at);
         if (batch.length > 1 && !connection.isTransaction) {
           answers.push(...answerBatch(batch));
@@ -120,6 +144,9 @@ export function createRequestRunner(open: (now: () => number) => SqliteConnectio
         }
       }
       return answers;
+    },
+    get stuck() {
+      return stuck;
     },
   };
 }

@@ -27,13 +27,15 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export function startSqliteWorker(settings: WorkerSettings, clock: Clock): Promise<WorkerExecutor> {
+/** `onLost`: the thread has ended without being asked to, and nothing can be read or written until the process starts anew. */
+export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost: (error: Error) => void): Promise<WorkerExecutor> {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: settings, name: 'tillgate-sqlite' });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let outbox: SqliteRequest[] = [];
   let down: Error | undefined;
   let closing: Promise<void> | undefined;
+  let isReady = false;
   const exited = new Promise<void>((resolve) => {
     worker.once('exit', () => resolve());
   });
@@ -103,10 +105,13 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock): Promi
     worker.on('exit', () => {
       fail(databaseDown(closing ? 'The database is closed.' : 'The database thread has ended; the gateway has to be restarted.'));
       reject(down);
+      if (isReady && !closing && down) onLost(down);
     });
     worker.on('message', (message: FromWorker) => {
-      if (message.kind === 'ready') resolve(executor);
-      else if (message.kind === 'failed') reject(translateSqliteError(message.error));
+      if (message.kind === 'ready') {
+        isReady = true;
+        resolve(executor);
+      } else if (message.kind === 'failed') reject(translateSqliteError(message.error));
       else {
         for (const { id, result, error } of message.answers) {
           const caller = take(id);

@@ -69,6 +69,45 @@ describe('requests that arrive together', () => {
     expect(numbers()).toEqual([1, 2]);
   });
 
+  it.each([
+    ['once', 1, false],
+    ['for good', Number.POSITIVE_INFINITY, true],
+  ])(
+    'survive a COMMIT that fails and a ROLLBACK that fails %s: all are answered, and what cannot go on says so',
+    (_times, failures, isStuck) => {
+      let failed = 0;
+      const { runner, numbers } = setUp((connection) => ({
+        exec(sql) {
+          if (sql === 'commit' && failed === 0) throw new Error('disk full');
+          if (sql === 'rollback' && failed < failures) {
+            failed += 1;
+            throw new Error('disk full, still');
+          }
+          connection.exec(sql);
+        },
+      }));
+      expect(runner.answer([insert(1), insert(2), control('begin'), control('rollback')]).map(({ error }) => error === undefined)).toEqual(
+        isStuck ? [false, false, false, false] : [false, false, true, true],
+      );
+      expect(runner.stuck?.message).toBe(isStuck ? 'disk full, still' : undefined);
+      expect(runner.answer([insert(3)])[0]?.error === undefined).toBe(!isStuck);
+      if (!isStuck) expect(numbers()).toEqual([3]);
+    },
+  );
+
+  it('of a transaction whose ROLLBACK fails for good leave the runner stuck too, instead of failing everything after it for ever', () => {
+    const { runner } = setUp((connection) => ({
+      exec(sql) {
+        if (sql === 'rollback') throw new Error('no');
+        connection.exec(sql);
+      },
+    }));
+    expect(runner.answer([control('begin'), insert(1, 'in-transaction')]).every(({ error }) => error === undefined)).toBe(true);
+    expect(runner.stuck).toBeUndefined();
+    expect(runner.answer([control('rollback')])[0]?.error?.message).toBe('no');
+    expect(runner.stuck?.message).toBe('no');
+  });
+
   it('all fail when SQLite ends their transaction by itself, also those that had gone well', () => {
     const { runner, numbers } = setUp((connection) => ({
       run(sql, parameters) {
