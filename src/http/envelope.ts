@@ -14,8 +14,10 @@ export function successBody(fields: object): Envelope {
   return { errorCode: errorCodes.NoError.code, errorMessage: '', ...fields };
 }
 
-export function failureBody(error: GatewayError): Envelope {
-  const body: Envelope = { errorCode: errorCodes[error.errorName].code, errorMessage: `${error.errorName}: ${error.message}` };
+/** `addition`: a further sentence, about this request. */
+export function failureBody(error: GatewayError, addition?: string): Envelope {
+  const sentences = addition === undefined ? error.message : `${error.message} ${addition}`;
+  const body: Envelope = { errorCode: errorCodes[error.errorName].code, errorMessage: `${error.errorName}: ${sentences}` };
   return { ...body, ...error.fields, ...(error.report === undefined ? {} : { report: error.report }) };
 }
 

@@ -32,6 +32,7 @@ import { createPlaces, type Place } from './places.ts';
 import { factsOf } from './request-facts.ts';
 import { logCrash, logRequest, routeOf } from './request-log.ts';
 import { createRouteTable } from './route-table.ts';
+import { aboutThisRequest } from './this-request.ts';
 import { createUpgrades, type UpgradeHandler } from './upgrades.ts';
 import { createValidatorCompiler } from './validation.ts';
 
@@ -189,7 +190,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // A body that was cut may go on coming for ever.
     if (error.httpStatus === 408) reply.header('connection', 'close');
     if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer');
-    reply.code(error.httpStatus).type('application/json; charset=utf-8').serializer(JSON.stringify).send(failureBody(error));
+    const body = failureBody(error, aboutThisRequest(error.errorName, request.routeOptions.config.access));
+    reply.code(error.httpStatus).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body);
   }
 
   app.setValidatorCompiler(createValidatorCompiler());
@@ -330,16 +332,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** What an earlier request began goes on, so this must not sound as if nothing had been charged. */
-const notThisOne = 'This request began nothing, and says nothing about an earlier one.';
-
 function overloaded(reason: string): GatewayError {
-  return new GatewayError('Too_Many_Requests', `${reason} ${notThisOne}`, { retryAfterS: 1 });
+  return new GatewayError('Too_Many_Requests', reason, { retryAfterS: 1 });
 }
 
 /** 503 instead of 429 [D57]: a proxy in front takes it as the word to try another instance. */
 function stopping(): GatewayError {
-  return new GatewayError('Too_Many_Requests', `The gateway is stopping. ${notThisOne}`, { httpStatus: 503, retryAfterS: 1 });
+  return new GatewayError('Too_Many_Requests', 'The gateway is stopping.', { httpStatus: 503, retryAfterS: 1 });
 }
 
 /** A year, for this host alone: what else lives under the domain is not ours to decide. */

@@ -1,8 +1,10 @@
 // Create: the receipt is stored and gets its OID and QR [D20, D24]. One insert; with an Idempotency-Key a claim goes before it.
 // Dying before the commit leaves nothing; dying after it leaves an invoice that the repeat under the same key finds.
+// A commit whose answer got lost is read back: by the OID that was drawn, or, under a key, by claiming that once more.
 // Nobody is called back [D25], and the invoice's history starts with its row: creating writes no event.
 import { checkTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
+import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { checkReceipt } from '../kernel/receipt.ts';
@@ -11,6 +13,7 @@ import { claimKey } from '../ledger/idempotency.ts';
 import type { InvoiceDeps } from './move.ts';
 import { checkText } from './rules.ts';
 import { findInvoice, insertInvoice, type NewInvoice } from './store.ts';
+import { onceMoreIfUnclear } from './unclear-commit.ts';
 import { parseValidTo } from './valid-to.ts';
 
 export interface CreateRequest {
@@ -37,19 +40,25 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
   const invoice: NewInvoice = { ...content, oid, merchantId: request.merchantId, qrSecretId: secretId };
   const { idempotency } = request;
   if (!idempotency) {
-    await insert(deps.database.queries, invoice);
+    await insert(deps.database.queries, invoice).catch(async (error: unknown) => {
+      if (!isDatabaseDown(error)) throw error;
+      const written = await findInvoice(deps.database.queries, { oid, merchantId: request.merchantId }, deps.graceMs);
+      if (!written) throw error;
+    });
     return { oid, qr };
   }
 
-  const earlier = await deps.database.transaction(async (queries) => {
-    const claim = await claimKey(queries, { merchantId: request.merchantId, ...idempotency, subjectKind: 'invoice', subjectId: oid });
-    if (claim.kind === 'other') {
-      throw new GatewayError('The_status_cannot_be_applied', 'This Idempotency-Key was used for another request.');
-    }
-    if (claim.kind === 'same') return await findInvoice(queries, { oid: claim.subjectId, merchantId: request.merchantId }, deps.graceMs);
-    await insert(queries, invoice);
-    return undefined;
-  });
+  const claimOrFind = () =>
+    deps.database.transaction(async (queries) => {
+      const claim = await claimKey(queries, { merchantId: request.merchantId, ...idempotency, subjectKind: 'invoice', subjectId: oid });
+      if (claim.kind === 'other') {
+        throw new GatewayError('The_status_cannot_be_applied', 'This Idempotency-Key was used for another request.');
+      }
+      if (claim.kind === 'same') return await findInvoice(queries, { oid: claim.subjectId, merchantId: request.merchantId }, deps.graceMs);
+      await insert(queries, invoice);
+      return undefined;
+    });
+  const earlier = await onceMoreIfUnclear(claimOrFind);
   // The same answer again, by the secret of then: a rotation in between does not change it.
   if (earlier) return { oid: earlier.oid, qr: await deps.qrSecrets.write(earlier.oid, earlier.qrSecretId) };
   return { oid, qr };

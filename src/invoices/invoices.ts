@@ -13,6 +13,7 @@ import { createQrSecrets } from './qr-secrets.ts';
 import { scanInvoice } from './scan.ts';
 import { type InvoiceStatus, readStatus } from './status.ts';
 import type { InvoiceContent, Payment } from './store.ts';
+import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface InvoicesOptions {
   database: Database;
@@ -53,8 +54,8 @@ export function createInvoices(options: InvoicesOptions): Invoices {
   return {
     create: (request) => createInvoice(deps, request),
     status: (qr, asker) => readStatus(deps, qr, asker),
-    scan: (qr, asker) => scanInvoice(deps, qr, asker),
-    pay: (qr, payment, asker) => payInvoice(deps, qr, payment, asker),
+    scan: (qr, asker) => onceMoreIfUnclear(() => scanInvoice(deps, qr, asker)),
+    pay: (qr, payment, asker) => onceMoreIfUnclear(() => payInvoice(deps, qr, payment, asker)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
     expireOverdue: () => expireOverdue(deps),
     checkQr: async (qr) => {

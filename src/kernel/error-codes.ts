@@ -4,7 +4,11 @@
 export const errorCodes = {
   NoError: { code: 0, httpStatus: 200, meaning: 'Success.' },
   Internal_error: { code: 1, httpStatus: 200, meaning: 'The gateway failed while handling the request.' },
-  Error_Connection_Database: { code: 2, httpStatus: 200, meaning: 'The database is offline.' },
+  Error_Connection_Database: {
+    code: 2,
+    httpStatus: 200,
+    meaning: 'The database is offline. Said of this request only: an earlier one may have been carried out.',
+  },
   Timeout_or_no_response: { code: 3, httpStatus: 200, meaning: 'No answer of the device came in time; the outcome is not known yet.' },
   Invalid_API_Key: { code: 10, httpStatus: 200, meaning: 'The key is missing, expired or invalid.' },
   API_Key_Wrong_Product: { code: 11, httpStatus: 200, meaning: 'The key has no access to this module.' },

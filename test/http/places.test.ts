@@ -111,7 +111,7 @@ describe('one merchant that asks for everything', () => {
     expect(refused).toBe(30);
     for (let time = 0; time < 10; time += 1) expect(await neighbour()).toBe('ok');
     expect(await call('/test/pay', keyOf('a', 99))).toMatch(
-      /^Too_Many_Requests: .*share.* This request began nothing, and says nothing about/,
+      /^Too_Many_Requests: .*share.* This request sent no operation to a device; an earlier one may have/,
     );
     release();
     const answers = await Promise.all(calls);

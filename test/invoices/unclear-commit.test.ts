@@ -1,0 +1,90 @@
+// QR Mode with a database that loses the answer to a commit [D59]: what was written is found, and nothing happens twice.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { hookedStorage, type StatementHook } from '../../simulation/hooked-storage.ts';
+import type { Database } from '../../src/database/database.ts';
+import { databaseDown } from '../../src/database/errors.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { anybody, codeOf, openShop, receipt, type Shop, template } from './shop.ts';
+
+let hook: StatementHook;
+let database: Database;
+let shop: Shop;
+
+beforeEach(async () => {
+  hook = () => undefined;
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const storage = hookedStorage(createMemoryStorage(), (step) => hook(step));
+  database = await openDatabase({ inMemory: true, storage, role: 'gateway', clock, logger: quietLogger });
+  shop = await openShop(database, { clock });
+  await shop.invoices.start();
+  await clock.advance(61_000);
+});
+
+/** The answer to the next commit, or to the next insert of an invoice by itself, is lost; `andAfter`: the database stays away. */
+function loseAnswer(andAfter = false): void {
+  let isLost = false;
+  hook = ({ kind, sql, when }) => {
+    const isCommit = kind === 'commit' || (kind === 'run' && sql.startsWith('insert into "invoices"'));
+    if (isLost ? andAfter : when === 'after' && isCommit) {
+      isLost = true;
+      throw databaseDown('The connection was lost.');
+    }
+    return undefined;
+  };
+}
+
+const count = async (table: 'invoices' | 'callbacks') => (await database.queries.selectFrom(table).selectAll().execute()).length;
+const create = (idempotency?: { key: string; requestHash: string }) =>
+  shop.invoices.create({ merchantId: shop.merchantId, receipt, callbackUri: template, idempotency });
+
+describe('an unclear commit', () => {
+  it.each([undefined, { key: 'k', requestHash: 'h' }])(
+    'of Create (%o) is read back: its answer is that of the invoice that is there',
+    async (key) => {
+      // Inside a transaction it is the commit whose answer counts.
+      loseAnswer();
+      if (key) {
+        let isLost = false;
+        hook = ({ kind, when }) => {
+          if (isLost || kind !== 'commit' || when !== 'after') return undefined;
+          isLost = true;
+          throw databaseDown('The connection was lost.');
+        };
+      }
+      const created = await create(key);
+      hook = () => undefined;
+      expect(await count('invoices')).toBe(1);
+      expect((await shop.invoices.scan(created.qr, anybody)).oid).toBe(created.oid);
+    },
+  );
+
+  it('of Get and Payd is read back: one move and one callback each', async () => {
+    const { qr } = await create();
+    loseAnswer();
+    expect(await codeOf(shop.invoices.scan(qr, anybody))).toBe(0);
+    expect(await count('callbacks')).toBe(1);
+    const payment = { receiptId: 'r-1', deviceId: shop.deviceId };
+    loseAnswer();
+    expect(await codeOf(shop.invoices.pay(qr, payment, anybody))).toBe(0);
+    expect(await count('callbacks')).toBe(2);
+    loseAnswer();
+    expect(await codeOf(shop.invoices.pay(qr, { ...payment, receiptId: 'r-2' }, anybody))).toBe(22);
+  });
+
+  it('that cannot be read back is 2, and repeating it is safe', async () => {
+    const key = { key: 'k', requestHash: 'h' };
+    loseAnswer(true);
+    expect(await codeOf(create(key))).toBe(2);
+    hook = () => undefined;
+    const created = await create(key);
+    expect(await count('invoices')).toBe(1);
+    loseAnswer(true);
+    expect(await codeOf(shop.invoices.scan(created.qr, anybody))).toBe(2);
+    hook = () => undefined;
+    expect(await codeOf(shop.invoices.scan(created.qr, anybody))).toBe(0);
+    expect(await count('callbacks')).toBe(1);
+  });
+});
