@@ -53,6 +53,28 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     await expect(here.write(old.oid, 99)).rejects.toThrow('99');
   });
 
+  it('that are not ripe sign nothing, also at a gateway that knows them already', async () => {
+    await open().load();
+    // Ripeness counts by the database's clock, which runs on between two statements: ten seconds either way leave room for that.
+    await clock.advance(61_000);
+    await rotate();
+    expect((await open().draw()).secretId).toBe(1);
+    await clock.advance(50_000);
+    const knowsBoth = open();
+    expect((await knowsBoth.draw()).secretId).toBe(1);
+    await clock.advance(20_000);
+    expect((await open().draw()).secretId).toBe(2);
+    // What it read before the new one was ripe holds until it looks again: late is safe, early is not.
+    await clock.advance(41_000);
+    expect((await knowsBoth.draw()).secretId).toBe(2);
+  });
+
+  it('that are the only one sign at once, and a second one waits beside it though neither is ripe', async () => {
+    await open().load();
+    await rotate();
+    expect((await open().draw()).secretId).toBe(1);
+  });
+
   it('are numbered without a gap when two gateways rotate at once', async () => {
     await open().load();
     const numbers = await Promise.all([rotate(), rotate(), rotate()]);
