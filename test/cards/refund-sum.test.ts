@@ -1,5 +1,9 @@
 // The sum of refunds is taken in the transaction that commits the refund: what was refunded since the call came in counts.
 import { expect, it } from 'vitest';
+import { lockPayment, refundedOf } from '../../src/cards/store.ts';
+import { insertSent } from '../../src/ledger/store.ts';
+import { engines, openTestDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
 it('a refund that was overtaken by another one is judged by what is left then', async () => {
@@ -23,4 +27,37 @@ it('a refund that was overtaken by another one is judged by what is left then', 
   expect(await refund()).toMatchObject({ code: 40, message: expect.stringContaining('4.00') });
   expect((await world.commands()).filter(({ name }) => name === 'Refund')).toHaveLength(1);
   expect(terminal.bank.netBani()).toBe(400);
+});
+
+it.each(engines)('a second sum waits until the first refund is committed, however long that takes, on %s', async (engine) => {
+  const database = await openTestDatabase(engine);
+  const { id: merchantId } = await seedMerchant(database.queries);
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const settled = { state: 'done', document_state: 'closed', settled_at: 1, settled_by: 'answer' } as const;
+  const { id: payment } = await seedCommand(database.queries, merchantId, deviceId, settled);
+  const sums: number[] = [];
+  const first = Promise.withResolvers<void>();
+  /** As cards/refund.ts does it; what each sees is noted, and the first is held up between its sum and its insert. */
+  const refund = (id: string, heldUp: Promise<unknown>) =>
+    database.transaction(async (queries) => {
+      await lockPayment(database, queries, payment);
+      sums.push(await refundedOf(queries, payment));
+      first.resolve();
+      await heldUp;
+      await insertSent(queries, {
+        ...{ id, merchantId, deviceId, instanceId: 'i', args: {}, answerWithinMs: 1, journalId: undefined },
+        ...{ name: 'Refund', targetId: payment, amountBani: 600 },
+      });
+    });
+  const hold = Promise.withResolvers<void>();
+  const slow = refund('slow', hold.promise);
+  await first.promise;
+  const quick = refund('quick', Promise.resolve());
+  // Many round trips: without the lock the second would have its sum by now.
+  for (let turns = 0; turns < 20; turns += 1)
+    await (engine === 'postgres' ? database.ping() : new Promise((resolve) => setImmediate(resolve)));
+  hold.resolve();
+  await Promise.all([slow, quick]);
+  expect(sums).toEqual([0, 600]);
+  await database.close();
 });

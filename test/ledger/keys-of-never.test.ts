@@ -43,4 +43,14 @@ describe('an Idempotency-Key', () => {
     // Nothing is kept under it: it may stand for something else now.
     expect((await world.run(cashIn('k', 700))).code).toBe(0);
   });
+
+  it('is free again when its own call hears that nothing was sent', async () => {
+    const { link } = world.life;
+    const carry = link.carry.bind(link);
+    link.carry = async () => ({ kind: 'not-sent', reason: 'The register went as it was about to be sent.' });
+    expect((await world.run(cashIn('k'))).code).toBe(30);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['never']);
+    link.carry = carry;
+    expect((await world.run(cashIn('k', 700))).code).toBe(0);
+  });
 });
