@@ -3,6 +3,7 @@
 // Stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
 // (they answer 3, their outcome stays open); then leases and the instance's heartbeat are released, so that others take over at once.
 import { createAccess } from './access/access.ts';
+import { createFailedLogins } from './access/failed-logins.ts';
 import { createPeople } from './access/people/people.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
@@ -101,7 +102,13 @@ export function assemble(config: Config, world: World, database: Database) {
   let instance: Instance | undefined;
 
   const access = createAccess(shared);
-  const people = createPeople({ ...shared, isSandbox: config.mode === 'sandbox', baseUrl: () => knownAddresses().baseUrl });
+  const failedLogins = createFailedLogins(shared);
+  const people = createPeople({
+    ...shared,
+    isSandbox: config.mode === 'sandbox',
+    baseUrl: () => knownAddresses().baseUrl,
+    onFailedLogin: failedLogins.note,
+  });
   const devices = createDevices({ ...shared, banks: config.banks, addresses: () => knownAddresses() });
   const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
 
@@ -132,6 +139,7 @@ export function assemble(config: Config, world: World, database: Database) {
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(config.adminToken),
     isMetricsToken: createTokenCheck(config.metricsToken),
+    onFailedLogin: failedLogins.note,
     findSession: people.findSession,
     publicUrl: config.publicUrl,
     whyNotReady,
@@ -282,7 +290,7 @@ export function assemble(config: Config, world: World, database: Database) {
     devices.stop();
     access.stop();
     people.stop();
-    for (const part of [removal, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
+    for (const part of [failedLogins, removal, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
       // The database may be away: what cannot be written now is found by the others when the leases run out.
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
     }

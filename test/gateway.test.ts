@@ -46,6 +46,20 @@ describe('the gateway', () => {
     expect(logger.lines.at(-1)?.message).toBe('the gateway has stopped');
   });
 
+  it('writes failed logins of administrators into the audit log, once for all of an address', async () => {
+    const { started } = start({ TILLGATE_ADMIN_TOKEN: 'the-right-token-of-this-gateway' });
+    const gateway = await started;
+    const url = `${gateway.addresses().baseUrl}/cabinet/api/audit`;
+    const ask = (token: string) => fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    for (let time = 0; time < 3; time += 1) expect((await ask('a-wrong-token')).status).toBe(401);
+    expect((await ask('the-right-token-of-this-gateway')).status).toBe(200);
+    await gateway.stop();
+    const again = await start({ TILLGATE_ADMIN_TOKEN: 'the-right-token-of-this-gateway' }).started;
+    const rows = await again.database.queries.selectFrom('audit_log').select(['action', 'detail']).execute();
+    await again.stop();
+    expect(rows.filter(({ action }) => action === 'login.fail')).toEqual([{ action: 'login.fail', detail: '{"count":3}' }]);
+  });
+
   it('ends its process when the thread that writes the database is gone, and only then', async () => {
     let worker: Worker | undefined;
     process.once('worker', (thread) => {

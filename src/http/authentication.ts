@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
+import { networkOf } from '../kernel/network-of.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
 import type { Owner } from './places.ts';
 import { factsOf } from './request-facts.ts';
@@ -77,6 +78,8 @@ export interface AccessOptions {
   findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
   isAdminToken: (token: string) => boolean;
   isMetricsToken?: ((token: string) => boolean) | undefined;
+  /** A wrong admin token came from this address (a network of it). */
+  onFailedLogin?: ((address: string) => void) | undefined;
   /** The person behind the token of a session cookie. Asked when there is no bearer token. */
   findSession?: ((token: string) => Promise<Viewer | undefined>) | undefined;
   /** {base_url} as others call it: its host is ours as well, whatever a proxy makes of the header Host. */
@@ -198,8 +201,9 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     const bearer = credentialIn(request.headers.authorization, 'bearer');
     if (bearer !== undefined) {
       factsOf(request).presentedSecrets.push(bearer);
-      if (!options.isAdminToken(bearer)) throw notSignedIn('The admin token in Authorization is wrong.');
-      return adminViewer;
+      if (options.isAdminToken(bearer)) return adminViewer;
+      options.onFailedLogin?.(networkOf(request.ip));
+      throw notSignedIn('The admin token in Authorization is wrong.');
     }
     const token = readSessionToken(request);
     if (token === undefined || options.findSession === undefined) return undefined;

@@ -39,6 +39,8 @@ export interface PeopleDeps {
   isSandbox: boolean;
   /** {base_url}, where links lead. */
   baseUrl: () => string;
+  /** A wrong password or code came from this address. */
+  onFailedLogin?: ((address: string) => void) | undefined;
 }
 
 export interface Link {
@@ -50,8 +52,8 @@ const sandboxEmail = 'sandbox@tillgate.invalid';
 
 export type People = ReturnType<typeof createPeople>;
 
-export function createPeople({ database, clock, random, logger, isSandbox, baseUrl }: PeopleDeps) {
-  const tries = createTries({ clock });
+export function createPeople({ database, clock, random, logger, isSandbox, baseUrl, onFailedLogin }: PeopleDeps) {
+  const tries = createTries({ clock, onWrong: onFailedLogin });
   const keeper = createSessionKeeper({ database, clock, logger, isSandbox });
   const deps = { database, random, tries };
   const { engine } = database;

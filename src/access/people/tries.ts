@@ -31,7 +31,8 @@ export interface Tries {
   attempt<Result>(trier: Trier, tryIt: () => Promise<Verdict<Result>>): Promise<Result>;
 }
 
-export function createTries({ clock }: { clock: Clock }): Tries {
+/** `onWrong`: of which address a try was wrong. */
+export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((address: string) => void) | undefined }): Tries {
   const gate = createGate(1);
   const known = new Set<string>();
   const waiting = { all: 0, ahead: 0, byAddress: new Map<string, number>() };
@@ -85,6 +86,7 @@ export function createTries({ clock }: { clock: Clock }): Tries {
           const verdict = await tryIt();
           if (verdict.is === 'wrong') {
             for (const [limiter, counted] of counters) limiter.take(counted);
+            onWrong?.(address);
             throw verdict.error;
           }
           if (verdict.is === 'known') remember(name);

@@ -1,0 +1,63 @@
+// Failed logins in the audit log: one entry per address and minute, whoever guesses however often.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFailedLogins, type FailedLogins } from '../../src/access/failed-logins.ts';
+import type { Database } from '../../src/database/database.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { recordingLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+let database: Database;
+let logins: FailedLogins;
+let isDown: boolean;
+
+beforeEach(async () => {
+  isDown = false;
+  database = await memoryDatabase(clock);
+  const transaction: Database['transaction'] = (work) =>
+    isDown ? Promise.reject(new Error('The database is away.')) : database.transaction(work);
+  logins = createFailedLogins({ database: { ...database, transaction }, clock, logger: recordingLogger() });
+});
+afterEach(() => database.close());
+
+async function entries() {
+  const rows = await database.queries.selectFrom('audit_log').select(['action', 'subject', 'detail']).orderBy('id').execute();
+  return rows.map(({ action, subject, detail }) => [action, subject, (JSON.parse(detail) as { count: number }).count]);
+}
+
+describe('failed logins', () => {
+  it('are one entry per address and minute, with their number', async () => {
+    for (let count = 0; count < 1_000; count += 1) logins.note('192.0.2.1');
+    logins.note('192.0.2.2');
+    await clock.advance(59_999);
+    expect(await entries()).toEqual([]);
+    await clock.advance(1);
+    expect(await entries()).toEqual([
+      ['login.fail', '192.0.2.1', 1_000],
+      ['login.fail', '192.0.2.2', 1],
+    ]);
+    logins.note('192.0.2.1');
+    await clock.advance(60_000);
+    expect(await entries()).toHaveLength(3);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('of ever new addresses take a bounded number of entries, and none gets lost in the sum', async () => {
+    for (let count = 0; count < 5_000; count += 1) logins.note(`address ${count}`);
+    await clock.advance(60_000);
+    const written = await entries();
+    expect(written).toHaveLength(201);
+    expect(written.at(-1)).toEqual(['login.fail', 'other addresses', 4_800]);
+  });
+
+  it('are kept while the database is away, and written at the stop', async () => {
+    logins.note('192.0.2.1');
+    isDown = true;
+    await clock.advance(60_000);
+    logins.note('192.0.2.1');
+    isDown = false;
+    await logins.stop();
+    expect(await entries()).toEqual([['login.fail', '192.0.2.1', 2]]);
+    expect(clock.pending).toBe(0);
+  });
+});
