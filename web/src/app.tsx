@@ -14,10 +14,23 @@ function page<Name extends string>(load: () => Promise<{ [name in Name]: Compone
 }
 
 const pages: [path: string, component: ComponentType][] = [
-  ['/fiscal', page(() => import('./pages/fiscal.tsx'), 'Fiscal')],
-  ['/fiscal/:id', page(() => import('./pages/sale.tsx'), 'Sale')],
+  ['/overview', page(() => import('./pages/overview.tsx'), 'Overview')],
   ['/payments', page(() => import('./pages/payments.tsx'), 'Payments')],
   ['/payments/:id', page(() => import('./pages/sale.tsx'), 'Sale')],
+  ['/fiscal', page(() => import('./pages/fiscal.tsx'), 'Fiscal')],
+  ['/fiscal/:id', page(() => import('./pages/sale.tsx'), 'Sale')],
+  ['/invoices', page(() => import('./pages/invoices.tsx'), 'Invoices')],
+  ['/invoices/:oid', page(() => import('./pages/invoice.tsx'), 'Invoice')],
+  ['/devices', page(() => import('./pages/devices.tsx'), 'Devices')],
+  ['/callbacks', page(() => import('./pages/callbacks.tsx'), 'Callbacks')],
+  ['/attention', page(() => import('./pages/attention.tsx'), 'Attention')],
+  ['/day-close', page(() => import('./pages/day-close.tsx'), 'DayClose')],
+  ['/keys', page(() => import('./pages/keys.tsx'), 'Keys')],
+  ['/merchants', page(() => import('./pages/merchants.tsx'), 'Merchants')],
+  ['/users', page(() => import('./pages/users.tsx'), 'Users')],
+  ['/audit', page(() => import('./pages/audit.tsx'), 'Audit')],
+  ['/developers', page(() => import('./pages/developers.tsx'), 'Developers')],
+  ['/account', page(() => import('./pages/account.tsx'), 'Account')],
 ];
 const LinkPage = lazy(async () => ({ default: (await import('./shell/link-page.tsx')).LinkPage }));
 

@@ -4,6 +4,7 @@ import './theme/tokens.css';
 import './theme/mantine.css';
 import './theme/base.css';
 import './shell/shell.css';
+import './parts/list.css';
 import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';

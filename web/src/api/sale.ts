@@ -3,15 +3,15 @@ import type { CommandRow, Mark, NextStep, Said, Step, UnclearSpan } from './view
 
 export interface ReceiptLine {
   name: string;
-  quantity?: number;
-  price?: number;
-  amount?: number;
+  quantity: number;
+  price: number;
 }
 
 export interface ShownReceipt {
   number?: string;
-  uid?: string;
   fiscalNumber?: string;
+  commandId?: string;
+  deviceName?: string;
   items: ReceiptLine[];
   total?: number;
 }
@@ -34,12 +34,15 @@ export interface StoryPage {
   steps: NextStep[];
 }
 
-export interface RelatedCallback {
+interface RelatedCallback {
   id: string;
-  state: string;
-  url?: string;
-  at?: string;
+  state: 'pending' | 'delivered' | 'dead';
+  attempts: number;
+  createdAt: string;
 }
+
+/** States of an invoice, by their number in the API. */
+export const invoiceStates = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'] as const;
 
 export interface SalePage extends StoryPage {
   command: CommandRow;
@@ -48,7 +51,9 @@ export interface SalePage extends StoryPage {
     refunds?: CommandRow[];
     closes?: CommandRow[];
     voids?: CommandRow[];
-    invoice?: { oid: string; state: string };
+    /** Receipts under the payment's document, or payments under the receipt's Uid. */
+    linked?: CommandRow[];
+    invoice?: { oid: string; state: number; amount?: number; at: string };
     callbacks?: RelatedCallback[];
   };
 }

@@ -73,7 +73,7 @@ export interface Step {
   learnedAt?: string;
   repeats?: number;
   text: Said;
-  detail?: Said;
+  detail?: string;
 }
 
 export interface UnclearSpan {
@@ -93,6 +93,5 @@ export interface NextStep {
 
 export interface Mark {
   key: string;
-  state: string;
-  params?: Record<string, string | number>;
+  state: 'good' | 'waiting' | 'bad' | 'neutral';
 }

@@ -8,10 +8,6 @@ export function lei(amount: number): string {
   return `${amount < 0 ? '−' : ''}${amounts.format(Math.abs(amount))}`;
 }
 
-export function signedLei(amount: number): string {
-  return amount > 0 ? `+${lei(amount)}` : lei(amount);
-}
-
 export function duration(ms: number, t: TFunction): string {
   if (ms === 0) return t('time.s', { n: 0 });
   if (ms < 1000) return t('time.ms', { n: Math.round(ms) });

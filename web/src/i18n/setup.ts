@@ -2,7 +2,7 @@
 // Texts that the gateway sends are keys of the same catalogues with their values.
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import { duration, exactTime, lei, signedLei } from './format.ts';
+import { duration, exactTime, lei } from './format.ts';
 
 export const languages = ['en', 'ro', 'ru'] as const;
 export type Language = (typeof languages)[number];
@@ -35,12 +35,12 @@ export async function startLanguages(): Promise<void> {
   });
   const formatter = i18next.services.formatter;
   formatter?.add('lei', (value: unknown) => lei(Number(value)));
-  formatter?.add('signedLei', (value: unknown) => signedLei(Number(value)));
   formatter?.add('duration', (value: unknown) => duration(Number(value), i18next.t));
   formatter?.add('time', (value: unknown, language) => exactTime(String(value), language ?? 'en'));
   formatter?.add('clock', (value: unknown, language) => exactTime(String(value), language ?? 'en', 'clock'));
+  formatter?.add('shortId', (value: unknown) => String(value).slice(0, 8));
   // A word inside a sentence that has its own entry: the name of a command, of a state.
-  for (const kind of ['command', 'state', 'settledBy', 'deviceKind', 'report']) {
+  for (const kind of ['command', 'state', 'settledBy', 'deviceKind', 'channel', 'journal', 'settledMoney', 'decided']) {
     formatter?.add(kind, (value: unknown) => i18next.t(`${kind}.${String(value)}`, { defaultValue: String(value) }));
   }
   await useLanguage(wantedLanguage());

@@ -28,7 +28,7 @@ export function SaleFacts({ sale }: { sale: SalePage }) {
       <section>
         <h2>{t('fact.sale')}</h2>
         <dl>
-          {(text('shop') ?? command.shop) !== undefined && <Fact name="shop">{text('shop') ?? command.shop}</Fact>}
+          {command.shop !== undefined && <Fact name="shop">{command.shop}</Fact>}
           <Fact name="device">
             <Link className="link" href={`/devices?device=${command.deviceId}`}>
               {command.deviceName}
@@ -39,13 +39,18 @@ export function SaleFacts({ sale }: { sale: SalePage }) {
           <Fact name="asked">
             <ExactMoment at={command.at} shape="full" />
           </Fact>
-          {text('by') !== undefined && <Fact name="by">{text('by')}</Fact>}
-          {text('card') !== undefined && <Fact name="card">{text('card')}</Fact>}
-          {typeof facts['leftToRefund'] === 'number' && (
-            <Fact name="leftToRefund">
-              <span className="num">{lei(facts['leftToRefund'])} MDL</span>
-            </Fact>
+          {(text('key') ?? text('person')) !== undefined && (
+            <Fact name="by">{text('person') ?? t('fact.keyNamed', { name: text('key') })}</Fact>
           )}
+          {text('card') !== undefined && <Fact name="card">{text('card')}</Fact>}
+          {(['left', 'cash', 'cardPart'] as const).map((name) =>
+            typeof facts[name] === 'number' ? (
+              <Fact key={name} name={name}>
+                <span className="num">{lei(facts[name])} MDL</span>
+              </Fact>
+            ) : null,
+          )}
+          {text('reason') !== undefined && <Fact name="reason">{text('reason')}</Fact>}
           {command.settledBy !== undefined && (
             <Fact name="settledBy">{t(`settledBy.${command.settledBy}`, { defaultValue: command.settledBy })}</Fact>
           )}
@@ -82,9 +87,9 @@ export function ReceiptFacts({ receipt }: { receipt: ShownReceipt }) {
           <li key={`${line.name} ${index}`}>
             <span className="break">
               {line.name}
-              {line.quantity !== undefined && line.quantity !== 1 && ` × ${line.quantity}`}
+              {line.quantity !== 1 && ` × ${line.quantity}`}
             </span>
-            <span className="num">{lei(line.amount ?? (line.price ?? 0) * (line.quantity ?? 1))}</span>
+            <span className="num">{lei(line.price * line.quantity)}</span>
           </li>
         ))}
         {receipt.total !== undefined && (

@@ -1,15 +1,15 @@
 // What else belongs to this sale: the payment that it gives back, refunds, voids, its invoice, the messages to the ERP.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import type { SalePage } from '../api/sale.ts';
+import { invoiceStates, type SalePage } from '../api/sale.ts';
 import { lei } from '../i18n/format.ts';
 import { StateShape } from '../parts/state-mark.tsx';
 import { Moment } from '../parts/values.tsx';
 
 export function Related({ sale }: { sale: SalePage }) {
   const { t } = useTranslation();
-  const { payment, refunds = [], closes = [], voids = [], invoice, callbacks = [] } = sale.related;
-  const commands = [...(payment ? [payment] : []), ...refunds, ...voids, ...closes];
+  const { payment, refunds = [], closes = [], voids = [], linked = [], invoice, callbacks = [] } = sale.related;
+  const commands = [...(payment ? [payment] : []), ...linked, ...refunds, ...voids, ...closes];
   if (commands.length === 0 && !invoice && callbacks.length === 0) return null;
   return (
     <section className="card">
@@ -29,7 +29,7 @@ export function Related({ sale }: { sale: SalePage }) {
         ))}
         {invoice && (
           <Link href={`/invoices/${invoice.oid}`}>
-            <StateShape state={invoice.state} />
+            <StateShape state={invoiceStates[invoice.state] ?? 'none'} />
             <span className="grow cut">{t('search.kind.invoice')}</span>
             <span className="mono small">{invoice.oid.slice(0, 8)}</span>
           </Link>

@@ -44,10 +44,10 @@ export function NextSteps({ sale }: { sale: SalePage }) {
               onClick={() => setOpened(step)}
             >
               <Icon name={icons[step.action]} />
-              {t(`step.${step.action}.button`)}
+              {t(`act.${step.action}.button`)}
               {step.isAllowed && step.maxAmount !== undefined && (
                 <span className="tail">
-                  {step.action === 'refund' ? t('step.upTo', { amount: step.maxAmount }) : `${lei(step.maxAmount)} MDL`}
+                  {step.action === 'refund' ? t('act.upTo', { amount: step.maxAmount }) : `${lei(step.maxAmount)} MDL`}
                 </span>
               )}
             </button>
@@ -92,9 +92,9 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   };
   return (
     <AskDialog
-      title={t(`step.${step.action}.title`)}
+      title={t(`act.${step.action}.title`)}
       consequence={said(step.consequence)}
-      action={isRefund && isAmountRight ? t('step.refund.do', { amount: bani / 100 }) : t(`step.${step.action}.do`)}
+      action={isRefund && isAmountRight ? t('act.refund.do', { amount: bani / 100 }) : t(`act.${step.action}.do`)}
       isDanger={step.action === 'void'}
       isRunning={run.isPending}
       isBlocked={isBlocked}
@@ -103,7 +103,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
       onConfirm={() => run.mutate({ path: `${path}${paths[step.action]}`, body, headers: { 'idempotency-key': key } })}
     >
       {isRefund && (
-        <Field label={t('step.refund.amount')} hint={t('step.upTo', { amount: step.maxAmount ?? 0 })}>
+        <Field label={t('act.refund.amount')} hint={t('act.upTo', { amount: step.maxAmount ?? 0 })}>
           <input
             className="input num"
             inputMode="decimal"
@@ -116,31 +116,31 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
       )}
       {step.action === 'decide' && (
         <fieldset className="field">
-          <legend>{t('step.decide.question')}</legend>
+          <legend>{t('act.decide.question')}</legend>
           {(['done', 'refused'] as const).map((state) => (
             <label key={state} className="check">
               <input
                 type="radio"
                 name="decision"
-                aria-label={t(`step.decide.${state}`)}
+                aria-label={t(`act.decide.${state}`)}
                 checked={decision === state}
                 onChange={() => setDecision(state)}
               />
               <span>
-                <b className="strong">{t(`step.decide.${state}`)}</b>
+                <b className="strong">{t(`act.decide.${state}`)}</b>
                 <br />
-                <span className="small second">{t(`step.decide.${state}Means`)}</span>
+                <span className="small second">{t(`act.decide.${state}Means`)}</span>
               </span>
             </label>
           ))}
         </fieldset>
       )}
       {needsReason.has(step.action) && (
-        <Field label={t('step.reason')} hint={t('step.reasonHint')}>
+        <Field label={t('act.reason')} hint={t('act.reasonHint')}>
           <textarea className="input" maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
         </Field>
       )}
-      <p className="small faint">{t('step.once')}</p>
+      <p className="small faint">{t('act.once')}</p>
     </AskDialog>
   );
 }

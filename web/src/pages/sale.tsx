@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link, useLocation, useParams } from 'wouter';
 import { useRead } from '../api/query.ts';
 import type { SalePage } from '../api/sale.ts';
+import type { Mark } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { listAround } from '../parts/list.tsx';
@@ -125,7 +126,7 @@ function Hero({ sale }: { sale: SalePage }) {
         <p className="advice">{said(sale.advice)}</p>
         <div className="chips">
           {sale.marks.map((mark) => (
-            <StateChip key={mark.key} state={mark.state} word={t(mark.key, { ...mark.params, defaultValue: mark.key })} />
+            <StateChip key={mark.key} state={shapeOf(mark)} word={t(mark.key, { defaultValue: mark.key })} />
           ))}
         </div>
       </div>
@@ -141,4 +142,11 @@ function Hero({ sale }: { sale: SalePage }) {
       </div>
     </div>
   );
+}
+
+const shapes = { good: 'ok', waiting: 'warn', bad: 'bad', neutral: 'none' } as const;
+
+/** A mark of the state itself has the state's own shape. */
+export function shapeOf({ key, state }: Mark): string {
+  return key.startsWith('state.') ? key.slice('state.'.length) : shapes[state];
 }

@@ -8,9 +8,11 @@ export interface DialogProps {
   onClose: () => void;
   children: ReactNode;
   size?: number;
+  /** Closed by its own buttons only. */
+  isHeld?: boolean;
 }
 
-export function Dialog({ title, onClose, children, size = 480 }: DialogProps) {
+export function Dialog({ title, onClose, children, size = 480, isHeld = false }: DialogProps) {
   const { t } = useTranslation();
   return (
     <Modal
@@ -20,6 +22,7 @@ export function Dialog({ title, onClose, children, size = 480 }: DialogProps) {
       size={size}
       centered
       lockScroll={false}
+      closeOnClickOutside={!isHeld}
       transitionProps={{ duration: 0 }}
       closeButtonProps={{ 'aria-label': t('dialog.close') }}
       overlayProps={{ 'data-holds-page': true } as object}

@@ -1,5 +1,4 @@
 // What all lists share: the pill for new rows, the pager that keeps its place, j and k, and the order for "next" on an object's page.
-import './list.css';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';

@@ -1,8 +1,53 @@
 // Texts that the gateway sends as key and values, in the language of the page. A key that the catalogue lacks is shown as it is.
+// A sentence takes the values that it names; what else was sent along is said in a second line, so that nothing is lost.
+import i18next from 'i18next';
 import { useTranslation } from 'react-i18next';
 import type { Said } from '../api/views.ts';
 
 export function useSaid(): (said: Said | undefined) => string {
   const { t } = useTranslation();
-  return (said) => (said === undefined ? '' : t(said.key, { ...said.params, defaultValue: said.key }));
+  return (said) => (said === undefined ? '' : t(said.key, { ...optionsOf(said), defaultValue: said.key }));
+}
+
+/** Sentences with an amount in them have a form of their own. */
+function optionsOf({ params = {} }: Said): Record<string, unknown> {
+  return params['amount'] === undefined ? params : { ...params, context: 'amount' };
+}
+
+/** In the order in which they are said. */
+const sideValues = [
+  'name',
+  'actor',
+  'key',
+  'device',
+  'channel',
+  'authCode',
+  'receiptId',
+  'outcome',
+  'by',
+  'documentNr',
+  'receiptUid',
+  'status',
+  'durationMs',
+  'attempt',
+  'nextInMs',
+  'waitedMs',
+  'error',
+  'reason',
+];
+
+/** The values that its sentence does not name, each as a few words. */
+export function useSideLine(): (said: Said) => string {
+  const { t } = useTranslation();
+  return (said) => {
+    const { params = {} } = said;
+    const withAmount: unknown = i18next.getResource(i18next.language, 'translation', `${said.key}_amount`);
+    const sentence = String(
+      (params['amount'] === undefined ? undefined : withAmount) ?? i18next.getResource(i18next.language, 'translation', said.key) ?? '',
+    );
+    return sideValues
+      .filter((name) => params[name] !== undefined && params[name] !== '' && !new RegExp(`\\{\\{\\s*${name}\\b`).test(sentence))
+      .map((name) => t(`side.${name}`, { value: params[name] }))
+      .join(' · ');
+  };
 }

@@ -1,10 +1,9 @@
 // A one-time link: an invitation or a forgotten password. The token is in the fragment, which no server and no log ever sees.
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../api/client.ts';
-import { useRead } from '../api/query.ts';
 import { Field } from '../parts/dialog.tsx';
 import { Read } from '../parts/page.tsx';
 import { ExactMoment } from '../parts/values.tsx';
@@ -12,7 +11,8 @@ import { SignInFrame } from './sign-in-frame.tsx';
 
 interface LinkFacts {
   purpose: 'invitation' | 'reset';
-  email: string;
+  /** Absent for the first operator, who says it here. */
+  email?: string;
   name?: string;
   expiresAt: string;
 }
@@ -22,7 +22,11 @@ const shortestPassword = 12;
 export function LinkPage({ isSandbox }: { isSandbox: boolean }) {
   const { t } = useTranslation();
   const token = location.hash.slice(1);
-  const facts = useRead<LinkFacts>(`/links/${encodeURIComponent(token)}`);
+  const facts = useQuery<LinkFacts>({
+    queryKey: ['/links/read', token],
+    queryFn: () => call<LinkFacts>('POST', '/links/read', { body: { token } }),
+    retry: false,
+  });
   return (
     <SignInFrame isSandbox={isSandbox} title={t(facts.data ? `link.${facts.data.purpose}` : 'link.title')}>
       <Read of={facts} rows={3}>
@@ -37,6 +41,7 @@ function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
   const client = useQueryClient();
   const [, go] = useLocation();
   const [name, setName] = useState(link.name ?? '');
+  const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
   const [error, setError] = useState<string>();
@@ -46,7 +51,7 @@ function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
       setError(t('link.differ'));
       return;
     }
-    call('POST', `/links/${encodeURIComponent(token)}`, { body: { password, ...(name === '' ? {} : { name }) } }).then(
+    call('POST', '/links/use', { body: { token, password, ...(name === '' ? {} : { name }), ...(email === '' ? {} : { email }) } }).then(
       async () => {
         go('/overview', { replace: true });
         await client.resetQueries();
@@ -57,8 +62,21 @@ function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
   return (
     <form className="stack wide" onSubmit={submit}>
       <p className="second">
-        {link.email} · {t('link.until')} <ExactMoment at={link.expiresAt} />
+        {link.email !== undefined && `${link.email} · `}
+        {t('link.until')} <ExactMoment at={link.expiresAt} />
       </p>
+      {link.email === undefined && (
+        <Field label={t('signIn.email')}>
+          <input
+            className="input"
+            type="email"
+            autoComplete="username"
+            required
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+          />
+        </Field>
+      )}
       {link.purpose === 'invitation' && (
         <Field label={t('users.name')}>
           <input className="input" autoComplete="name" value={name} onChange={(event) => setName(event.target.value)} />

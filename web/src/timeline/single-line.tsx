@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Step } from '../api/views.ts';
 import { duration } from '../i18n/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
-import { useSaid } from '../parts/said.ts';
+import { useSaid, useSideLine } from '../parts/said.ts';
 import type { TimelineProps } from './timeline.tsx';
 import { toneOfStep } from './tones.ts';
 
@@ -20,6 +20,7 @@ const longestDrawnMs = 60_000;
 export function SingleLine({ steps, unclear }: TimelineProps) {
   const { t } = useTranslation();
   const said = useSaid();
+  const sideLine = useSideLine();
   const isUnclear = (step: Step | undefined) =>
     step !== undefined && unclear.some(({ fromMs, toMs = Infinity }) => step.sinceStartMs >= fromMs && step.sinceStartMs < toMs);
   return (
@@ -46,7 +47,7 @@ export function SingleLine({ steps, unclear }: TimelineProps) {
               </b>
               <span>
                 {t(`actor.${step.actor}`)}
-                {step.detail && ` · ${said(step.detail)}`}
+                {sideLine(step.text) !== '' && ` · ${sideLine(step.text)}`}
               </span>
               {isLong && (
                 <em className={isUnclear(step) ? 'unclear' : ''}>

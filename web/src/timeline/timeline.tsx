@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { Step, UnclearSpan } from '../api/views.ts';
 import { duration } from '../i18n/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
-import { useSaid } from '../parts/said.ts';
+import { useSaid, useSideLine } from '../parts/said.ts';
 import { useWidth } from '../parts/use-width.ts';
 import { Drawing } from './drawing.tsx';
 import { lanes, laneWidth, layOut, pxPerS } from './layout.ts';
@@ -67,6 +67,7 @@ export function Timeline({ steps, unclear, nowMs }: TimelineProps) {
 function Lanes({ steps, unclear, nowMs }: TimelineProps) {
   const { t } = useTranslation();
   const said = useSaid();
+  const sideLine = useSideLine();
   const layout = layOut(steps, unclear, nowMs);
   return (
     <div className="tl-body" style={{ height: layout.height }}>
@@ -88,12 +89,11 @@ function Lanes({ steps, unclear, nowMs }: TimelineProps) {
                   <span className="tl-fold">{t('timeline.tries', { count: step.repeats })}</span>
                 )}
               </b>
-              {(step.detail ?? step.learnedAt) && (
-                <span>
-                  {step.detail && said(step.detail)}
-                  {step.learnedAt !== undefined && ` · ${t('timeline.learnedAt', { at: step.learnedAt })}`}
-                </span>
-              )}
+              <span title={sideLine(step.text)}>
+                {[sideLine(step.text), step.learnedAt === undefined ? '' : t('timeline.learnedAt', { at: step.learnedAt })]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </span>
             </div>
           </li>
         ))}

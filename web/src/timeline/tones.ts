@@ -4,24 +4,24 @@ import type { Step } from '../api/views.ts';
 export type StepTone = 'plain' | 'ok' | 'warn' | 'bad' | 'faint';
 
 const tones: Readonly<Record<string, StepTone>> = {
-  settled: 'ok',
-  settledDone: 'ok',
-  delivered: 'ok',
   callbackDelivered: 'ok',
-  invoicePaid: 'ok',
+  invoicePayed: 'ok',
   channelLost: 'warn',
+  sendUnclear: 'warn',
   unknown: 'warn',
-  unclear: 'warn',
-  timedOut: 'warn',
+  recallUnanswered: 'warn',
+  answerLost: 'warn',
+  callerGone: 'warn',
   callbackFailed: 'bad',
-  callbackRefused: 'bad',
   callbackDead: 'bad',
   contradiction: 'bad',
   review: 'bad',
-  late: 'faint',
-  ignored: 'faint',
+  invoicepaymentrefused: 'bad',
+  other: 'faint',
+  callbackWaiting: 'faint',
 };
 
 export function toneOfStep(step: Step): StepTone {
+  if (step.kind === 'settled') return step.text.params?.['state'] === 'done' ? 'ok' : 'plain';
   return tones[step.kind] ?? (step.isLost ? 'warn' : 'plain');
 }

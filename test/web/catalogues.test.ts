@@ -1,0 +1,75 @@
+// The three catalogues say the same: no key is missing, none is left over, and every value that a sentence takes is in all of them.
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../web/src/', import.meta.url));
+const plural = /_(one|two|few|many|other)$/;
+
+type Tree = { [key: string]: string | Tree };
+
+function flat(tree: Tree, path = ''): Map<string, string> {
+  const entries = Object.entries(tree).flatMap(([key, value]): [string, string][] => {
+    const at = path === '' ? key : `${path}.${key}`;
+    return typeof value === 'string' ? [[at, value]] : [...flat(value, at)];
+  });
+  return new Map(entries);
+}
+
+const read = (language: string) => flat(JSON.parse(readFileSync(`${root}i18n/${language}.json`, 'utf8')) as Tree);
+const english = read('en');
+const valuesOf = (text: string) => [...text.matchAll(/\{\{\s*(\w+)/g)].map(([, name]) => name ?? '').sort();
+
+describe.each(['ro', 'ru'])('the catalogue %s', (language) => {
+  const other = read(language);
+  it('has the keys of the English one', () => {
+    const names = (catalogue: Map<string, string>) => [...new Set([...catalogue.keys()].map((key) => key.replace(plural, '')))].sort();
+    expect(names(other)).toEqual(names(english));
+  });
+
+  it('has every form of a plural that its language needs', () => {
+    const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+    const bases = [...english.keys()].filter((key) => plural.test(key)).map((key) => key.replace(plural, ''));
+    const missing = [...new Set(bases)].flatMap((key) =>
+      forms.filter((form) => !other.has(`${key}_${form}`)).map((form) => `${key}_${form}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('takes the same values', () => {
+    const differing = [...english].filter(([key, text]) => {
+      const own = other.get(key);
+      return own !== undefined && !plural.test(key) && String(valuesOf(own)) !== String(valuesOf(text));
+    });
+    expect(differing.map(([key]) => key)).toEqual([]);
+  });
+});
+
+describe('the pages', () => {
+  const files = globSync('**/*.{ts,tsx}', { cwd: root }).map((path) => [path, readFileSync(`${root}${path}`, 'utf8')] as const);
+
+  it('name only keys that exist', () => {
+    const exists = (key: string) => english.has(key) || english.has(`${key}_other`);
+    const missing = files.flatMap(([path, text]) =>
+      [...text.matchAll(/\bt\(\s*'([^']+)'/g)]
+        .map(([, key]) => key ?? '')
+        .filter((key) => !exists(key))
+        .map((key) => `${path}: ${key}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('name only families of keys that exist', () => {
+    const families = files.flatMap(([path, text]) => [...text.matchAll(/\bt\(\s*`([\w.]+)\.\$\{/g)].map(([, key]) => `${path}: ${key}`));
+    const missing = families.filter((line) => ![...english.keys()].some((key) => key.startsWith(`${line.split(': ')[1]}.`)));
+    expect(families.length).toBeGreaterThan(10);
+    expect(missing).toEqual([]);
+  });
+
+  it('have no words of their own', () => {
+    const spoken = files.flatMap(([path, text]) =>
+      [...text.matchAll(/>\s*([A-Z][a-z]+(?: [a-z]+)+)[^<>{}=;]*</g)].map(([, words]) => `${path}: ${words}`),
+    );
+    expect(spoken).toEqual([]);
+  });
+});

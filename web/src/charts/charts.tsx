@@ -1,0 +1,203 @@
+// Small charts in plain SVG: at most three tints of the accent, axes from 0 for money, a sentence for screen readers.
+import type { ReactNode } from 'react';
+import type { HourSums } from '../api/overview.ts';
+
+interface ChartProps {
+  label: string;
+  height: number;
+  width: number;
+  children: ReactNode;
+}
+
+function Chart({ label, height, width, children }: ChartProps) {
+  return (
+    <svg className="chart" role="img" aria-label={label} viewBox={`0 0 ${width} ${height}`} width="100%">
+      {children}
+    </svg>
+  );
+}
+
+/** A round number that is not below the largest. */
+export function niceTop(largest: number): number {
+  if (largest <= 0) return 1;
+  const magnitude = 10 ** Math.floor(Math.log10(largest));
+  return ([1, 2, 4, 5, 8, 10].find((step) => step * magnitude >= largest) ?? 10) * magnitude;
+}
+
+function short(value: number): string {
+  if (value >= 1e6) return `${value / 1e6}M`;
+  return value >= 1000 ? `${value / 1000}k` : String(value);
+}
+
+interface HourBarsProps {
+  hours: HourSums[];
+  label: string;
+  nowWord: string;
+  nowMs: number;
+  wordOf: (at: string) => string;
+}
+
+const bars = { width: 660, height: 190, left: 40, bottom: 166, top: 18 };
+
+/** Money by hour, stacked by mode; the same hour before as a mark; the running hour outlined, not extrapolated. */
+export function HourBars({ hours, label, nowWord, nowMs, wordOf }: HourBarsProps) {
+  const { width, height, left, bottom, top } = bars;
+  const most = niceTop(Math.max(1, ...hours.map(({ card, qr, cash, before = 0 }) => Math.max(card + qr + cash, before))));
+  const y = (value: number) => bottom - (value / most) * (bottom - top);
+  const slot = (width - left) / Math.max(1, hours.length);
+  const bar = Math.min(32, slot * 0.6);
+  const nowIndex = hours.findLastIndex(({ at }) => Date.parse(at) <= nowMs);
+  return (
+    <Chart label={label} width={width} height={height}>
+      {[0, most / 2, most].map((value) => (
+        <g key={value}>
+          <path d={`M${left} ${y(value) + 0.5}H${width}`} stroke="var(--grid)" />
+          <text className="axis" x={left - 8} y={y(value) + 4} textAnchor="end">
+            {short(value)}
+          </text>
+        </g>
+      ))}
+      {hours.map((hour, index) => {
+        const x = left + slot * index + (slot - bar) / 2;
+        return (
+          <g key={hour.at}>
+            <Stack hour={hour} x={x} bar={bar} y={y} />
+            {hour.before !== undefined && hour.before > 0 && (
+              <path d={`M${x - 3} ${y(hour.before)}h${bar + 6}`} stroke="var(--ink-2)" strokeWidth="1.5" />
+            )}
+            {index === nowIndex && nowMs - Date.parse(hour.at) < 86_400_000 && (
+              <>
+                <rect
+                  x={x - 2}
+                  y={top}
+                  width={bar + 4}
+                  height={bottom - top}
+                  rx="3"
+                  fill="none"
+                  stroke="var(--ghost)"
+                  strokeDasharray="3 3"
+                />
+                <text className="axis" x={x + bar / 2} y={top - 6} textAnchor="middle">
+                  {nowWord}
+                </text>
+              </>
+            )}
+            {(hours.length <= 16 || index % 2 === 0) && (
+              <text className="axis" x={x + bar / 2} y={height - 6} textAnchor="middle">
+                {wordOf(hour.at)}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </Chart>
+  );
+}
+
+function Stack({ hour, x, bar, y }: { hour: HourSums; x: number; bar: number; y: (value: number) => number }) {
+  const parts = [
+    { from: 0, value: hour.card, colour: 'var(--c1)' },
+    { from: hour.card, value: hour.qr, colour: 'var(--c2)' },
+    { from: hour.card + hour.qr, value: hour.cash, colour: 'var(--c3)', edge: 'var(--c2)' },
+  ];
+  return parts
+    .filter(({ from, value }) => y(from) - y(from + value) >= 0.5)
+    .map(({ from, value, colour, edge }) => (
+      <rect
+        key={colour}
+        x={edge ? x + 0.5 : x}
+        y={y(from + value) + 0.75}
+        width={edge ? bar - 1 : bar}
+        height={Math.max(0.5, y(from) - y(from + value) - 1.5)}
+        rx="2"
+        fill={colour}
+        stroke={edge}
+      />
+    ));
+}
+
+/** A sum that grows through the day. */
+export function GrowingLine({ values, label }: { values: number[]; label: string }) {
+  const [width, height] = [250, 44];
+  const sums = values.reduce<number[]>((all, value) => [...all, (all.at(-1) ?? 0) + value], []);
+  const most = Math.max(1, ...sums);
+  const step = width / Math.max(1, values.length - 1);
+  const points = sums.map((sum, index) => `${(index * step).toFixed(1)} ${(height - 2 - (sum / most) * (height - 8)).toFixed(1)}`);
+  if (points.length < 2) return null;
+  return (
+    <Chart label={label} width={width} height={height}>
+      <path d={`M0 ${height}L${points.join('L')}L${((points.length - 1) * step).toFixed(1)} ${height}z`} fill="var(--accent-soft)" />
+      <path d={`M${points.join('L')}`} fill="none" stroke="var(--c1)" strokeWidth="2" strokeLinejoin="round" />
+    </Chart>
+  );
+}
+
+/** A rate between 90 and 100 %, with its lowest point marked and named. */
+export function RateLine({ rates, label, lowWord }: { rates: number[]; label: string; lowWord: (index: number) => string }) {
+  const [width, height, floor] = [250, 60, 0.9];
+  const step = width / Math.max(1, rates.length - 1);
+  const y = (rate: number) => 4 + (1 - (Math.max(floor, rate) - floor) / (1 - floor)) * 34;
+  const lowest = rates.indexOf(Math.min(...rates));
+  const points = rates.map((rate, index) => `${(index * step).toFixed(1)} ${y(rate).toFixed(1)}`);
+  return (
+    <Chart label={label} width={width} height={height}>
+      <path d={`M0 4.5H${width}M0 21.5H${width}M0 38.5H${width}`} stroke="var(--grid)" />
+      <path d={`M${points.join('L')}`} fill="none" stroke="var(--c1)" strokeWidth="2" strokeLinejoin="round" />
+      <circle
+        cx={Math.min(width - 4, Math.max(4, lowest * step))}
+        cy={y(rates[lowest] ?? 1)}
+        r="3.5"
+        fill="var(--surface)"
+        stroke="var(--c1)"
+        strokeWidth="2"
+      />
+      <text className="axis" x={width} y={height - 4} textAnchor="end">
+        {lowWord(lowest)}
+      </text>
+    </Chart>
+  );
+}
+
+interface HistogramProps {
+  counts: { uptoMs: number; count: number }[];
+  p50Ms: number;
+  p95Ms: number;
+  label: string;
+}
+
+/** How long answers took: thin bars, the two percentiles named. */
+export function Histogram({ counts, p50Ms, p95Ms, label }: HistogramProps) {
+  const [width, height, base] = [250, 60, 42];
+  const most = Math.max(1, ...counts.map(({ count }) => count));
+  const slot = width / Math.max(1, counts.length);
+  const indexOf = (ms: number) => {
+    const index = counts.findIndex(({ uptoMs }) => uptoMs >= ms);
+    return index === -1 ? counts.length - 1 : index;
+  };
+  const [half, tail] = [indexOf(p50Ms), indexOf(p95Ms)];
+  const middle = (index: number) => Math.min(width - 14, Math.max(14, index * slot + slot / 2));
+  return (
+    <Chart label={label} width={width} height={height}>
+      {counts.map(({ uptoMs, count }, index) => (
+        <rect
+          key={uptoMs}
+          x={index * slot + 1}
+          y={base - Math.max(1, (count / most) * 38)}
+          width={Math.max(1, slot - 2)}
+          height={Math.max(1, (count / most) * 38)}
+          rx="1.5"
+          fill={index === half ? 'var(--c1)' : 'var(--c3)'}
+        />
+      ))}
+      <path d={`M${middle(tail)} 2V${base}`} stroke="var(--ink-2)" strokeDasharray="3 2" />
+      <text className="axis" x={middle(half)} y={height - 4} textAnchor="middle">
+        p50
+      </text>
+      {tail - half > 3 && (
+        <text className="axis" x={middle(tail)} y={height - 4} textAnchor="middle">
+          p95
+        </text>
+      )}
+    </Chart>
+  );
+}

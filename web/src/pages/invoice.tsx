@@ -1,0 +1,145 @@
+// One invoice: its outcome in a sentence, the QR, the receipt as paper, the timeline, and cancelling it while it is unpaid.
+import './sale.css';
+import './paper.css';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, useParams } from 'wouter';
+import { basePath } from '../api/client.ts';
+import { useRead } from '../api/query.ts';
+import type { StoryPage } from '../api/sale.ts';
+import { useViewer } from '../api/session.tsx';
+import type { NextStep } from '../api/views.ts';
+import { lei } from '../i18n/format.ts';
+import { Icon } from '../parts/icons.tsx';
+import { PageName, Read } from '../parts/page.tsx';
+import { useSaid } from '../parts/said.ts';
+import { StateChip } from '../parts/state-mark.tsx';
+import { Copyable, ExactMoment } from '../parts/values.tsx';
+import { Timeline } from '../timeline/timeline.tsx';
+import type { InvoiceRow } from './invoices.tsx';
+import { Paper } from './paper.tsx';
+import { RawCard } from './raw-card.tsx';
+import { Crumb, shapeOf } from './sale.tsx';
+import { Fact } from './sale-facts.tsx';
+import { StepDialog } from './sale-steps.tsx';
+
+interface InvoicePage extends StoryPage {
+  invoice: InvoiceRow;
+  qrImage?: string;
+  related?: { commands?: { id: string; name: string }[] };
+}
+
+export function Invoice() {
+  const { oid = '' } = useParams();
+  const page = useRead<InvoicePage>(`/invoices/${oid}`, {}, { keepsPrevious: true });
+  return (
+    <Read of={page} rows={8}>
+      {(invoice) => <InvoiceView page={invoice} />}
+    </Read>
+  );
+}
+
+function InvoiceView({ page }: { page: InvoicePage }) {
+  const { t } = useTranslation();
+  const said = useSaid();
+  const { may } = useViewer();
+  const [opened, setOpened] = useState<NextStep>();
+  const { invoice } = page;
+  const picture = page.qrImage ?? undefined;
+  return (
+    <>
+      <Crumb base="/invoices" id={invoice.oid} word={t('search.kind.invoice')} />
+      <div className="hero">
+        <div>
+          <PageName name={said(page.outcome)} />
+          <p className="advice">{said(page.advice)}</p>
+          <div className="chips">
+            {page.marks.map((mark) => (
+              <StateChip key={mark.key} state={shapeOf(mark)} word={t(mark.key, { defaultValue: mark.key })} />
+            ))}
+          </div>
+        </div>
+        <div className="sum">
+          {invoice.amount !== undefined && (
+            <b>
+              {lei(invoice.amount)} <small>MDL</small>
+            </b>
+          )}
+          <p>
+            <ExactMoment at={invoice.at} />
+          </p>
+        </div>
+      </div>
+      <div className="sale">
+        <div className="facts">
+          <section>
+            <h2>{t('search.kind.invoice')}</h2>
+            <dl>
+              {invoice.number !== undefined && <Fact name="number">{invoice.number}</Fact>}
+              <Fact name="merchant">{invoice.merchantName}</Fact>
+              <Fact name="created">
+                <ExactMoment at={invoice.at} shape="full" />
+              </Fact>
+              {invoice.validTo !== undefined && (
+                <Fact name="validTo">
+                  <ExactMoment at={invoice.validTo} shape="full" />
+                </Fact>
+              )}
+              {invoice.receiptId !== undefined && (
+                <Fact name="receipt">
+                  <Copyable text={invoice.receiptId} />
+                </Fact>
+              )}
+              <Fact name="oid">
+                <Copyable text={invoice.oid} />
+              </Fact>
+            </dl>
+          </section>
+          {page.related?.commands?.map((command) => (
+            <Link key={command.id} className="link" href={`/payments/${command.id}`}>
+              {t(`command.${command.name}`, { defaultValue: command.name })}
+            </Link>
+          ))}
+        </div>
+        <Timeline steps={page.timeline} unclear={page.unclear ?? []} />
+        <div className="stack wide">
+          <section className="card">
+            <header>
+              <h2>{t('sale.steps')}</h2>
+            </header>
+            {page.steps.length === 0 && <p className="inside second">{t('sale.noSteps')}</p>}
+            <ul className="next-steps">
+              {page.steps.map((step) => (
+                <li key={step.action}>
+                  <button
+                    type="button"
+                    className="btn block left"
+                    disabled={!step.isAllowed || !may('money')}
+                    onClick={() => setOpened(step)}
+                  >
+                    <Icon name="void" />
+                    {t(`act.${step.action}.button`)}
+                  </button>
+                  <p>{said(step.isAllowed ? step.consequence : (step.whyNot ?? step.consequence))}</p>
+                </li>
+              ))}
+            </ul>
+          </section>
+          {picture !== undefined && (
+            <section className="card qr-card">
+              <img
+                src={picture.startsWith('http') ? new URL(picture).pathname : picture.startsWith('/') ? picture : `${basePath}/${picture}`}
+                alt={t('invoices.qr')}
+                width={176}
+                height={176}
+              />
+            </section>
+          )}
+          {page.receipt && <Paper receipt={page.receipt} title={invoice.merchantName ?? ''} />}
+          <RawCard raw={page.raw} />
+        </div>
+      </div>
+      {opened && <StepDialog path={`/invoices/${invoice.oid}`} step={opened} onClose={() => setOpened(undefined)} />}
+    </>
+  );
+}

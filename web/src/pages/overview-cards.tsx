@@ -1,0 +1,182 @@
+// The lower half of the overview: banks, devices, callbacks, and what the gateway settled by itself.
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { BankSums, Overview, ShopDevices } from '../api/overview.ts';
+import { duration, lei } from '../i18n/format.ts';
+import { DeviceShape, reachOf } from '../parts/device-shape.tsx';
+import { State } from '../parts/state-mark.tsx';
+import { Moment } from '../parts/values.tsx';
+
+export function BankTable({ banks, period }: { banks: BankSums[]; period: string }) {
+  const { t } = useTranslation();
+  const most = Math.max(1, ...banks.map(({ money }) => money));
+  return (
+    <section className="card span-5">
+      <header>
+        <h2 className="grow">{t('overview.byBank')}</h2>
+        <span className="small faint">{t('overview.cardAndQr')}</span>
+      </header>
+      {banks.length === 0 ? (
+        <p className="inside second">{t('overview.noBank')}</p>
+      ) : (
+        <table className="bank-table">
+          <thead>
+            <tr>
+              <th scope="col">{t('list.bank')}</th>
+              <th scope="col">{t('overview.moneyHead')}</th>
+              <th scope="col">{t('overview.paidHead')}</th>
+              <th scope="col">{t('overview.success')}</th>
+              <th scope="col">p95</th>
+            </tr>
+          </thead>
+          <tbody>
+            {banks.map((bank) => (
+              <tr key={bank.bank}>
+                <td>
+                  <Link className="strong" href={`/payments?period=${period}&bank=${bank.bank}`}>
+                    {bank.name ?? bank.bank}
+                  </Link>
+                  <div className="meter" aria-hidden="true">
+                    <i style={{ width: `${(bank.money / most) * 100}%` }} />
+                  </div>
+                </td>
+                <td className="strong">{lei(bank.money)}</td>
+                <td className="second">{bank.paid}</td>
+                <td>{bank.tries === 0 ? '–' : `${((bank.paid / bank.tries) * 100).toFixed(1)} %`}</td>
+                <td>{bank.p95Ms === undefined ? '–' : duration(bank.p95Ms, t)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+export function DevicesCard({ shops }: { shops: ShopDevices[] }) {
+  const { t } = useTranslation();
+  const all = shops.flatMap(({ devices }) => devices);
+  const isOnline = ({ liveOn }: { liveOn: string[] }) => liveOn.length > 0;
+  return (
+    <section className="card span-5">
+      <header>
+        <h2>{t('page.devices')}</h2>
+        <span className="small second grow">{t('devices.online', { n: all.filter(isOnline).length, of: all.length })}</span>
+        <div className="legend" aria-hidden="true">
+          <span>
+            <DeviceShape kind="terminal" reach="live" />
+            {t('devices.short.terminal')}
+          </span>
+          <span>
+            <DeviceShape kind="register" reach="live" />
+            {t('devices.short.register')}
+          </span>
+        </div>
+      </header>
+      <div className="shop-lines">
+        {shops.map((shop) => {
+          const away = shop.devices.filter((device) => !isOnline(device));
+          const half = shop.devices.filter(({ liveOn }) => reachOf(liveOn) === 'queueOnly');
+          return (
+            <Link key={shop.shop} href="/devices">
+              <span className="strong cut">{shop.shop === '' ? t('devices.noShop') : shop.shop}</span>
+              <span className="shapes">
+                {shop.devices.map((device) => (
+                  <DeviceShape key={device.id} kind={device.kind} reach={reachOf(device.liveOn)} />
+                ))}
+              </span>
+              <span className="small second">
+                {t('devices.of', { n: shop.devices.length - away.length, of: shop.devices.length })}
+                {away[0] && (
+                  <>
+                    , {away[0].name} {t('devices.silent')} <Moment at={away[0].lastSeenAt} />
+                  </>
+                )}
+                {!away[0] && half[0] && `, ${t('devices.queueOnly', { name: half[0].name })}`}
+              </span>
+            </Link>
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }) {
+  const { t } = useTranslation();
+  const { delivered, pending, dead, bySteps = [], nextAttemptAt } = callbacks;
+  const counts = { delivered, pending, dead };
+  return (
+    <section className="card span-4">
+      <header>
+        <h2 className="grow">{t('page.callbacks')}</h2>
+        {dead > 0 && (
+          <Link className="link" href="/callbacks?state=dead">
+            {t('overview.resendDead')}
+          </Link>
+        )}
+      </header>
+      <div className="cb-counts">
+        {(['delivered', 'pending', 'dead'] as const).map((state) => (
+          <Link key={state} href={`/callbacks?state=${state}`}>
+            <b>{counts[state]}</b>
+            <State state={state} />
+          </Link>
+        ))}
+      </div>
+      {bySteps.length > 0 && (
+        <div className="cb-steps">
+          {bySteps.map(({ step, delayS, count }) => (
+            <span key={step}>
+              <i className={count > 0 ? 'some' : ''}>{count}</i>
+              {delayS === 0 ? t('time.now') : duration(delayS * 1000, t)}
+            </span>
+          ))}
+          <span>
+            <i className={dead > 0 ? 'dead' : ''}>{dead}</i>
+            {t('state.dead').toLowerCase()}
+          </span>
+        </div>
+      )}
+      {nextAttemptAt !== undefined && pending > 0 && (
+        <p className="foot-line">
+          <span>{t('overview.nextTry')}</span>
+          <Moment at={nextAttemptAt} />
+        </p>
+      )}
+    </section>
+  );
+}
+
+export function SettledCard({ settled }: { settled: Overview['settled'] }) {
+  const { t } = useTranslation();
+  return (
+    <section className="card span-3">
+      <header>
+        <h2>{t('overview.settled')}</h2>
+      </header>
+      <p className="inside figure">
+        <span>
+          {settled.count} <small>{t('overview.unclear')}</small>
+        </span>
+      </p>
+      <div className="pairs">
+        {Object.entries(settled.by).map(([by, count]) => (
+          <div key={by}>
+            <span>{t('overview.foundBy', { by })}</span>
+            <b>{count}</b>
+          </div>
+        ))}
+      </div>
+      {settled.longest && (
+        <p className="foot-line">
+          <span>{t('overview.longest')}</span>
+          <Link className="link num" href={`/payments/${settled.longest.commandId}`}>
+            {duration(settled.longest.ms, t)}
+            {settled.longest.amount !== undefined && `, ${lei(settled.longest.amount)} MDL`}
+          </Link>
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,286 @@
+// "Is everything well, and what must I do?": the day in figures, each of which leads to the list behind it.
+import './overview.css';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import { type Overview as Day, modes } from '../api/overview.ts';
+import { useRead } from '../api/query.ts';
+import { useViewer } from '../api/session.tsx';
+import { GrowingLine, Histogram, HourBars, RateLine } from '../charts/charts.tsx';
+import { duration, exactTime, lei } from '../i18n/format.ts';
+import { useFilters } from '../parts/filters.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { PageHead, Read } from '../parts/page.tsx';
+import { StateShape } from '../parts/state-mark.tsx';
+import { Moment, useNowMs } from '../parts/values.tsx';
+import { BankTable, CallbackCard, DevicesCard, SettledCard } from './overview-cards.tsx';
+
+const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+const periods = ['today', 'yesterday', '7d'] as const;
+
+export function Overview() {
+  const { t, i18n } = useTranslation();
+  const { scope } = useViewer();
+  const nowMs = useNowMs();
+  const filters = useFilters();
+  const period = filters.get('period') ?? 'today';
+  const day = useRead<Day>('/overview', { ...scope, period, zone }, { keepsPrevious: true, everyMs: 30_000 });
+  const waiting = Object.values(day.data?.attention.counts ?? {}).reduce((sum, count) => sum + count, 0);
+  return (
+    <>
+      <PageHead
+        name={t('page.overview')}
+        sub={
+          <>
+            {exactTime(new Date(nowMs).toISOString(), i18n.language, 'day')}.{' '}
+            {day.data && t(waiting === 0 ? 'overview.calm' : 'overview.needs', { count: waiting })}
+          </>
+        }
+      >
+        <div className="segments" role="group" aria-label={t('list.date')}>
+          {periods.map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={one === period}
+              onClick={() => filters.set({ period: one === 'today' ? undefined : one })}
+            >
+              {t(`period.${one}`)}
+            </button>
+          ))}
+        </div>
+      </PageHead>
+      <Read of={day} rows={12}>
+        {(fields) => (
+          <>
+            <AttentionStrip day={fields} waiting={waiting} />
+            <div className="tiles">
+              <MoneyTile day={fields} period={period} />
+              <ModeTile day={fields} period={period} />
+              <RateTile day={fields} period={period} />
+              <AnswerTile day={fields} />
+              <HoursCard day={fields} period={period} />
+              <BankTable banks={fields.byBank} period={period} />
+              <DevicesCard shops={fields.devices} />
+              <CallbackCard callbacks={fields.callbacks} />
+              <SettledCard settled={fields.settled} />
+            </div>
+          </>
+        )}
+      </Read>
+    </>
+  );
+}
+
+function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
+  const { t } = useTranslation();
+  const { counts, sums, oldest = {} } = day.attention;
+  if (waiting === 0) {
+    return (
+      <p className="calm">
+        <StateShape state="ok" />
+        {t('overview.allWell')}
+      </p>
+    );
+  }
+  const sum = Object.values(sums).reduce((all, one) => all + one, 0);
+  return (
+    <section className="strip" aria-label={t('page.attention')}>
+      <Link href="/attention">
+        <b className="lead">
+          <Icon name="attention" size={15} />
+          {t('overview.needsAttention')}
+        </b>
+        <small>
+          {t('overview.sales', { count: waiting })} · {lei(sum)} MDL
+        </small>
+      </Link>
+      {Object.entries(counts)
+        .filter(([, count]) => count > 0)
+        .map(([kind, count]) => (
+          <Link key={kind} href={`/attention?kind=${kind}`}>
+            <b>
+              <StateShape state={kind} />
+              {t(`attention.count.${kind}`, { count })}
+            </b>
+            <small>
+              {lei(sums[kind] ?? 0)} MDL
+              {oldest[kind] !== undefined && (
+                <>
+                  {' · '}
+                  <Moment at={oldest[kind]} />
+                </>
+              )}
+            </small>
+          </Link>
+        ))}
+      <Link href="/attention">
+        {t('overview.open')}
+        <Icon name="right" size={14} />
+      </Link>
+    </section>
+  );
+}
+
+function TileHead({ word }: { word: string }) {
+  return (
+    <h2>
+      {word}
+      <Icon name="right" size={14} />
+    </h2>
+  );
+}
+
+interface TileProps {
+  day: Day;
+  period: string;
+}
+
+function MoneyTile({ day, period }: TileProps) {
+  const { t } = useTranslation();
+  const nowMs = useNowMs();
+  const before = day.before?.money ?? 0;
+  const change = before === 0 ? undefined : (day.total.money - before) / before;
+  return (
+    <Link href={`/payments?period=${period}`} className="card tile">
+      <TileHead word={t(`overview.money.${period}`, { defaultValue: t('overview.money.today') })} />
+      <div className="figure">
+        <span>
+          {lei(day.total.money)} <small>MDL</small>
+        </span>
+      </div>
+      <p className="delta">
+        {change === undefined ? (
+          t('overview.noBefore')
+        ) : (
+          <>
+            <b className={change < 0 ? 'down' : ''}>{`${change < 0 ? '−' : '+'}${Math.abs(change * 100).toFixed(1)} %`}</b>{' '}
+            {t(`overview.on.${period}`, { defaultValue: '' })}
+          </>
+        )}
+      </p>
+      <div className="drawn">
+        <GrowingLine
+          label={t('overview.growing', { amount: day.total.money })}
+          values={day.byHour.filter(({ at }) => Date.parse(at) <= nowMs).map(({ card, qr, cash }) => card + qr + cash)}
+        />
+      </div>
+    </Link>
+  );
+}
+
+function ModeTile({ day, period }: TileProps) {
+  const { t } = useTranslation();
+  return (
+    <Link href={`/payments?period=${period}&state=paid`} className="card tile">
+      <TileHead word={t('overview.byMode')} />
+      <div className="figure">
+        <span>
+          {day.total.count} <small>{t('overview.paid')}</small>
+        </span>
+      </div>
+      <div className="mode-bar" aria-hidden="true">
+        {modes.map((mode) => (
+          <i key={mode} className={`swatch ${mode}-mode`} style={{ flex: Math.max(0.001, day.byMode[mode].money), width: 'auto' }} />
+        ))}
+      </div>
+      {modes.map((mode) => (
+        <div key={mode} className="mode-line">
+          <i className={`swatch ${mode}-mode`} />
+          <span>{t(`mode.${mode}`)}</span>
+          <b>{lei(day.byMode[mode].money)}</b>
+          <span>{day.byMode[mode].count}</span>
+        </div>
+      ))}
+    </Link>
+  );
+}
+
+function RateTile({ day, period }: TileProps) {
+  const { t, i18n } = useTranslation();
+  const { all, paid, declined, unknown } = day.tries;
+  const hours = day.byHour.filter(({ tries = 0 }) => tries > 0);
+  const rates = hours.map(({ tries = 1, paid: done = 0 }) => done / tries);
+  return (
+    <Link href={`/payments?period=${period}&state=declined`} className="card tile">
+      <TileHead word={t('overview.rate')} />
+      <div className="figure">
+        <span>
+          {all === 0 ? '–' : ((paid / all) * 100).toFixed(1)} <small>%</small>
+        </span>
+      </div>
+      <p className="delta">{t('overview.tries', { paid, all, declined, unknown })}</p>
+      {rates.length > 1 && (
+        <div className="drawn">
+          <RateLine
+            rates={rates}
+            label={t('overview.rateLabel', { percent: all === 0 ? 0 : Math.round((paid / all) * 100) })}
+            lowWord={(index) =>
+              t('overview.lowest', {
+                percent: Math.round((rates[index] ?? 0) * 100),
+                at: exactTime(hours[index]?.at ?? '', i18n.language, 'clock').slice(0, 5),
+              })
+            }
+          />
+        </div>
+      )}
+    </Link>
+  );
+}
+
+function AnswerTile({ day }: { day: Day }) {
+  const { t } = useTranslation();
+  const { p50Ms, p95Ms, ownP50Ms, ownP95Ms, histogram } = day.answers;
+  return (
+    <Link href="/payments" className="card tile">
+      <TileHead word={t('overview.answers')} />
+      <div className="figure">
+        <span>
+          {p50Ms === undefined ? '–' : (p50Ms / 1000).toFixed(1)} <small>{t('overview.p50')}</small>
+        </span>
+        <span>
+          {p95Ms === undefined ? '–' : (p95Ms / 1000).toFixed(1)} <small>{t('overview.p95')}</small>
+        </span>
+      </div>
+      {ownP50Ms !== undefined && ownP95Ms !== undefined && (
+        <p className="delta">{t('overview.own', { p50: duration(ownP50Ms, t), p95: duration(ownP95Ms, t) })}</p>
+      )}
+      {histogram && p50Ms !== undefined && p95Ms !== undefined && (
+        <div className="drawn">
+          <Histogram counts={histogram} p50Ms={p50Ms} p95Ms={p95Ms} label={t('overview.answersLabel')} />
+        </div>
+      )}
+    </Link>
+  );
+}
+
+function HoursCard({ day, period }: TileProps) {
+  const { t, i18n } = useTranslation();
+  const nowMs = useNowMs();
+  const isWeek = period === '7d';
+  const wordOf = (at: string) =>
+    isWeek ? new Date(at).toLocaleDateString(i18n.language, { weekday: 'short' }) : String(new Date(at).getHours());
+  return (
+    <section className="card span-7">
+      <header>
+        <h2 className="grow">{t(isWeek ? 'overview.byDay' : 'overview.byHour')}</h2>
+        <div className="legend">
+          {modes.map((mode) => (
+            <span key={mode}>
+              <i className={`swatch ${mode}-mode`} />
+              {t(`mode.${mode}`)}
+            </span>
+          ))}
+          {day.byHour.some(({ before }) => before !== undefined) && (
+            <span>
+              <i className="swatch before" />
+              {t(`overview.beforeMark.${period}`, { defaultValue: '' })}
+            </span>
+          )}
+        </div>
+      </header>
+      <div className="inside">
+        <HourBars hours={day.byHour} label={t('overview.byHourLabel')} nowWord={t('time.now')} nowMs={nowMs} wordOf={wordOf} />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,151 @@
+// Trying a call: in the sandbox with key and device filled in; in production with a key that is pasted and stays in this tab,
+// and a call that moves money asks first.
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { basePath } from '../api/client.ts';
+import { AskDialog, Field } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { copyText, useBriefly } from '../parts/values.tsx';
+import type { DeveloperFacts } from './developers.tsx';
+import type { Operation } from './openapi-reading.ts';
+import { Json } from './raw-card.tsx';
+import { newKey } from './sale-steps.tsx';
+
+// Only in memory: it is gone with the tab, and no script of another page can read it.
+let pastedKey = '';
+
+interface TryCallProps {
+  operation: Operation;
+  facts: DeveloperFacts | undefined;
+  isSandbox: boolean;
+}
+
+export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
+  const { t } = useTranslation();
+  const [key, setKey] = useState(facts?.apiKey ?? pastedKey);
+  const [text, setText] = useState(() => JSON.stringify(filled(operation, facts), null, 2));
+  const [answer, setAnswer] = useState<{ status: number; ms: number; body: unknown }>();
+  const [error, setError] = useState<string>();
+  const [isAsking, setIsAsking] = useState(false);
+  const [isRunning, setIsRunning] = useState(false);
+  const [isCopied, markCopied] = useBriefly();
+  const isGet = operation.method === 'GET';
+  const movesMoney = !isGet && operation.tag !== 'Terminal status';
+  const apiKey = facts?.apiKey ?? key;
+
+  async function send(): Promise<void> {
+    setIsAsking(false);
+    setError(undefined);
+    const fields = parseFields(text);
+    if (!fields) {
+      setError(t('developers.badJson'));
+      return;
+    }
+    setIsRunning(true);
+    const startedMs = performance.now();
+    try {
+      const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString();
+      const response = await fetch(`${basePath}${operation.path}${isGet ? `?${query}` : ''}`, {
+        method: operation.method,
+        credentials: 'omit',
+        headers: { 'x-api-key': apiKey, ...(isGet ? {} : { 'content-type': 'application/json', 'idempotency-key': newKey() }) },
+        ...(isGet ? {} : { body: JSON.stringify(fields) }),
+      });
+      setAnswer({ status: response.status, ms: Math.round(performance.now() - startedMs), body: await response.json() });
+    } catch {
+      setError(t('trouble.lost.title'));
+    } finally {
+      setIsRunning(false);
+    }
+  }
+  const curl = curlOf(operation, parseFields(text) ?? {}, isGet);
+  return (
+    <section className="card">
+      <header>
+        <h2 className="grow">{t('developers.try')}</h2>
+        <button type="button" className="btn compact" onClick={() => void copyText(curl).then(markCopied)}>
+          {isCopied ? t('copy.done') : t('developers.copyCurl')}
+        </button>
+      </header>
+      <form
+        className="inside stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (movesMoney && !isSandbox) setIsAsking(true);
+          else void send();
+        }}
+      >
+        {facts?.apiKey === undefined && (
+          <Field label="X-API-Key" hint={t('developers.keyHint')}>
+            <input
+              className="input mono"
+              autoComplete="off"
+              spellCheck={false}
+              value={key}
+              onChange={(event) => {
+                pastedKey = event.target.value.trim();
+                setKey(pastedKey);
+              }}
+            />
+          </Field>
+        )}
+        <Field label={t(isGet ? 'developers.query' : 'developers.body')}>
+          <textarea className="input" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
+        </Field>
+        <button type="submit" className="btn primary" disabled={isRunning || apiKey === ''}>
+          <Icon name="send" />
+          {isRunning ? t('dialog.running') : t('developers.send')}
+        </button>
+        {error !== undefined && (
+          <p className="note tone-bad" role="alert">
+            {error}
+          </p>
+        )}
+        {answer && (
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it
+          <pre className="code code-box dev-answer" tabIndex={0} role="status">
+            <span className="remark">{t('developers.answer', { status: answer.status, ms: answer.ms })}</span>
+            {'\n'}
+            <Json value={answer.body} />
+          </pre>
+        )}
+      </form>
+      {isAsking && (
+        <AskDialog
+          title={t('developers.ask.title')}
+          consequence={t('developers.ask.consequence')}
+          action={t('developers.ask.do')}
+          isRunning={isRunning}
+          onClose={() => setIsAsking(false)}
+          onConfirm={() => void send()}
+        >
+          {null}
+        </AskDialog>
+      )}
+    </section>
+  );
+}
+
+/** The example, without a key and with a device of the right kind. */
+function filled(operation: Operation, facts: DeveloperFacts | undefined): Record<string, unknown> {
+  const kind = operation.tag === 'Fiscal Mode' ? 'register' : 'terminal';
+  const device = facts?.devices?.find((one) => one.kind === kind)?.id;
+  const { APIKey: _key, ...fields } = operation.example;
+  return { ...fields, ...('DeviceID' in fields && device !== undefined ? { DeviceID: device } : {}) };
+}
+
+function parseFields(text: string): Record<string, unknown> | undefined {
+  try {
+    const fields = JSON.parse(text === '' ? '{}' : text) as unknown;
+    return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? (fields as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function curlOf(operation: Operation, fields: Record<string, unknown>, isGet: boolean): string {
+  const address = `${location.origin}${basePath}${operation.path}`;
+  const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString();
+  if (isGet) return `curl -H "X-API-Key: $KEY" '${address}?${query}'`;
+  return `curl '${address}' \\\n  -H "X-API-Key: $KEY" -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(fields).replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,39 @@
+// The merchant that something belongs to: chosen by those who see several, given for the others.
+import { useTranslation } from 'react-i18next';
+import { useRead } from '../api/query.ts';
+import { useViewer } from '../api/session.tsx';
+import { Field } from './dialog.tsx';
+
+export interface Merchant {
+  id: string;
+  name: string;
+  createdAt: string;
+}
+
+export function useMerchants() {
+  return useRead<{ merchants: Merchant[] }>('/merchants');
+}
+
+export function useMerchantNames(): (id: string) => string {
+  const merchants = useMerchants();
+  return (id) => merchants.data?.merchants.find((merchant) => merchant.id === id)?.name ?? id.slice(0, 8);
+}
+
+export function MerchantField({ value, onChange }: { value: string; onChange: (id: string) => void }) {
+  const { t } = useTranslation();
+  const { session } = useViewer();
+  const merchants = useMerchants();
+  if (session.user.merchantId !== undefined) return null;
+  return (
+    <Field label={t('list.merchant')}>
+      <select className="input" value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">{t('merchants.choose')}</option>
+        {merchants.data?.merchants.map((merchant) => (
+          <option key={merchant.id} value={merchant.id}>
+            {merchant.name}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
