@@ -1,0 +1,205 @@
+// The role matrix at the API: each role and each call that is registered, its own rows and another merchant's, with a fresh confirmation
+// and without. A call without a row in roles.ts fails here, and so does a row without a call.
+import type { RouteOptions } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { insertSession } from '../../src/access/people/sessions.ts';
+import { insertRow } from '../../src/access/people/users.ts';
+import type { RowKind } from '../../src/cabinet/own-rows.ts';
+import { calls, ruleOf } from '../../src/cabinet/roles.ts';
+import type { Role } from '../../src/http/viewer.ts';
+import { systemRandom } from '../../src/kernel/system.ts';
+import { engines } from '../support/engines.ts';
+import { seedCallback, seedCommand, seedDevice, seedInvoice, seedKey, seedMerchant, seedQrSecret } from '../support/fixtures.ts';
+import { type Office, openOffice } from './running-cabinet.ts';
+
+interface Asked {
+  status: number;
+  errorCode: number;
+  needsConfirmation?: boolean;
+  text: string;
+}
+
+const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
+/** Judged inside, because the id is a session of whoever, or may be an e-mail. */
+const judgedInside = ['endSession', 'renewUserLink'];
+/** It would end the session that asks; people.test.ts has it. */
+const endsItself = 'signOut';
+const standings = {
+  operator: { role: 'operator', isBound: false },
+  merchant: { role: 'merchant', isBound: true },
+  viewer: { role: 'viewer', isBound: true },
+  'viewer of all': { role: 'viewer', isBound: false },
+} as const satisfies Record<string, { role: Role; isBound: boolean }>;
+type Standing = keyof typeof standings;
+
+describe.each(engines)('the role matrix on %s', (engine) => {
+  let office: Office;
+  let own: string;
+  let foreign: string;
+  const fresh: Record<string, string> = {};
+  const stale: Record<string, string> = {};
+
+  beforeAll(async () => {
+    office = await openOffice(engine);
+    const { queries } = office.database;
+    await seedQrSecret(queries);
+    own = (await seedMerchant(queries, { name: 'Own shop' })).id;
+    foreign = (await seedMerchant(queries, { name: 'FOREIGN shop' })).id;
+    for (const [name, { role, isBound }] of Object.entries(standings)) {
+      const standing = { role, merchantId: isBound ? own : null };
+      const userId = await insertRow(queries, systemRandom, { email: `${name.replaceAll(' ', '-')}@shop.md`, name, standing });
+      const origin = { address: '127.0.0.1', agent: 'test' };
+      fresh[name] = (await insertSession(queries, systemRandom, userId, origin)).token;
+      const late = await insertSession(queries, systemRandom, userId, origin);
+      await queries.updateTable('sessions').set({ confirmed_at: 0 }).where('id', '=', late.id).execute();
+      stale[name] = late.token;
+    }
+    for (const kind of Object.keys(seeds) as RowKind[]) for (const merchantId of [own, foreign]) await seeds[kind](merchantId);
+  });
+  afterAll(() => office.close());
+
+  const marked = (merchantId: string) => ({ name: merchantId === foreign ? 'FOREIGN' : 'own' });
+  const seeds: Record<RowKind, (merchantId: string) => Promise<string>> = {
+    merchant: async (merchantId) => merchantId,
+    key: async (merchantId) => (await seedKey(office.database.queries, merchantId, marked(merchantId))).id,
+    device: async (merchantId) => (await seedDevice(office.database.queries, merchantId, marked(merchantId))).id,
+    callback: async (merchantId) => (await seedCallback(office.database.queries, merchantId)).id,
+    invoice: async (merchantId) => (await seedInvoice(office.database.queries, merchantId, { qr_secret_id: 1 })).oid,
+    async command(merchantId) {
+      const device = await seeds.device(merchantId);
+      const review = { review_since: 1, review_reason: marked(merchantId).name };
+      return (await seedCommand(office.database.queries, merchantId, device, { state: 'unknown', ...review })).id;
+    },
+    async user(merchantId) {
+      const email = `${systemRandom.uuid()}@shop.md`;
+      const standing = { role: 'viewer', merchantId } as const;
+      return insertRow(office.database.queries, systemRandom, { email, ...marked(merchantId), standing });
+    },
+  };
+
+  const cabinetRoutes = () => office.routes.filter(({ url }) => url.startsWith('/tillgate/cabinet/api'));
+  const callOf = (route: RouteOptions) => (route.config?.access?.kind === 'cabinet' ? route.config.access.call : '');
+
+  async function ask(
+    route: RouteOptions,
+    token: string | undefined,
+    more: { id?: string; query?: string; body?: object } = {},
+  ): Promise<Asked> {
+    const method = String(route.method);
+    const path = route.url.replace(/^\/tillgate/, '').replace(/:(id|oid)\b/, more.id ?? nobody);
+    const hasBody = method === 'POST' || method === 'PATCH';
+    const response = await fetch(`${office.url}${path}${more.query ?? ''}`, {
+      method,
+      headers: {
+        'x-tillgate-request': '1',
+        ...(token === undefined ? {} : { cookie: `tillgate_session=${token}` }),
+        ...(hasBody ? { 'content-type': 'application/json' } : {}),
+      },
+      ...(hasBody ? { body: JSON.stringify(more.body ?? {}) } : {}),
+    });
+    if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      await response.body?.cancel();
+      return { status: response.status, errorCode: 0, text: '' };
+    }
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return { errorCode: 0, ...(isJson ? (JSON.parse(text) as object) : {}), status: response.status, text };
+  }
+
+  it('has a row for every call, and a call for every row', () => {
+    const routes = cabinetRoutes();
+    for (const { url, method, config, schema } of routes) {
+      const name = `${String(method)} ${url}`;
+      const operationId = (schema as { operationId?: string } | undefined)?.operationId ?? '';
+      const rule = ruleOf(operationId);
+      expect(rule, `${name} has no row in roles.ts`).toBeDefined();
+      expect(config?.access, name).toEqual({ kind: 'cabinet', call: operationId, who: rule?.who, isConfirmed: rule?.isConfirmed ?? false });
+      const namesRow = /:(id|oid)\b/.test(url) && !judgedInside.includes(operationId);
+      expect(rule?.row !== undefined, `${name} must say what its id names`).toBe(namesRow);
+    }
+    expect(routes.map(callOf).sort()).toEqual(Object.keys(calls).sort());
+  });
+
+  it('lets a stranger do only what is open to everybody', async () => {
+    for (const route of cabinetRoutes()) {
+      const { status } = await ask(route, undefined);
+      const isOpen = ruleOf(callOf(route))?.who === 'anybody';
+      // A wrong login is 401 as well; an empty one breaks a rule before that.
+      expect(status === 401, callOf(route)).toBe(!isOpen);
+    }
+  });
+
+  describe.each(Object.keys(standings) as Standing[])('as %s', (name) => {
+    const { role, isBound } = standings[name];
+    const mayCall = (call: string) => {
+      const who = ruleOf(call)?.who ?? [];
+      return who === 'anybody' || who.includes(role);
+    };
+    const token = () => fresh[name];
+
+    it('refuses what the role may not, whatever it is about', async () => {
+      for (const route of cabinetRoutes().filter((one) => !mayCall(callOf(one)))) {
+        const kind = ruleOf(callOf(route))?.row;
+        for (const merchantId of [own, foreign]) {
+          const answer = await ask(route, token(), kind === undefined ? {} : { id: await seeds[kind](merchantId) });
+          expect(answer, callOf(route)).toMatchObject({ status: 403, errorCode: 11 });
+        }
+      }
+    });
+
+    it('lets in what the role may, about its own rows', async () => {
+      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && callOf(one) !== endsItself)) {
+        const kind = ruleOf(callOf(route))?.row;
+        const { status, errorCode, text } = await ask(route, token(), kind === undefined ? {} : { id: await seeds[kind](own) });
+        expect([401, 403], `${callOf(route)} ${text}`).not.toContain(status);
+        if (kind !== undefined) expect(errorCode, `${callOf(route)} ${text}`).not.toBe(20);
+      }
+    });
+
+    it("shows another merchant's rows to those who see all, and to nobody else", async () => {
+      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)))) {
+        const kind = ruleOf(callOf(route))?.row;
+        if (kind === undefined) continue;
+        const { errorCode, text } = await ask(route, token(), { id: await seeds[kind](foreign) });
+        expect(errorCode === 20, `${callOf(route)} ${text}`).toBe(isBound);
+        if (isBound) expect(text).not.toContain('FOREIGN');
+      }
+    });
+
+    it("shows nothing of another merchant in lists, and answers to that merchant's name as to none", async () => {
+      for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
+        if (ruleOf(callOf(route))?.who === 'anybody') continue;
+        const { text } = await ask(route, token());
+        if (isBound) {
+          expect(text, callOf(route)).not.toContain(foreign);
+          expect(text, callOf(route)).not.toContain('FOREIGN');
+          expect(await ask(route, token(), { query: `?merchantId=${foreign}` }), callOf(route)).toMatchObject({ errorCode: 20 });
+          expect((await ask(route, token(), { query: `?merchantId=${own.toUpperCase()}` })).errorCode, callOf(route)).not.toBe(20);
+        }
+      }
+      if (!isBound) expect((await askFor('listMerchants')).text).toContain('FOREIGN');
+    });
+    const askFor = (call: string) => {
+      const route = cabinetRoutes().find((one) => callOf(one) === call);
+      if (route === undefined) throw new Error(`There is no call ${call}.`);
+      return ask(route, token());
+    };
+
+    it('acts for no other merchant that is named in a body', async () => {
+      if (!isBound) return;
+      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && one.method !== 'GET' && callOf(one) !== endsItself)) {
+        if (/:(id|oid)/.test(route.url) || ruleOf(callOf(route))?.who === 'anybody' || route.method === 'DELETE') continue;
+        expect(await ask(route, token(), { body: { merchantId: foreign } }), callOf(route)).toMatchObject({ errorCode: 20 });
+      }
+    });
+
+    it('asks for a fresh confirmation where the row says so, and nowhere else', async () => {
+      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && callOf(one) !== endsItself)) {
+        const rule = ruleOf(callOf(route));
+        const answer = await ask(route, stale[name], rule?.row === undefined ? {} : { id: await seeds[rule.row](own) });
+        const isAsked = answer.status === 403 && answer.errorCode === 10 && answer.needsConfirmation === true;
+        expect(isAsked, `${callOf(route)} ${answer.text}`).toBe(rule?.isConfirmed === true);
+      }
+    });
+  });
+});
