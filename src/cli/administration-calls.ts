@@ -55,6 +55,39 @@ export const definitions: readonly Definition[] = [
     show: () => 'Set.',
   },
   {
+    name: 'user create',
+    help: 'Invites somebody and shows the one-time link to hand over; without --email, for the first operator, who says who they are (1 h).',
+    options: {
+      email: 'e-mail, by which they sign in',
+      name: 'their name',
+      role: 'operator, merchant or viewer (operator)',
+      merchant: 'id of their merchant; a viewer without one sees all',
+    },
+    call({ email, name, role = 'operator', merchant }) {
+      if (email === undefined) {
+        if (name ?? merchant) throw new UsageError('--email is missing.');
+        return { method: 'POST', path: '/users/first-operator' };
+      }
+      const allMerchants = role === 'viewer' && merchant === undefined ? true : undefined;
+      return { method: 'POST', path: '/users', body: { email, name: name ?? email, role, merchantId: merchant, allMerchants } };
+    },
+    show: fields('link', 'linkExpiresAt'),
+  },
+  {
+    name: 'user reset',
+    help: 'Shows a one-time link with which somebody sets a new password, or comes in for the first time. One-time codes end with its use.',
+    subject: 'EMAIL_OR_ID',
+    call: (_values, id) => ({ method: 'POST', path: `/users/${part(id)}/link` }),
+    show: fields('link', 'linkExpiresAt'),
+  },
+  {
+    name: 'user list',
+    help: 'Lists users, at most 200 of them; --after goes on behind an e-mail.',
+    options: { ...merchantOption, after: 'the last e-mail of the list before' },
+    call: ({ merchant, after }) => ({ method: 'GET', path: '/users', query: { merchantId: merchant, cursor: after, limit: '200' } }),
+    show: table('users', 'id', 'email', 'name', 'role', 'merchantName', 'hasTotp', 'state'),
+  },
+  {
     name: 'key create',
     help: 'Creates an API key. The key is shown this once.',
     options: {

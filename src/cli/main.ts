@@ -11,6 +11,7 @@ import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
 import { version } from '../version.ts';
 import { administrationCommands } from './administration.ts';
+import { tellFirstOperator } from './first-operator.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { startSink } from './sink.ts';
 import { UsageError } from './usage-error.ts';
@@ -157,8 +158,13 @@ async function runServe(values: Values): Promise<number> {
   const config = configFor('serve');
   const { startGateway } = await import('../gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
+  // Whoever reads the line may send a signal at once.
+  const stopped = untilStopped(gateway.stop);
   out(values['json'] ? JSON.stringify(gateway.addresses()) : `Tillgate listens at ${gateway.addresses().baseUrl}`);
-  return untilStopped(gateway.stop);
+  // Only for eyes: whatever is no terminal may be a log that is kept.
+  if (process.stdout.isTTY && !values['json'])
+    gateway.people.firstOperatorLink('serve', true).then((made) => tellFirstOperator(made, out), err);
+  return stopped;
 }
 
 async function runMigrate(values: Values): Promise<number> {

@@ -82,6 +82,28 @@ describe('administration by command line', () => {
     expect((await run(`callback resend --merchant ${merchant['id']} ${span}`)).out).toBe('Callbacks sent again: 0');
   });
 
+  it('brings people in: the first operator, others by name, and those who forgot their password', async () => {
+    const { id: merchantId = '' } = await json('merchant create --name "Flower shop"');
+    const first = await run('user create');
+    expect(first.out).toMatch(/^link +http:.*\/tillgate\/cabinet\/link#[\w-]{43}\nlinkExpiresAt +\d{4}-/);
+    const token = /#(\S+)/.exec(first.out)?.[1] ?? '';
+    const origin = { address: '127.0.0.1', agent: 'test' };
+    await office.people.useLink({ token, password: 'bread and butter', name: 'Olga', email: 'olga@tillgate.md' }, origin);
+    expect(await run('user create')).toMatchObject({ code: 1, err: expect.stringContaining('There is an operator already') });
+    expect(await run('user create --name Ana')).toMatchObject({ code: 2, err: expect.stringContaining('--email is missing') });
+    expect((await run(`user create --email ana@shop.md --name Ana --role merchant --merchant ${merchantId}`)).code).toBe(0);
+    expect((await run('user create --email eve@shop.md --role viewer')).code).toBe(0);
+    const { out } = await run('user list');
+    expect(out).toMatch(/ana@shop.md +Ana +merchant +Flower shop +false +invited/);
+    expect(out).toMatch(/eve@shop.md +eve@shop.md +viewer +- +false +invited/);
+    expect(out).toMatch(/olga@tillgate.md +Olga +operator +- +false +active/);
+    expect((await run(`user list --merchant ${merchantId}`)).out).not.toContain('eve@');
+    expect((await run('user list --after eve@shop.md')).out).not.toContain('eve@');
+    const reset = await json('user reset Olga@tillgate.md');
+    expect(await office.people.readLink(reset['link']?.split('#')[1] ?? '')).toMatchObject({ purpose: 'reset', email: 'olga@tillgate.md' });
+    expect(await run('user reset nobody@shop.md')).toMatchObject({ code: 1, err: expect.stringContaining('no user') });
+  });
+
   it('repeats what the gateway refused, and exits 1', async () => {
     const unknown = '3b241101-e2bb-4255-8caf-4136c566a962';
     expect(await run(`key revoke ${unknown}`)).toMatchObject({

@@ -8,6 +8,7 @@ import {
   runProgram,
   type Settings,
   serveSettings,
+  startOnTerminal,
   startProgram,
   startServeProcess,
   temporaryDirectory,
@@ -46,6 +47,37 @@ describe('serve', () => {
     expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false);
     expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
   });
+
+  it(
+    'shows the link for the first operator on a terminal only, once for all starts, and never in what may be a log',
+    slowTest,
+    async () => {
+      const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_LOG_LEVEL: 'debug' });
+      const piped = startProgram(['serve'], settings);
+      await piped.prints(/Tillgate listens at/);
+      expect(await piped.terminate()).toEqual({ code: 0, signal: null });
+      expect(piped.out()).not.toContain('/cabinet/link#');
+
+      const first = startOnTerminal(['serve'], settings);
+      const [, link = ''] = await first.prints(/Open this link once[^\n]*\n\s+(\S+)/);
+      expect(link).toMatch(/\/tillgate\/cabinet\/link#[\w-]{43}$/);
+      const logged = first
+        .out()
+        .split('\n')
+        .filter((line) => line.startsWith('{'));
+      expect(logged.length).toBeGreaterThan(0);
+      expect(logged.join('\n')).not.toContain(link.split('#')[1]);
+      await first.terminate();
+      const second = startOnTerminal(['serve'], settings);
+      await second.prints(/A link was shown within the last hour; `tillgate user create` shows a new one/);
+      const [, baseUrl = ''] = await second.prints(/listens at (\S+)/);
+      const use = { token: link.split('#')[1], password: 'bread and butter', name: 'Olga', email: 'olga@tillgate.md' };
+      const headers = { 'content-type': 'application/json', 'x-tillgate-request': '1' };
+      const used = await fetch(`${baseUrl}/cabinet/api/links/use`, { method: 'POST', headers, body: JSON.stringify(use) });
+      expect(await used.json()).toMatchObject({ errorCode: 0, user: { role: 'operator' } });
+      await second.terminate();
+    },
+  );
 
   it('tells programs its addresses in JSON', slowTest, async () => {
     const program = startProgram(['serve', '--json'], await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() }));

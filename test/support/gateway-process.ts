@@ -58,8 +58,14 @@ function wrapped(args: string[]): [string, string[]] {
   return existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', ['--pdeathsig=SIGKILL', ...own]] : [process.execPath, own.slice(1)];
 }
 
-export function startProgram(args: string[], settings: Settings = {}): Program {
+/** As if typed at a terminal: what it prints goes to one, and comes to us from there. */
+export function startOnTerminal(args: string[], settings: Settings = {}): Program {
   const [command, all] = wrapped(args);
+  const line = [command, ...all].map((word) => `'${word}'`).join(' ');
+  return startProgram(args, settings, ['/usr/bin/script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null']]);
+}
+
+export function startProgram(args: string[], settings: Settings = {}, [command, all]: [string, string[]] = wrapped(args)): Program {
   const child = spawn(command, all, { env: cleanEnvironment(settings), stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   let out = '';
