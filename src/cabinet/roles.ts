@@ -40,7 +40,7 @@ export const calls = {
 
   createMerchant: { who: operators, isConfirmed: true },
   listMerchants: { who: everyone },
-  setMerchantShare: { who: operators },
+  setMerchantShare: { who: operators, row: 'merchant' },
 
   createKey: { who: owners, isConfirmed: true },
   listKeys: { who: everyone },

@@ -110,7 +110,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     const routes = cabinetRoutes();
     for (const { url, method, config, schema } of routes) {
       const name = `${String(method)} ${url}`;
-      const operationId = (schema as { operationId?: string } | undefined)?.operationId ?? '';
+      const operationId = schema?.operationId ?? '';
       const rule = ruleOf(operationId);
       expect(rule, `${name} has no row in roles.ts`).toBeDefined();
       expect(config?.access, name).toEqual({ kind: 'cabinet', call: operationId, who: rule?.who, isConfirmed: rule?.isConfirmed ?? false });
