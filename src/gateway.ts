@@ -199,6 +199,7 @@ export function assemble(config: Config, world: World, database: Database) {
       ledger,
       cards,
       cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
+      qrOf: invoices.qrOf,
       rotateQrSecret: invoices.rotateQrSecret,
       people,
       basePath: config.basePath,

@@ -60,7 +60,9 @@ export const calls = {
   resendCallback: { who: owners, row: 'callback' },
   resendCallbacks: { who: owners },
 
-  readInvoiceStory: { who: everyone, row: 'invoice' },
+  listInvoices: { who: everyone },
+  exportInvoices: { who: everyone },
+  readInvoice: { who: everyone, row: 'invoice' },
   cancelInvoice: { who: owners, row: 'invoice' },
   listOrphans: { who: everyone },
   rotateQrSecret: { who: operators, isConfirmed: true },
@@ -71,6 +73,12 @@ export const calls = {
   listReview: { who: everyone },
   readCommand: { who: everyone, row: 'command' },
   decideCommand: { who: owners, isConfirmed: true, row: 'command' },
+  refundCommand: { who: owners, isConfirmed: true, row: 'command' },
+  voidCommand: { who: owners, isConfirmed: true, row: 'command' },
+  closeCommand: { who: owners, isConfirmed: true, row: 'command' },
+  askCommand: { who: owners, row: 'command' },
+  readAttention: { who: everyone },
+  noteAttention: { who: owners, isConfirmed: true },
   closeDocumentByHand: { who: owners, isConfirmed: true, row: 'command' },
 
   listAudit: { who: everyone },

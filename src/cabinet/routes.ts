@@ -2,10 +2,14 @@
 // every change leaves an entry in the audit log. Lists never show a secret.
 import type { RouteApp } from '../http/server.ts';
 import { type AccessRoutesDeps, registerAccessRoutes } from './access-routes.ts';
+import { registerAttentionRoutes } from './attention-routes.ts';
 import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-routes.ts';
 import { registerCommandListRoutes } from './command-list-routes.ts';
 import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
+import { type InvoiceViewDeps, registerInvoiceViewRoutes } from './invoice-routes.ts';
+import { registerMoneyStepRoutes } from './money-step-routes.ts';
+import type { MoneyStepsDeps } from './money-steps.ts';
 import { guardRows } from './own-rows.ts';
 import type { PeopleRoutesDeps } from './people-schemas.ts';
 import { registerSalePageRoutes, type SalePageDeps } from './sale-page-routes.ts';
@@ -19,7 +23,9 @@ export type CabinetDeps = AccessRoutesDeps &
   SaleRoutesDeps &
   CommandRoutesDeps &
   PeopleRoutesDeps &
-  SalePageDeps;
+  SalePageDeps &
+  InvoiceViewDeps &
+  MoneyStepsDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -36,4 +42,7 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerSessionRoutes(app, deps);
   registerUserRoutes(app, deps);
   registerSalePageRoutes(app, deps);
+  registerMoneyStepRoutes(app, deps);
+  registerInvoiceViewRoutes(app, deps);
+  registerAttentionRoutes(app, deps);
 }

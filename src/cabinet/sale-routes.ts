@@ -1,18 +1,17 @@
-// Sales in the admin API: an invoice with its whole story, cancelling an unpaid one [D19], the orphan board [D22], a new secret for coming QRs.
+// Sales in the admin API: cancelling an unpaid invoice [D19], the orphan board [D22], a new secret for coming QRs.
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
-import { refusal, type State, stateNames, states } from '../invoices/rules.ts';
+import { refusal, type State, states } from '../invoices/rules.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { isoTime } from './moments.ts';
 import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
-import { listOrphans, readInvoice, type StoredInvoice, tellStory } from './sale-timeline.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from './shared-schemas.ts';
-import { hideLogin } from './views/hidden-login.ts';
+import { listOrphans, readInvoice, type StoredInvoice } from './stored-invoice.ts';
 
 export interface SaleRoutesDeps {
   database: Database;
@@ -26,33 +25,6 @@ const oidParams = Type.Object({ oid: uuidField('OID of the invoice.') });
 const cancelBody = Type.Union([Type.Object({ reason: Type.Optional(textField('Why, for the history.', 500)) }), Type.Null()]);
 const orphanQuery = Type.Object({ ...pageFields, merchantId: Type.Optional(uuidField('Only of this merchant.')) });
 
-const invoiceFields = {
-  oid: Type.String(),
-  merchantId: Type.String(),
-  state: Type.Enum(Object.values(stateNames)),
-  createdAt: moment,
-  validTo: Type.Optional(moment),
-  receiptId: Type.Optional(Type.String()),
-  paidDeviceId: Type.Optional(Type.String()),
-  preferredDeviceId: Type.Optional(Type.String()),
-  pointOfSalesCode: Type.Optional(Type.String()),
-  callbackUri: Type.Optional(Type.String()),
-  receipt: Type.Object({}, { additionalProperties: true }),
-  removedAt: Type.Optional(moment),
-};
-
-function shown({ createdAtMs, validToMs, removedAtMs, state, receipt, callbackUri, ...invoice }: StoredInvoice) {
-  return {
-    ...invoice,
-    callbackUri: callbackUri === undefined ? undefined : hideLogin(callbackUri),
-    state: stateNames[state],
-    createdAt: isoTime(createdAtMs),
-    validTo: isoTime(validToMs),
-    removedAt: isoTime(removedAtMs),
-    receipt: JSON.parse(receipt) as unknown,
-  };
-}
-
 /** The state that keeps an invoice from being cancelled: one that is still open is overdue, and the sweep has not come by yet. */
 function whyNot({ state }: StoredInvoice): State {
   return state === states.newItem || state === states.scanned ? states.expired : state;
@@ -61,52 +33,6 @@ function whyNot({ state }: StoredInvoice): State {
 const noSuchInvoice = () => new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
 
 export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice, rotateQrSecret }: SaleRoutesDeps): void {
-  app.get(
-    `${apiPath}/invoices/:oid`,
-    {
-      config: configOf('readInvoiceStory'),
-      schema: {
-        tags,
-        operationId: 'readInvoiceStory',
-        summary: 'An invoice with its whole story',
-        params: oidParams,
-        response: adminAnswers(
-          {
-            description:
-              'The invoice as it stands, and everything that happened to it, in order: states, card payments, callbacks and their attempts.',
-            fields: {
-              invoice: Type.Object(invoiceFields),
-              timeline: listOf({
-                at: moment,
-                about: Type.Enum(['invoice', 'command', 'callback']),
-                id: Type.String(),
-                event: Type.String(),
-                detail: Type.Object({}, { additionalProperties: true }),
-              }),
-            },
-            example: {
-              invoice: {
-                oid: exampleIds.invoice,
-                merchantId: exampleIds.merchant,
-                state: 'Scanned',
-                createdAt: exampleTime,
-                receipt: { Number: '1024', Items: [{ Name: 'Bread', Quantity: 1, Price: 12.5 }] },
-              },
-              timeline: [{ at: exampleTime, about: 'invoice', id: exampleIds.invoice, event: 'Scanned', detail: {} }],
-            },
-          },
-          'Record_not_exist',
-        ),
-      },
-    },
-    async ({ params }) => {
-      const invoice = await readInvoice(database.queries, params.oid.toLowerCase());
-      if (!invoice) throw noSuchInvoice();
-      const lines = await tellStory(database.queries, invoice);
-      return { invoice: shown(invoice), timeline: lines.map(({ atMs, ...line }) => ({ at: isoTime(atMs), ...line })) };
-    },
-  );
-
   app.post(
     `${apiPath}/invoices/:oid/cancel`,
     {

@@ -1,5 +1,6 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
 import { writeAudit } from '../access/audit.ts';
+import { addEvents } from '../ledger/event-store.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
@@ -53,6 +54,7 @@ export async function closeDocumentByHand(deps: CardsDeps, request: { commandId:
     const { actor, reason } = request;
     const { id: subject, merchantId } = payment;
     await writeAudit(queries, { actor, action: 'document.close', subject, merchantId, detail: { reason } });
+    await addEvents(queries, [{ commandId: subject, atMs: deps.clock.now(), step: 'closed by hand', detail: `${actor}: ${reason}` }]);
     return true;
   });
   if (!isClosed) throw cannotApply('The document of this payment is not open.');

@@ -16,6 +16,10 @@ export function originOf(request: FastifyRequest, ...leaveOut: string[]): Origin
   return { caller: `key ${callerOf(request).keyId}`, request: describeCall(request, leaveOut) };
 }
 
+export function originOfPerson(request: FastifyRequest, name: string): Origin {
+  return { caller: `person ${name}`, request: describeCall(request, []) };
+}
+
 function describeCall(request: FastifyRequest, leaveOut: readonly string[]): string {
   const { method, body } = request;
   const fields = body !== null && typeof body === 'object' ? Object.entries(body).filter(([name]) => !leaveOut.includes(name)) : [];

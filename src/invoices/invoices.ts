@@ -36,6 +36,8 @@ export interface Invoices {
   cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<boolean>;
   /** Makes every overdue invoice Expired now, and says how many there were. */
   expireOverdue(): Promise<number>;
+  /** The text in the QR of an invoice, by the secret that it was made with. */
+  qrOf(oid: string, qrSecretId: number): Promise<string>;
   /** errorCode 21 unless this service made the QR. */
   checkQr(qr: string): Promise<void>;
   /** Adds a secret; QRs given out before stay good. Says its number. */
@@ -58,6 +60,7 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     pay: (qr, payment, asker) => onceMoreIfUnclear(() => payInvoice(deps, qr, payment, asker)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
     expireOverdue: () => expireOverdue(deps),
+    qrOf: (oid, qrSecretId) => qrSecrets.write(oid, qrSecretId),
     checkQr: async (qr) => {
       await qrSecrets.read(qr);
     },

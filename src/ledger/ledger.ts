@@ -60,6 +60,8 @@ export interface Ledger extends KeyedCalls, Review {
   find(commandId: string): Promise<Command | undefined>;
   /** How the command stands now. If its outcome is unknown, the device is asked once more and given a moment; nothing is started. */
   lookAgain(command: Command): Promise<Command>;
+  /** A person wants to hear what the device says about a command, settled or not. It settles what was open and shows what contradicts; else nothing changes. */
+  askDevice(command: Command, actor: string): Promise<Command>;
   moduleOf(command: Command): CommandKind['module'];
   timelineOf(commandId: string): Promise<CommandEvent[]>;
   stats(): { inFlight: number; contradictions: number };
@@ -306,6 +308,10 @@ export function createLedger(deps: Deps): Ledger {
     findByKey,
     keepKey,
     lookAgain: async (command) => (command.state === 'unknown' && !isInFlight(command.id) ? followEarlier(command) : command),
+    async askDevice(command, actor) {
+      timeline.add({ commandId: command.id, atMs: clock.now(), step: 'asked by person', detail: `${actor}: asked` });
+      return isInFlight(command.id) ? command : recovery.recheck(command);
+    },
     moduleOf: ({ name }) => kinds[name]?.module ?? 'POS',
     find: (commandId) => store.findCommand(database.queries, commandId),
     async timelineOf(commandId) {

@@ -30,6 +30,8 @@ export interface Recovery {
   stop(): void;
   /** Asks the device about an open command now; returns how it stands afterwards. */
   recall(command: Command): Promise<Command>;
+  /** The same, also about one that is settled: its device's journal is read and compared. */
+  recheck(command: Command): Promise<Command>;
 }
 
 interface Deps {
@@ -86,6 +88,19 @@ export function createRecovery(deps: Deps): Recovery {
       }
     }
     return (await store.findCommand(database.queries, command.id)) ?? command;
+  }
+
+  async function recheck(command: Command): Promise<Command> {
+    if (isOpen(command)) return recall(command);
+    if (command.journalId === null) return command;
+    const first = link.presence.of(command.deviceId)?.liveOn[0] ?? 'mqtt';
+    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'recall', channel: first });
+    const answer = await link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs: recallTimeoutMs, first });
+    const finding = answer && findingOfRecall(answer);
+    if (!finding) return command;
+    const word = finding === 'running' ? finding : `final ${finding.outcome}`;
+    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'recalled', channel: first, detail: word });
+    return finding === 'running' ? command : settlements.apply(command, finding, 'recall');
   }
 
   function askAll(commands: Command[], isHeardNow = false): void {
@@ -166,6 +181,7 @@ export function createRecovery(deps: Deps): Recovery {
       for (const cancel of cancels) cancel();
     },
     recall: (command) => recall(command),
+    recheck,
   };
 }
 

@@ -173,9 +173,9 @@ describe.each(engines)('the admin API on %s', (engine) => {
     expect((await office.audit()).slice(1)).toEqual(['invoice.cancel']);
 
     const { invoice, timeline } = await office.get(`/invoices/${oid.toUpperCase()}`);
-    expect(invoice).toMatchObject({ oid, state: 'Cancelled', receipt: { Items: [{ Name: 'Bread' }] } });
-    const lines = (timeline as { about: string; event: string }[]).map(({ about, event }) => `${about} ${event}`);
-    expect(lines).toEqual(expect.arrayContaining(['command sent', 'invoice Cancelled', 'callback written']));
+    expect(invoice).toMatchObject({ oid, state: 'Cancelled' });
+    const lines = (timeline as { kind: string }[]).map(({ kind }) => kind);
+    expect(lines).toEqual(expect.arrayContaining(['related', 'invoiceNewItem', 'invoiceCancelled', 'callbackWaiting']));
     expect(await office.get(`/invoices/${nobody}`)).toMatchObject({ errorCode: 20 });
 
     // The ERP's login is needed to call it, and shown to nobody.

@@ -2,6 +2,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type Bani, parseAmount } from '../../kernel/money.ts';
 import type { Scope } from './scope.ts';
+import type { Lookup } from './walk.ts';
 
 /** Within all merchants the indexes that begin with a merchant or a device are asked for each of them in turn. */
 const merchantsOf = ({ merchantId }: Scope) =>
@@ -31,13 +32,6 @@ export function amountIn(text: string): Bani | undefined {
     .replaceAll(/[\s']/g, '')
     .replace(',', '.');
   return parseAmount(digits);
-}
-
-/** One look into one index. */
-export interface Lookup {
-  where: RawBuilder<SqlBool>;
-  /** The index gives its rows in the order of time. Otherwise they are few, and sorted: the order must not tempt an engine to walk by time. */
-  isOrdered: boolean;
 }
 
 export function lookupsOf(scope: Scope, q: string): Lookup[] {

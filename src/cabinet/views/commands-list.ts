@@ -1,12 +1,11 @@
-// The list of ledger commands, newest first, by keyset: (issued_at, id) of the last row shown is where the next page begins.
-// Always holds: one statement walks at most `walkAtOnce` rows of one index, so that no filter, however rare its hits, keeps the
-// database from a payment; a page may therefore be short and still have a next one.
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+// The list of ledger commands, newest first: which indexes find what the filter names, and the rows as a list shows them.
+import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { type CommandFilter, sievedBy, walkedBy } from './command-filter.ts';
-import { type Lookup, lookupsOf } from './command-lookup.ts';
+import { lookupsOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
 import type { Scope } from './scope.ts';
+import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
 export interface ListedCommand {
   id: string;
@@ -40,48 +39,15 @@ export interface CommandPage {
   next: Place | undefined;
 }
 
-const walkAtOnce = 5_000;
-const walksPerPage = 20;
 /** A bank or shop with more devices than this is walked by time: so many devices are met often enough. */
 const mostDevicesApart = 100;
 
-type Condition = RawBuilder<SqlBool>;
+const commandRows: Walkable = { table: sql`commands c`, time: sql`c.issued_at`, id: sql`c.id` };
 
-interface Walked {
-  id: string;
-  issued_at: number;
-}
-
-export async function listCommands(
-  queries: Queries,
-  scope: Scope,
-  filter: CommandFilter,
-  page: { limit: number; after?: Place | undefined },
-): Promise<CommandPage> {
+export async function listCommands(queries: Queries, scope: Scope, filter: CommandFilter, page: PageWanted): Promise<CommandPage> {
   const sources = await sourcesOf(queries, scope, filter);
-  if (sources.length === 0) return { commands: [], next: undefined };
-  const sieve = sievedBy(filter);
-  const found: Place[] = [];
-  let after = page.after;
-  for (let walks = 0; walks < walksPerPage; walks += 1) {
-    const wanted = page.limit + 1 - found.length;
-    const size = sieve.length === 0 ? wanted : Math.ceil(walkAtOnce / sources.length);
-    const walk = walkOf(sources, walkedBy(filter), size, after);
-    found.push(...(await sieved(queries, walk, sieve, wanted)));
-    if (found.length > page.limit || sieve.length === 0) {
-      after = undefined;
-      break;
-    }
-    after = await endOf(queries, walk, size);
-    if (after === undefined) break;
-  }
-  const shown = found.slice(0, page.limit);
-  const commands = await readListed(
-    queries,
-    scope,
-    shown.map(({ id }) => id),
-  );
-  return { commands, next: found.length > page.limit ? shown.at(-1) : after };
+  const { ids, next } = await walk(queries, commandRows, { sources, walked: walkedBy(filter), sieve: sievedBy(filter) }, page);
+  return { commands: await readListed(queries, scope, ids), next };
 }
 
 /** Conditions of which each has an index of its own; together they find all that the filter names. None: there is nothing to find. */
@@ -111,53 +77,6 @@ async function devicesOf(queries: Queries, scope: Scope, { deviceId, bank, shop 
     .$if(deviceId !== undefined, (query) => query.where('id', '=', deviceId ?? ''))
     .execute();
   return rows.map(({ id }) => id);
-}
-
-/** The `size` newest rows after the place. Each source gives as many: the newest of all are among them. */
-function walkOf(sources: Lookup[], conditions: Condition[], size: number, after?: Place): RawBuilder<Walked> {
-  const shared = [
-    ...conditions,
-    // Written out rather than as a comparison of rows: an index that ends with the time serves it on both engines.
-    ...(after === undefined
-      ? []
-      : [
-          sql<SqlBool>`c.issued_at <= cast(${after.atMs} as bigint)`,
-          sql<SqlBool>`(c.issued_at < cast(${after.atMs} as bigint) or c.id < ${after.id})`,
-        ]),
-  ];
-  const walks = sources.map(({ where, isOrdered }) => {
-    const time = isOrdered ? sql`c.issued_at` : sql`c.issued_at + 0`;
-    return sql<Walked>`select c.id, c.issued_at from commands c where ${sql.join([where, ...shared], sql` and `)}
-      order by ${time} desc, c.id desc limit ${sql.lit(size)}`;
-  });
-  const [only] = walks;
-  if (only !== undefined && walks.length === 1) return only;
-  // A row that two sources find counts once.
-  const union = sql.join(
-    walks.map((walk) => sql`select * from (${walk}) as source`),
-    sql` union `,
-  );
-  return sql<Walked>`select id, issued_at from (${union}) as found order by issued_at desc, id desc limit ${sql.lit(size)}`;
-}
-
-async function sieved(queries: Queries, walk: RawBuilder<Walked>, sieve: Condition[], limit: number): Promise<Place[]> {
-  const statement =
-    sieve.length === 0
-      ? walk
-      : sql<Walked>`select w.id, w.issued_at from (${walk}) as w join commands c on c.id = w.id
-          where ${sql.join(sieve, sql` and `)} order by w.issued_at desc, w.id desc limit ${sql.lit(limit)}`;
-  const { rows } = await statement.execute(queries);
-  return rows.map((row) => ({ atMs: row.issued_at, id: row.id }));
-}
-
-/** The last row that was walked, if the walk was cut there. */
-async function endOf(queries: Queries, walk: RawBuilder<Walked>, size: number): Promise<Place | undefined> {
-  const { rows } = await sql<Walked & { count: number }>`
-    select w.id, w.issued_at, cast(count(*) over () as bigint) as count from (${walk}) as w order by w.issued_at, w.id limit 1`.execute(
-    queries,
-  );
-  const [last] = rows;
-  return last !== undefined && last.count >= size ? { atMs: last.issued_at, id: last.id } : undefined;
 }
 
 /** Rows of a list by their ids, newest first. */

@@ -41,7 +41,7 @@ export async function readSale(
 }
 
 /** Oldest first. */
-async function readCommands(queries: Queries, scope: Scope, where: ReturnType<typeof sql<SqlBool>>): Promise<StoryCommand[]> {
+export async function readCommands(queries: Queries, scope: Scope, where: ReturnType<typeof sql<SqlBool>>): Promise<StoryCommand[]> {
   const rows = await queries
     .selectFrom('commands as c')
     .innerJoin('devices as d', 'd.id', 'c.device_id')
@@ -112,7 +112,10 @@ function storyEvents(events: readonly CommandEvent[]): StoryEvent[] {
     .sort((one, other) => one.atMs - other.atMs);
 }
 
-export async function readInvoiceEvents(queries: Queries, { oid, createdAtMs }: StoryInvoice): Promise<Sale['invoiceEvents']> {
+export async function readInvoiceEvents(
+  queries: Queries,
+  { oid, createdAtMs }: Pick<StoryInvoice, 'oid' | 'createdAtMs'>,
+): Promise<Sale['invoiceEvents']> {
   const rows = await queries
     .selectFrom('invoice_events')
     .select(['at', 'event', 'detail'])

@@ -17,7 +17,7 @@ export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): St
 }
 
 /** Another command of the same sale, as one step: when it was settled, or begun if it is still open. */
-function relatedStep(command: StoryCommand): Step {
+export function relatedStep(command: StoryCommand): Step {
   const isOpen = command.settledAtMs === null;
   const person = personOf(command);
   return {

@@ -62,6 +62,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
       cards,
       cancelUnpaidInvoice,
       rotateQrSecret,
+      qrOf: invoices.qrOf,
       ...about,
     });
     registerCardRoutes(app, cards);

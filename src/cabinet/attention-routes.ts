@@ -1,0 +1,112 @@
+// What needs a person, and settling it by a note. No logic: the views have it.
+import Type from 'typebox';
+import type { Database } from '../database/database.ts';
+import { adminAnswers, textField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { actorOf } from '../http/viewer.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { baniToLei } from '../kernel/money.ts';
+import { merchantField, scopeOfView, textShown } from './list-fields.ts';
+import { isoTime } from './moments.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
+import { attentionKinds, readAttention } from './views/attention.ts';
+import { notedKinds, writeNote } from './views/notes.ts';
+
+const optional = Type.Optional;
+const figures = Type.Object(Object.fromEntries(attentionKinds.map((kind) => [kind, Type.Number()])));
+
+export function inLei(sums: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(sums).map(([kind, bani]) => [kind, baniToLei(bani)]));
+}
+
+export function registerAttentionRoutes(app: RouteApp, { database, clock }: { database: Database; clock: Clock }): void {
+  app.get(
+    `${apiPath}/attention`,
+    {
+      config: configOf('readAttention'),
+      schema: {
+        tags,
+        operationId: 'readAttention',
+        summary: 'What nothing could settle by itself',
+        querystring: Type.Object(merchantField),
+        response: adminAnswers({
+          description: 'The oldest first, with how much and the safe next step.',
+          fields: {
+            items: listOf({
+              kind: Type.Enum([...attentionKinds]),
+              subjectId: Type.String(),
+              commandId: optional(Type.String()),
+              oid: optional(Type.String()),
+              callbackId: optional(Type.String()),
+              merchantId: Type.String(),
+              since: moment,
+              amount: optional(Type.Number()),
+              deviceId: optional(Type.String()),
+              deviceName: optional(Type.String()),
+              known: textShown,
+              unknown: textShown,
+              nextStep: Type.Object({ action: Type.Enum(['ask', 'decide', 'close', 'note', 'resend']), consequence: textShown }),
+            }),
+            counts: figures,
+            sums: figures,
+            isCut: Type.Boolean({ description: 'There is more of some kind than the list holds.' }),
+          },
+          example: {
+            items: [
+              {
+                kind: 'notClosed',
+                subjectId: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
+                commandId: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
+                merchantId: exampleIds.merchant,
+                since: exampleTime,
+                amount: 186.2,
+                deviceName: 'Till 2',
+              },
+            ],
+            counts: { notClosed: 1 },
+            sums: { notClosed: 186.2 },
+            isCut: false,
+          },
+        }),
+      },
+    },
+    async (request) => {
+      const found = await readAttention(database.queries, scopeOfView(request, request.query.merchantId), clock.now());
+      return {
+        items: found.items.map(({ sinceMs, amountBani, ...item }) => ({
+          ...item,
+          since: isoTime(sinceMs),
+          amount: amountBani === null ? undefined : baniToLei(amountBani),
+        })),
+        counts: found.counts,
+        sums: inLei(found.sumsBani),
+        isCut: found.isCut,
+      };
+    },
+  );
+
+  app.post(
+    `${apiPath}/attention/note`,
+    {
+      config: configOf('noteAttention'),
+      schema: {
+        tags,
+        operationId: 'noteAttention',
+        summary: 'Settle by hand what no other step can settle',
+        description: 'Kept with the name of who wrote it. No money moves.',
+        body: Type.Object({
+          kind: Type.Enum([...notedKinds]),
+          subjectId: textField('subjectId of the item.', 64),
+          reason: textField('Why it is settled.', 500),
+        }),
+        response: adminAnswers({ description: 'It is noted.', example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied'),
+      },
+    },
+    async (request) => {
+      const { kind, subjectId, reason } = request.body;
+      await writeNote(database, scopeOfView(request), { kind, subjectId: subjectId.toLowerCase(), reason, actor: actorOf(request) });
+      return {};
+    },
+  );
+}

@@ -1,0 +1,239 @@
+// Invoices as a list, as CSV and one by one. No logic: the views have it.
+import Type, { type Static } from 'typebox';
+import type { Database } from '../database/database.ts';
+import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { type State, stateNames } from '../invoices/rules.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { baniToLei, formatLei } from '../kernel/money.ts';
+import { listedCommandFields, shownCommand } from './command-list-routes.ts';
+import { listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf } from './list-fields.ts';
+import { isoTime } from './moments.ts';
+import { configOf } from './roles.ts';
+import { pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-routes.ts';
+import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
+import { csvType } from './views/csv.ts';
+import { writeCursor } from './views/cursor.ts';
+import { exportCsv } from './views/export.ts';
+import { hideLogin } from './views/hidden-login.ts';
+import { type InvoicePage, readInvoicePage } from './views/invoice-page.ts';
+import { type InvoiceFilter, type ListedInvoice, listInvoices } from './views/invoices-list.ts';
+import { text } from './views/texts.ts';
+
+export interface InvoiceViewDeps {
+  database: Database;
+  /** The text in the QR of an invoice. */
+  qrOf: (oid: string, qrSecretId: number) => Promise<string>;
+}
+
+const optional = Type.Optional;
+const stateField = Type.Enum(Object.values(stateNames));
+
+const listQuery = Type.Object({
+  ...listFields,
+  state: optional(stateField),
+  q: optional(textField('An OID or its beginning, a receipt number, an amount.', 128)),
+  ...spanFields,
+});
+
+const invoiceFields = {
+  oid: Type.String(),
+  merchantId: Type.String(),
+  merchantName: Type.String(),
+  state: stateField,
+  amount: optional(Type.Number()),
+  at: moment,
+  validTo: optional(moment),
+  scannedAt: optional(moment),
+  endedAt: optional(moment),
+  receiptId: optional(Type.String()),
+  paidDeviceId: optional(Type.String()),
+  paidDeviceName: optional(Type.String()),
+  shop: optional(Type.String()),
+};
+
+const exampleInvoice = {
+  oid: exampleIds.invoice,
+  merchantId: exampleIds.merchant,
+  merchantName: 'Corner shop',
+  state: 'Payed',
+  amount: 150.5,
+  at: exampleTime,
+  endedAt: exampleTime,
+  receiptId: 'R-4127',
+};
+
+function shown(invoice: ListedInvoice) {
+  return {
+    oid: invoice.oid,
+    merchantId: invoice.merchantId,
+    merchantName: invoice.merchantName,
+    state: stateNames[invoice.state as State],
+    amount: invoice.amountBani === null ? undefined : baniToLei(invoice.amountBani),
+    at: isoTime(invoice.createdAtMs),
+    validTo: isoTime(invoice.validToMs),
+    scannedAt: isoTime(invoice.scannedAtMs),
+    endedAt: isoTime(invoice.endedAtMs),
+    receiptId: invoice.receiptId ?? undefined,
+    paidDeviceId: invoice.paidDeviceId ?? undefined,
+    paidDeviceName: invoice.paidDeviceName ?? undefined,
+    shop: invoice.shop ?? undefined,
+  };
+}
+
+function filterOf(query: Static<typeof listQuery>): InvoiceFilter {
+  const state = Object.entries(stateNames).find(([, name]) => name === query.state)?.[0];
+  const q = query.q?.trim();
+  return { state: state === undefined ? undefined : Number(state), q: q === '' ? undefined : q, ...spanOf(query) };
+}
+
+function shownPage(page: InvoicePage, qr: string) {
+  const { invoice, payments, callbacks, timeline, isCancellable } = page;
+  return {
+    invoice: {
+      ...shown(invoice),
+      preferredDeviceId: page.preferredDeviceId,
+      callbackUri: page.callbackUri === undefined ? undefined : hideLogin(page.callbackUri),
+    },
+    qr,
+    qrImage: `/qr/${qr}.svg`,
+    outcome: page.outcome,
+    advice: page.advice,
+    marks: page.marks,
+    facts: {},
+    receipt: shownReceipt(page.receipt),
+    related: {
+      payments: payments.map(shownCommand),
+      orphans: page.orphans.map(({ atMs, ...orphan }) => ({ ...orphan, at: isoTime(atMs) })),
+      callbacks: callbacks.map(shownCallback),
+    },
+    timeline: shownSteps(timeline, invoice.createdAtMs),
+    unclear: [],
+    raw: { request: { Receipt: page.rawReceipt } },
+    steps: [
+      {
+        action: 'cancel',
+        isAllowed: isCancellable,
+        whyNot: isCancellable ? undefined : text(`whyNot.invoice.${stateNames[invoice.state as State]}`),
+        consequence: text('consequence.cancel'),
+      },
+    ],
+  };
+}
+
+const rowsPerRead = 500;
+const csvHead = ['time', 'oid', 'state', 'amount', 'receipt', 'device', 'shop', 'ended', 'merchant'];
+
+export function registerInvoiceViewRoutes(app: RouteApp, { database, qrOf }: InvoiceViewDeps): void {
+  app.get(
+    `${apiPath}/invoices`,
+    {
+      config: configOf('listInvoices'),
+      schema: {
+        tags,
+        operationId: 'listInvoices',
+        summary: 'Invoices',
+        description: 'Newest first. A page may be shorter than its limit and still have a next one, when few rows match.',
+        querystring: listQuery,
+        response: adminAnswers({
+          description: 'One page.',
+          fields: { invoices: listOf(invoiceFields), ...nextField },
+          example: { invoices: [exampleInvoice] },
+        }),
+      },
+    },
+    async (request) => {
+      const { query } = request;
+      const scope = scopeOfView(request, query.merchantId);
+      const { invoices, next } = await listInvoices(database.queries, scope, filterOf(query), pageOfQuery(query));
+      return { invoices: invoices.map(shown), next: next && writeCursor(next) };
+    },
+  );
+
+  app.get(
+    `${apiPath}/invoices.csv`,
+    {
+      config: configOf('exportInvoices'),
+      schema: {
+        tags,
+        operationId: 'exportInvoices',
+        summary: 'Invoices as CSV',
+        querystring: listQuery,
+        response: {
+          ...adminAnswers({ description: 'The list.', example: {} }),
+          200: { description: 'The list.', content: { 'text/csv': { schema: Type.String() } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const scope = scopeOfView(request, request.query.merchantId);
+      const filter = filterOf(request.query);
+      const stream = exportCsv(
+        csvHead,
+        async (after) => {
+          const { invoices, next } = await listInvoices(database.queries, scope, filter, { limit: rowsPerRead, after });
+          return { rows: invoices, next };
+        },
+        (invoice) => [
+          isoTime(invoice.createdAtMs),
+          invoice.oid,
+          stateNames[invoice.state as State],
+          invoice.amountBani === null ? undefined : formatLei(invoice.amountBani),
+          invoice.receiptId,
+          invoice.paidDeviceName,
+          invoice.shop,
+          isoTime(invoice.endedAtMs),
+          invoice.merchantName,
+        ],
+      );
+      return reply.type(csvType).header('content-disposition', 'attachment; filename="invoices.csv"').send(stream);
+    },
+  );
+
+  app.get(
+    `${apiPath}/invoices/:oid`,
+    {
+      config: configOf('readInvoice'),
+      schema: {
+        tags,
+        operationId: 'readInvoice',
+        summary: 'An invoice with its whole story',
+        description: 'As the page of a sale. `qrImage` is the address of the QR picture, relative to the base path.',
+        params: Type.Object({ oid: uuidField('OID of the invoice.') }),
+        response: adminAnswers(
+          {
+            description: 'The page.',
+            fields: {
+              invoice: Type.Object({
+                ...invoiceFields,
+                preferredDeviceId: optional(Type.String()),
+                callbackUri: optional(Type.String()),
+              }),
+              qr: Type.String(),
+              qrImage: Type.String(),
+              ...pageParts,
+              related: Type.Object({
+                payments: listOf(listedCommandFields),
+                orphans: listOf({ receiptId: Type.String(), deviceId: Type.String(), reason: Type.String(), at: moment }),
+                callbacks: Type.Array(Type.Object({}, { additionalProperties: true })),
+              }),
+            },
+            example: {
+              invoice: exampleInvoice,
+              qr: 'AeehwNQrOE9sjZ4fKjtMXUQ',
+              qrImage: '/qr/AeehwNQrOE9sjZ4fKjtMXUQ.svg',
+              outcome: { key: 'outcome.invoice.Payed', params: { amount: 150.5 } },
+              related: { payments: [], orphans: [], callbacks: [] },
+            },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => {
+      const page = await readInvoicePage(database.queries, scopeOfView(request), request.params.oid.toLowerCase());
+      if (!page) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
+      return shownPage(page, await qrOf(page.invoice.oid, page.qrSecretId));
+    },
+  );
+}

@@ -1,0 +1,112 @@
+// The safe next steps that a person takes about a sale: refund, void, close, ask the device again. Each goes the way of the same call by an
+// ERP, with the person in the place of the key, under the Idempotency-Key that its dialog drew when it opened.
+//
+// If the process dies before the command's row is committed, nothing was sent and the repeat under the same key begins it; after it, the
+// repeat joins the command or gets its answer. A doubled click carries the same key: one command. A late one is judged anew by the ledger.
+// The audit entry is written first: an entry without an effect misleads nobody, an effect without an entry would.
+import { createHash } from 'node:crypto';
+import { writeAudit } from '../access/audit.ts';
+import type { Cards } from '../cards/cards.ts';
+import { findOperation } from '../cards/store.ts';
+import type { Database } from '../database/database.ts';
+import type { Origin } from '../http/origin.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { Bani } from '../kernel/money.ts';
+import type { Command } from '../ledger/command.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
+
+export interface PersonalCall {
+  commandId: string;
+  actor: string;
+  origin: Origin;
+  idempotency: { key: string; requestHash: string };
+}
+
+export interface MoneySteps {
+  refund(call: PersonalCall, amountBani: Bani): Promise<DeviceAnswer>;
+  void(call: PersonalCall): Promise<DeviceAnswer>;
+  close(call: PersonalCall): Promise<DeviceAnswer>;
+  /** Reads the device's journal; changes nothing unless the device tells an outcome that was open, or contradicts one. */
+  ask(commandId: string, actor: string): Promise<Command>;
+}
+
+export interface MoneyStepsDeps {
+  database: Database;
+  ledger: Pick<Ledger, 'find' | 'findByKey' | 'askDevice'>;
+  cards: Pick<Cards, 'refund' | 'cancelTransaction' | 'closeDoc'>;
+}
+
+export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): MoneySteps {
+  /** The payment with the numbers by which the terminal knows it. */
+  async function requirePayment(commandId: string): Promise<Command & { operationId: string; rrn: string }> {
+    const payment = await ledger.find(commandId);
+    if (!payment) throw noSuchCommand();
+    const { operationId, rrn } = payment;
+    if (payment.name !== 'Pay' || payment.state !== 'done' || operationId === null || rrn === null) {
+      throw cannot('Only an approved payment whose numbers are known can be taken back or closed.');
+    }
+    // Numbers of a bank restart: the step must be about this payment and no newer one.
+    const named = { merchantId: payment.merchantId, deviceId: payment.deviceId, operationId, documentNr: documentOf(payment), rrn };
+    const found = await findOperation(database.queries, named);
+    if (found?.id !== payment.id) throw cannot('A newer payment on this terminal bears the same numbers; settle this one at the terminal.');
+    return { ...payment, operationId, rrn };
+  }
+
+  async function audited(call: PersonalCall, merchantId: string, action: string, detail: Record<string, unknown>): Promise<void> {
+    // A repeat of the same click leaves no second entry.
+    const idempotency = keyOf(call);
+    if (await ledger.findByKey({ merchantId, idempotency })) return;
+    await writeAudit(database.queries, { actor: call.actor, action, subject: call.commandId, merchantId, detail });
+  }
+
+  function callOf(payment: Command & { operationId: string }, call: PersonalCall) {
+    const { merchantId, deviceId, operationId } = payment;
+    return { merchantId, deviceId, operationId, documentNr: documentOf(payment), idempotency: keyOf(call), origin: call.origin };
+  }
+
+  return {
+    async refund(call, amountBani) {
+      const payment = await requirePayment(call.commandId);
+      await audited(call, payment.merchantId, 'command.refund', { amountBani });
+      return cards.refund({ ...callOf(payment, call), rrn: payment.rrn, amountBani, currency: 'MDL' });
+    },
+    async void(call) {
+      const payment = await requirePayment(call.commandId);
+      const { token } = (payment.report === null ? {} : JSON.parse(payment.report)) as { token?: unknown };
+      if (typeof token !== 'string') throw cannot('The terminal gave no token for this payment, so it can only be voided at the terminal.');
+      await audited(call, payment.merchantId, 'command.void', { amountBani: payment.amountBani });
+      return cards.cancelTransaction({ ...callOf(payment, call), token, amountBani: payment.amountBani ?? 0 });
+    },
+    async close(call) {
+      const payment = await requirePayment(call.commandId);
+      await audited(call, payment.merchantId, 'command.close', {});
+      return cards.closeDoc(callOf(payment, call));
+    },
+    async ask(commandId, actor) {
+      const command = await ledger.find(commandId);
+      if (!command) throw noSuchCommand();
+      await writeAudit(database.queries, { actor, action: 'command.ask', subject: commandId, merchantId: command.merchantId });
+      return ledger.askDevice(command, actor);
+    },
+  };
+}
+
+/** A payment without a document is named by a text that no other payment has. */
+function documentOf({ documentNr, id }: Command): string {
+  return documentNr ?? id;
+}
+
+/** The same key for another command, or another amount, is another request. */
+function keyOf({ idempotency, commandId }: PersonalCall): { key: string; requestHash: string } {
+  const requestHash = createHash('sha256').update(`${idempotency.requestHash} ${commandId}`).digest('hex');
+  return { key: idempotency.key, requestHash };
+}
+
+function noSuchCommand(): GatewayError {
+  return new GatewayError('Record_not_exist', 'There is no such command.');
+}
+
+function cannot(sentence: string): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', sentence);
+}

@@ -1,0 +1,134 @@
+// The list of what needs a person: everything that does, nothing that does not, nothing of others; and a note settles it once.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { closeWithinMs, readAttention } from '../../../src/cabinet/views/attention.ts';
+import { writeNote } from '../../../src/cabinet/views/notes.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
+
+const nowMs = Date.UTC(2026, 0, 20, 12);
+const all = { merchantId: undefined };
+
+describe.each(engines)('what needs attention on %s', (engine) => {
+  let database: TestDatabase;
+  let merchantId: string;
+  let otherId: string;
+  beforeEach(async () => {
+    database = await openTestDatabase(engine);
+    merchantId = (await seedMerchant(database.queries)).id;
+    otherId = (await seedMerchant(database.queries)).id;
+  });
+  afterEach(() => database.close());
+
+  const device = async (kind: 'terminal' | 'register' = 'terminal') => (await seedDevice(database.queries, merchantId, { kind })).id;
+  const at = (minutesAgo: number) => ({ issued_at: nowMs - minutesAgo * 60_000, answer_by: nowMs - minutesAgo * 60_000 });
+  const settled = (minutesAgo: number) => ({ ...at(minutesAgo), settled_at: nowMs - minutesAgo * 60_000, settled_by: 'answer' as const });
+  const seed = async (deviceId: string, row: Parameters<typeof seedCommand>[3]) =>
+    (await seedCommand(database.queries, merchantId, deviceId, row)).id;
+  const read = async (scope: { merchantId: string | undefined } = all) => await readAttention(database.queries, scope, nowMs);
+  const kinds = async () => (await read()).items.map(({ kind, subjectId }) => [kind, subjectId]);
+  const note = (kind: Parameters<typeof writeNote>[2]['kind'], subjectId: string, scope: { merchantId: string | undefined } = all) =>
+    writeNote(database, scope, { kind, subjectId, reason: 'seen', actor: 'Ana' });
+
+  it('is empty where all is well', async () => {
+    await seed(await device(), { ...settled(60), state: 'done', document_state: 'closed' });
+    await seed(await device(), { ...settled(1), state: 'done', document_state: 'open' });
+    await seed(await device(), { ...settled(60), state: 'refused' });
+    expect((await read()).items).toEqual([]);
+  });
+
+  it('has unclear ones, contradictions and open documents, each with its step, sum and since when', async () => {
+    const unclear = await seed(await device(), { ...at(3), state: 'unknown', amount_bani: 8_900 });
+    const overdue = await seed(await device(), { ...at(30), state: 'unknown', review_since: nowMs - 60_000, review_reason: 'Silent.' });
+    const contradicted = await seed(await device(), {
+      ...settled(40),
+      state: 'refused',
+      review_since: nowMs - 1,
+      review_reason: 'It says done.',
+    });
+    const open = await seed(await device(), {
+      ...settled(closeWithinMs / 60_000 + 1),
+      state: 'done',
+      document_state: 'open',
+      amount_bani: 18_620,
+    });
+    const { items, counts, sumsBani } = await read();
+    const byId = new Map(items.map((item) => [item.commandId, item]));
+    expect(items).toHaveLength(4);
+    expect(byId.get(unclear)).toMatchObject({ kind: 'unknown', nextStep: { action: 'ask' }, amountBani: 8_900 });
+    expect(byId.get(overdue)).toMatchObject({ kind: 'unknown', nextStep: { action: 'decide' } });
+    expect(byId.get(contradicted)).toMatchObject({ kind: 'contradiction', known: { params: { reason: 'It says done.' } } });
+    expect(byId.get(open)).toMatchObject({ kind: 'notClosed', nextStep: { action: 'close' } });
+    expect(counts).toMatchObject({ unknown: 2, contradiction: 1, notClosed: 1, paydRefused: 0 });
+    expect(sumsBani).toMatchObject({ notClosed: 18_620 });
+  });
+
+  it('has money that an invoice could not take, and an ERP that was not told of money, until somebody notes why', async () => {
+    const deviceId = await device();
+    const { oid } = await seedInvoice(database.queries, merchantId, { state: 3, ended_at: nowMs, valid_to: nowMs, amount_bani: 31_250 });
+    await database.queries
+      .insertInto('orphan_payments')
+      .values({ merchant_id: merchantId, oid, receipt_id: 'R-1', device_id: deviceId, reason: 'expired', at: nowMs })
+      .execute();
+    const paid = await seedInvoice(database.queries, merchantId, {
+      state: 2,
+      ended_at: nowMs,
+      receipt_id: 'R-2',
+      paid_device_id: deviceId,
+      amount_bani: 25_000,
+    });
+    const dead = { state: 'dead', next_attempt_at: null, ended_at: nowMs } as const;
+    const told = await seedCallback(database.queries, merchantId, { ...dead, subject_id: paid.oid });
+    await seedCallback(database.queries, merchantId, { ...dead, subject_id: oid });
+    const { items } = await read();
+    expect(items).toMatchObject([
+      { kind: expect.stringMatching(/paydRefused|erpNotTold/) },
+      { kind: expect.stringMatching(/paydRefused|erpNotTold/) },
+    ]);
+    const orphan = items.find(({ kind }) => kind === 'paydRefused');
+    expect(orphan).toMatchObject({ oid, amountBani: 31_250, nextStep: { action: 'note' } });
+    expect(items.find(({ kind }) => kind === 'erpNotTold')).toMatchObject({ callbackId: told.id, oid: paid.oid, amountBani: 25_000 });
+
+    await expect(note('paydRefused', orphan?.subjectId ?? '', { merchantId: otherId })).rejects.toThrow(/nothing of that kind/);
+    await note('paydRefused', orphan?.subjectId ?? '');
+    await expect(note('paydRefused', orphan?.subjectId ?? '')).rejects.toThrow(/the first note stands/);
+    await expect(note('paydRefused', 'x')).rejects.toThrow(/nothing of that kind/);
+    await note('erpNotTold', told.id);
+    expect((await read()).items).toEqual([]);
+    const audited = await database.queries.selectFrom('audit_log').select(['action', 'actor']).execute();
+    expect(audited).toEqual([
+      { action: 'attention.note', actor: 'Ana' },
+      { action: 'attention.note', actor: 'Ana' },
+    ]);
+  });
+
+  it('has the half of a sale whose other half failed, where one document links them', async () => {
+    const terminal = await device();
+    const register = await device('register');
+    const print = { name: 'PrintReceipt', document_nr: null, amount_bani: null } as const;
+    const [unprinted, unpaid, retried, alone] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+    const charged = await seed(terminal, { ...settled(60), state: 'done', document_state: 'closed', document_nr: unprinted });
+    await seed(register, { ...settled(59), ...print, state: 'refused', receipt_uid: unprinted });
+    await seed(terminal, { ...settled(50), state: 'refused', document_nr: unpaid });
+    const printed = await seed(register, { ...settled(49), ...print, state: 'done', receipt_uid: unpaid });
+    // The second try came through, and a payment alone says nothing.
+    await seed(terminal, { ...settled(40), state: 'done', document_state: 'closed', document_nr: retried });
+    await seed(register, { ...settled(39), ...print, state: 'refused', receipt_uid: retried });
+    await seed(register, { ...settled(38), ...print, state: 'done', receipt_uid: retried });
+    await seed(terminal, { ...settled(30), state: 'done', document_state: 'closed', document_nr: alone });
+    expect(await kinds()).toEqual([
+      ['paymentWithoutReceipt', charged],
+      ['receiptWithoutPayment', printed],
+    ]);
+    await note('paymentWithoutReceipt', charged);
+    await note('receiptWithoutPayment', printed);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('shows a merchant nothing of another', async () => {
+    await seed(await device(), { ...at(3), state: 'unknown' });
+    await seed(await device(), { ...settled(60), state: 'done', document_state: 'open' });
+    expect((await read({ merchantId })).items).toHaveLength(2);
+    expect((await read({ merchantId: otherId })).items).toEqual([]);
+  });
+});
