@@ -45,7 +45,9 @@ export const plantedBugs: readonly PlantedBug[] = [
       async carry(delivery) {
         const result = await link.carry(delivery);
         if (result.kind !== 'timeout' && result.kind !== 'silent') return result;
-        return link.carry({ ...delivery, id: delivery.id.replace(/^.{8}/, 'ffffffff') });
+        // With a time of its own, or the fence would hold it back.
+        const fence = link.fence(delivery.deviceId, delivery.fence.answerWithinMs);
+        return link.carry({ ...delivery, fence, id: delivery.id.replace(/^.{8}/, 'ffffffff') });
       },
     }),
     alterPlan: lossy,
@@ -55,7 +57,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     alterLink: (link) => ({
       ...link,
       async carry(delivery) {
-        const result = await link.carry(delivery);
+        // It does not write down `accepted` either, which would keep it from settling so.
+        const result = await link.carry({ ...delivery, onAccepted: () => {} });
         return result.kind === 'timeout' || result.kind === 'silent' ? { kind: 'not-sent', reason: 'No answer.' } : result;
       },
     }),
