@@ -1,6 +1,7 @@
 // Examples of every message, one sale after the other: what asyncapi/v1.json shows. A test holds each against its schema.
-import type { AnswerMessage, CommandMessage, CommandName, JsonObject, Outcome, PresenceMessage } from '../src/link/protocol.ts';
-import { ledgerCommandNames } from '../src/link/protocol.ts';
+import type { CommandName, JsonObject, Outcome } from '../src/link/protocol.ts';
+import { commandNames, ledgerCommandNames } from '../src/link/protocol.ts';
+import type { AnswerMessage, CommandMessage, PresenceMessage } from '../src/link/wire-schemas.ts';
 
 export const exampleDevice = 'b4c7b0f6-3f5e-4f0e-9a51-5d2f8e7c1a90';
 const exampleGateway = '5f0d8f0a-61c5-4a3e-8d0b-2f6b7f0f9a11';
@@ -58,7 +59,6 @@ const samples: Record<CommandName, Sample> = {
   Recall: { args: { target: idOf(0) }, report: { state: 'final', outcome: 'done', report: payReport }, answerWithinS: 30 },
 };
 
-export const commandNames = Object.keys(samples) as CommandName[];
 const withoutStartBy: readonly CommandName[] = ['Recall', 'Abort', 'Status'];
 
 function idOf(index: number): string {

@@ -1,17 +1,9 @@
-// Writes asyncapi/v1.json, the device protocol as an AsyncAPI 3.0 document, from src/link/wire-schemas.ts and the names in
-// src/link/protocol.ts; with --check compares it. The document speaks from the device's place: it receives commands and sends the rest.
-import { mqttTopics, queueNames } from '../src/link/protocol.ts';
-import {
-  answerSchema,
-  answerSchemaOf,
-  argsSchemas,
-  commandSchema,
-  commandSchemaOf,
-  frameSchemas,
-  presenceSchema,
-  reportSchemas,
-} from '../src/link/wire-schemas.ts';
-import { commandNames, exampleAnswers, exampleCommand, exampleDevice, examplePresence } from './asyncapi-examples.ts';
+// Writes asyncapi/v1.json, the device protocol as an AsyncAPI 3.0 document, from src/link/wire-schemas.ts, asyncapi-schemas.ts and
+// the names in src/link/protocol.ts; with --check compares it. The document speaks from the device's place: it receives commands and sends the rest.
+import { commandNames, mqttTopics, queueNames } from '../src/link/protocol.ts';
+import { answerSchema, commandSchema, presenceSchema } from '../src/link/wire-schemas.ts';
+import { exampleAnswers, exampleCommand, exampleDevice, examplePresence } from './asyncapi-examples.ts';
+import { answerSchemaOf, argsSchemas, commandSchemaOf, frameSchemas, reportSchemas } from './asyncapi-schemas.ts';
 import { runGenerator } from './generated-file.ts';
 
 const ref = (path: string) => ({ $ref: `#/${path}` });

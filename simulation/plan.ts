@@ -1,6 +1,6 @@
 // What kind of day it will be, drawn from the seed: which devices there are, how bad the network is, how often something dies.
 import type { Random } from '../src/kernel/random.ts';
-import type { DeviceKind } from '../src/virtual/client/device-work.ts';
+import type { DeviceKind } from '../src/link/protocol.ts';
 import type { Weather } from './wire.ts';
 
 export interface DevicePlan {

@@ -4,7 +4,7 @@ import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
 import { type Channel, ChannelDown, type ChannelListener, type ChannelName, DeviceNotOnChannel, SendUnclear } from '../src/link/channel.ts';
-import type { AnswerMessage, CommandMessage, PresenceMessage } from '../src/link/protocol.ts';
+import type { AnswerMessage, CommandMessage, PresenceMessage } from '../src/link/wire-schemas.ts';
 import { type Connector, createReconnecting, type WireListener } from '../src/virtual/client/connector.ts';
 
 /** How bad the network is just now. */

@@ -41,6 +41,7 @@ const soundHouse: Record<string, string> = {
   'src/database/open.ts': "// Opens.\nimport pg from 'pg';\nimport { one } from '../kernel/money.ts';\nexport const two = [pg, one];\n",
   'src/database/postgres/client.ts': '// A connection.\nexport const client = 1;\n',
   'src/link/protocol.ts': '// Protocol.\nexport const v = 1;\n',
+  'src/link/wire-schemas.ts': "// Messages.\nimport Type from 'typebox';\nexport const answer = Type.Object({});\n",
   'src/link/channels/mqtt.ts': "// MQTT.\nimport mqtt from 'mqtt';\nexport const client = mqtt;\n",
   'src/http/server.ts': "// Server.\nimport fastify from 'fastify';\nexport const app = fastify;\n",
   'src/ledger/run.ts': "// Runs.\nimport { v } from '../link/protocol.ts';\nexport const run = v;\n",
@@ -48,7 +49,7 @@ const soundHouse: Record<string, string> = {
   'src/invoices/rules.ts': '// Rules.\nexport const rules = 1;\n',
   'src/cards/pay.ts': "// Pay.\nimport { rules } from '../invoices/rules.ts';\nexport const pay = rules;\n",
   'src/virtual/devices/terminal.ts':
-    "// Terminal.\nimport mqtt from 'mqtt';\nimport { v } from '../../link/protocol.ts';\nexport const t = [mqtt, v];\n",
+    "// Terminal.\nimport mqtt from 'mqtt';\nimport { v } from '../../link/protocol.ts';\nimport type { answer } from '../../link/wire-schemas.ts';\nexport const t: [unknown, number, typeof answer?] = [mqtt, v];\n",
   'src/config.ts': '// Settings.\nexport const port = process.env.PORT;\n',
   'src/cli/main.ts':
     "#!/usr/bin/env node\n// Command line.\nimport { port } from '../config.ts';\nimport { t } from '../virtual/devices/terminal.ts';\nconsole.log(port, t);\n",
@@ -94,6 +95,11 @@ describe('the check itself', () => {
       'virtual devices knowing the gateway',
       at('src/virtual/x.ts', "import '../link/channels/mqtt.ts';"),
       'virtual, which may not import src/link/channels/mqtt.ts',
+    ],
+    [
+      'virtual devices running the schemas',
+      at('src/virtual/x.ts', "import { answer } from '../link/wire-schemas.ts';\nexport const x = answer;"),
+      'virtual, which may not import src/link/wire-schemas.ts',
     ],
     ['a room knowing virtual devices', at('src/cards/x.ts', "import '../virtual/devices/terminal.ts';"), 'cards, which may not import'],
     [

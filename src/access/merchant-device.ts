@@ -2,8 +2,7 @@
 // an unknown device, another merchant's and a disabled one look the same from outside [D11].
 import type { Queries } from '../database/database.ts';
 import { deviceOffline } from '../kernel/error-codes.ts';
-
-export type DeviceKind = 'terminal' | 'register';
+import type { DeviceKind } from '../link/protocol.ts';
 
 export interface MerchantDevice {
   id: string;

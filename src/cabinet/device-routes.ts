@@ -6,6 +6,7 @@ import { adminAnswers, readUuid, textField, uuidField } from '../http/schemas.ts
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
 import type { Link } from '../link/link.ts';
+import { deviceKinds } from '../link/protocol.ts';
 import { isoTime } from './moments.ts';
 import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
@@ -16,7 +17,7 @@ export interface DeviceAdminDeps {
   link: Pick<Link, 'presence'>;
 }
 
-const kindField = Type.Enum(['terminal', 'register']);
+const kindField = Type.Enum(deviceKinds);
 
 const deviceBody = Type.Object({
   id: Type.Optional(uuidField('Its DeviceID, if it has one already; absent: a new one.')),

@@ -1,7 +1,8 @@
 // The sandbox's devices. Started again, it goes on with the ids and secrets that it wrote into sandbox.json;
 // a device whose secret is lost or no longer right gets a new one.
-import type { DeviceKind } from '../access/merchant-device.ts';
+
 import type { Devices } from '../devices/devices.ts';
+import type { DeviceKind } from '../link/protocol.ts';
 
 export interface WantedDevice {
   kind: DeviceKind;

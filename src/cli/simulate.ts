@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
 import type { World } from '../gateway.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
-import type { DeviceKind } from '../virtual/client/device-work.ts';
+import type { DeviceKind } from '../link/protocol.ts';
 import { type FaultStep, noFaults, parseFaultScript, playFaultScript } from '../virtual/mishaps/faults.ts';
 import { describeMagic } from '../virtual/mishaps/magic-amounts.ts';
 import { startVirtualDevice } from '../virtual/run.ts';

@@ -1,7 +1,6 @@
 // The register of devices [D33]: who they belong to, what they are, and whether they may speak.
 // Functions that change something are called inside a transaction and write the audit log in it. Secrets are kept as hashes.
 import { writeAudit } from '../access/audit.ts';
-import type { DeviceKind } from '../access/merchant-device.ts';
 import { checkName, requireMerchant } from '../access/merchants.ts';
 import { hashSecret, newDeviceSecret } from '../access/secrets.ts';
 import type { Queries } from '../database/database.ts';
@@ -9,6 +8,7 @@ import { nowMs } from '../database/dialect.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Random } from '../kernel/random.ts';
+import type { DeviceKind } from '../link/protocol.ts';
 
 export interface Bank {
   code: string;

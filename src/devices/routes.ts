@@ -5,6 +5,7 @@ import { callerOf, keyFor, open } from '../http/authentication.ts';
 import { answers, keyField, openAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { networkOf } from '../kernel/network-of.ts';
+import { deviceKinds } from '../link/protocol.ts';
 import type { Devices } from './devices.ts';
 import { connectionGuide } from './pairing.ts';
 import { askStatus, type StatusDeps } from './status.ts';
@@ -23,7 +24,7 @@ const pairingBody = Type.Object({
 const pairingFields = {
   deviceId: Type.String({ format: 'uuid', description: 'User name and client id on every channel.' }),
   secret: Type.String({ description: 'Password on every channel; shown this once.' }),
-  kind: Type.Enum(['terminal', 'register']),
+  kind: Type.Enum(deviceKinds),
   name: Type.String(),
   bank: Type.String({ description: "Code of the terminal's bank." }),
   mqtt: Type.Object({

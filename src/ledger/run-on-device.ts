@@ -4,10 +4,11 @@
 //   the device ...... 30 unless it is the merchant's and enabled, 40 when it is of the wrong kind [D42]
 //   the plan ........ what the slice knows about the operation: 20, 22, 40
 //   the ledger ...... 31 unless the device is free, 30 unless it can be reached; then the command goes out
-import { type DeviceKind, type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
+import { type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
 import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import type { ChannelName } from '../link/channel.ts';
+import type { DeviceKind } from '../link/protocol.ts';
 import type { CommandCall, CommandPlan } from './first-commit.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';

@@ -5,7 +5,8 @@ import { type CarryDeps, inOrder } from './carry.ts';
 import type { Channel, ChannelName } from './channel.ts';
 import { writeCommand } from './command.ts';
 import { startWithinMs } from './fence.ts';
-import type { AnswerMessage, JsonObject, PlainCommandName } from './protocol.ts';
+import type { JsonObject, PlainCommandName } from './protocol.ts';
+import type { AnswerMessage } from './wire-schemas.ts';
 
 export interface Question {
   name: PlainCommandName;

@@ -18,8 +18,9 @@ import type { CarryEnded, CarryResult, Delivery, LinkStepName } from './delivery
 import { isStartOver, passedMs, startWithinMs } from './fence.ts';
 import { readRecallReport } from './messages.ts';
 import type { PresenceBook } from './presence.ts';
-import type { AnswerMessage, EndingOutcome, JsonObject } from './protocol.ts';
+import type { EndingOutcome, JsonObject } from './protocol.ts';
 import type { WaitingRoom } from './waiting.ts';
+import type { AnswerMessage } from './wire-schemas.ts';
 
 const acceptWithinMs = 3_000;
 const recallPatienceMs = 30_000;

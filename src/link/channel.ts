@@ -1,7 +1,7 @@
 // The port to one way of reaching devices. Two are running in a gateway: `mqtt` (outside broker or embedded) and `queue` (RabbitMQ or built in).
 // What always holds: nothing is stored for later. A send either reaches a live connection now or is rejected.
 import type { DropReason } from './messages.ts';
-import type { AnswerMessage, CommandMessage, PresenceMessage } from './protocol.ts';
+import type { AnswerMessage, CommandMessage, PresenceMessage } from './wire-schemas.ts';
 
 export type ChannelName = 'mqtt' | 'queue';
 

@@ -11,8 +11,8 @@ import { createDropCounts, type Drops } from './drop-counts.ts';
 import { type Fence, raiseFence } from './fence.ts';
 import { createIntake } from './intake.ts';
 import { createPresenceBook, type DeviceSnapshot, type Sighting } from './presence.ts';
-import type { AnswerMessage } from './protocol.ts';
 import { createWaitingRoom } from './waiting.ts';
+import type { AnswerMessage } from './wire-schemas.ts';
 
 export type LateAnswerListener = (deviceId: string, answer: AnswerMessage, channel: ChannelName) => void;
 /** Called at a device's first message, at a reconnect and at a new bootId. */

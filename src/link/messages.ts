@@ -1,18 +1,20 @@
 // Reading what devices send, without trusting it: size, JSON, version, ids, sender.
 // A message that breaks a rule becomes a DropReason to be counted; unknown fields are ignored; nothing here throws.
 // What is let through can be written again, masked and stored: it is not nested beyond reason, and its texts fit both databases.
+import { clockReadingMs } from '../kernel/clock-reading.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import {
-  type AnswerMessage,
+  type DeviceKind,
+  deviceKinds,
+  endingOutcomes,
   type JsonObject,
   messageLimitBytes,
   outcomes,
-  type PresenceMessage,
   protocolVersion,
-  type QueueFrame,
-  type RecallReport,
+  recallStates,
 } from './protocol.ts';
+import type { AnswerMessage, PresenceMessage, QueueFrame, RecallReport } from './wire-schemas.ts';
 
 export const dropReasons = [
   'too-large',
@@ -32,7 +34,9 @@ export type DropReason = (typeof dropReasons)[number];
 export type Reading<Message> = { message: Message; problem?: undefined } | { message?: undefined; problem: DropReason };
 
 const outcomeNames: ReadonlySet<string> = new Set(outcomes);
-const recallStates: ReadonlySet<string> = new Set(['final', 'running', 'never', 'unknown']);
+const endingNames: ReadonlySet<string> = new Set(endingOutcomes);
+const recallStateNames: ReadonlySet<string> = new Set(recallStates);
+const kindNames: ReadonlySet<string> = new Set(deviceKinds);
 const gatewayIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Gateway ids stand in topics and routing keys; `presence` would be taken for the presence key. */
@@ -81,8 +85,8 @@ export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string):
 export function readRecallReport(report: unknown): RecallReport | undefined {
   if (!isJsonObject(report)) return undefined;
   const { state, outcome, report: inner, reason } = report;
-  if (typeof state !== 'string' || !recallStates.has(state)) return undefined;
-  if (state === 'final' && (typeof outcome !== 'string' || !outcomeNames.has(outcome) || outcome === 'accepted')) return undefined;
+  if (typeof state !== 'string' || !recallStateNames.has(state)) return undefined;
+  if (state === 'final' && (typeof outcome !== 'string' || !endingNames.has(outcome))) return undefined;
   return {
     state: state as RecallReport['state'],
     ...(state === 'final' ? { outcome: outcome as NonNullable<RecallReport['outcome']> } : {}),
@@ -133,7 +137,7 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
       ...(isTime(clock) ? { clock } : {}),
       ...(bootId === undefined ? {} : { bootId }),
       ...journalField(journal),
-      ...textField('kind', object['kind']),
+      ...kindField(object['kind']),
       ...numberField('battery', object['battery']),
       ...textField('paper', object['paper']),
       ...numberField('signal', object['signal']),
@@ -186,7 +190,7 @@ function isJsonObject(value: unknown): value is JsonObject {
 }
 
 function isTime(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= 40 && Number.isFinite(Date.parse(value));
+  return clockReadingMs(value) !== undefined;
 }
 
 /** null: it is there, and no UUID. */
@@ -197,6 +201,11 @@ function optionalUuid(value: unknown): string | undefined | null {
 
 function journalField(journalId: string | undefined): { journalId?: string } {
   return journalId === undefined ? {} : { journalId };
+}
+
+/** A kind of a later version is none that anybody here knows. */
+function kindField(value: unknown): { kind?: DeviceKind } {
+  return typeof value === 'string' && kindNames.has(value) ? { kind: value as DeviceKind } : {};
 }
 
 const textLimit = 1000;

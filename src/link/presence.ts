@@ -3,7 +3,8 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import { type ClockOffset, createClockOffset } from './clock-offset.ts';
-import type { AnswerMessage, JsonObject, PresenceMessage } from './protocol.ts';
+import type { JsonObject } from './protocol.ts';
+import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface DeviceSnapshot {
   liveOn: ChannelName[];

@@ -1,4 +1,4 @@
-// The wire to the devices, version 1: message shapes, names and addresses, and reading them safely.
+// The wire to the devices, version 1: its names and addresses. It imports nothing, and says nothing about messages: wire-schemas.ts does.
 // Shared by the gateway's side (this room) and the device's side (virtual/); docs/device-protocol.md is its prose.
 
 export const protocolVersion = 1;
@@ -22,61 +22,22 @@ export type LedgerCommandName = (typeof ledgerCommandNames)[number];
 export const plainCommandNames = ['Status', 'LastTransaction', 'Abort', 'Recall'] as const;
 export type PlainCommandName = (typeof plainCommandNames)[number];
 
-export type CommandName = LedgerCommandName | PlainCommandName;
+export const commandNames = [...ledgerCommandNames, ...plainCommandNames] as const;
+export type CommandName = (typeof commandNames)[number];
 
-export const outcomes = ['accepted', 'done', 'refused', 'busy', 'expired', 'never', 'unknown', 'unsupported'] as const;
-export type Outcome = (typeof outcomes)[number];
+export const deviceKinds = ['terminal', 'register'] as const;
+export type DeviceKind = (typeof deviceKinds)[number];
+
 /** Every outcome but `accepted` ends its command. */
-export type EndingOutcome = Exclude<Outcome, 'accepted'>;
+export const endingOutcomes = ['done', 'refused', 'busy', 'expired', 'never', 'unknown', 'unsupported'] as const;
+export type EndingOutcome = (typeof endingOutcomes)[number];
+export const outcomes = ['accepted', ...endingOutcomes] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** What `done` of a Recall may say about its target. */
+export const recallStates = ['final', 'running', 'never', 'unknown'] as const;
 
 export type JsonObject = { [key: string]: unknown };
-
-export interface CommandMessage {
-  v: 1;
-  id: string;
-  name: CommandName;
-  replyTo: string;
-  issuedAt: string;
-  /** In the device's own clock; absent for Recall, Abort and Status. */
-  startBy?: string;
-  answerBy?: string;
-  args: JsonObject;
-}
-
-export interface AnswerMessage {
-  v: 1;
-  id: string;
-  device: string;
-  clock: string;
-  /** Absent: the device keeps no journal. */
-  journalId?: string;
-  outcome: Outcome;
-  report?: JsonObject;
-  reason?: string;
-}
-
-export interface PresenceMessage {
-  v: 1;
-  device: string;
-  online: boolean;
-  clock?: string;
-  bootId?: string;
-  journalId?: string;
-  kind?: string;
-  battery?: number;
-  paper?: string;
-  signal?: number;
-  bank?: string;
-  firmware?: string;
-}
-
-/** What `done` of a Recall reports about its target. */
-export interface RecallReport {
-  state: 'final' | 'running' | 'never' | 'unknown';
-  outcome?: EndingOutcome;
-  report?: JsonObject;
-  reason?: string;
-}
 
 export const mqttTopics = {
   commands: (deviceId: string) => `tillgate/devices/${deviceId}/commands`,
@@ -90,10 +51,3 @@ export const queueNames = {
   answerKey: (deviceId: string, replyTo: string) => `${deviceId}.${replyTo}`,
   presenceKey: (deviceId: string) => `${deviceId}.presence`,
 };
-
-/** One frame of the built-in queue: exactly one of the three. */
-export interface QueueFrame {
-  command?: CommandMessage;
-  answer?: AnswerMessage;
-  presence?: PresenceMessage;
-}

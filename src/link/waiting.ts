@@ -1,7 +1,7 @@
 // The calls that wait for an answer, by command id. A call is entered before its command is published, and an answer
 // counts only if it comes from the device that was asked. The number is bounded, so that a dead broker cannot fill the memory.
 import type { ChannelName } from './channel.ts';
-import type { AnswerMessage } from './protocol.ts';
+import type { AnswerMessage } from './wire-schemas.ts';
 
 export type OnAnswer = (channel: ChannelName, answer: AnswerMessage) => void;
 

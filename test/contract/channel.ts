@@ -1,7 +1,7 @@
 // The contract of the port `channel`: what every implementation promises, run against each by the test files beside this one.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/link/channel.ts';
-import type { AnswerMessage, CommandMessage } from '../../src/link/protocol.ts';
+import type { AnswerMessage, CommandMessage } from '../../src/link/wire-schemas.ts';
 import { createRecorder, type Recorder, type Told } from './recorder.ts';
 import type { Login, TestDevice } from './test-device.ts';
 

@@ -3,7 +3,7 @@ import { connectAsync } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
 import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/channels/embedded-broker.ts';
-import type { CommandMessage } from '../../src/link/protocol.ts';
+import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { intrudeOverMqtt } from './mqtt-intruder.ts';

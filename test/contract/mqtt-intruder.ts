@@ -1,6 +1,7 @@
 // Device A trying, over MQTT, to speak for device B and to hear B's commands. Each try has its own connection: brokers differ in whether a denial ends it.
 import { connectAsync, type MqttClient } from 'mqtt';
-import { type CommandMessage, mqttTopics } from '../../src/link/protocol.ts';
+import { mqttTopics } from '../../src/link/protocol.ts';
+import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { answerTo, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { mqttOptions } from './test-device.ts';
 

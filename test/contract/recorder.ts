@@ -1,6 +1,6 @@
 // What a channel told its listener, kept in order, with a way to wait for the next thing.
 import type { ChannelListener } from '../../src/link/channel.ts';
-import type { AnswerMessage, PresenceMessage } from '../../src/link/protocol.ts';
+import type { AnswerMessage, PresenceMessage } from '../../src/link/wire-schemas.ts';
 
 export type Told =
   | { what: 'answer'; deviceId: string; answer: AnswerMessage }

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { connect as connectAmqp } from 'amqplib';
 import { connectAsync, type IClientOptions } from 'mqtt';
 import { WebSocket } from 'ws';
-import { type AnswerMessage, type CommandMessage, mqttTopics, type PresenceMessage, queueNames } from '../../src/link/protocol.ts';
+import { mqttTopics, queueNames } from '../../src/link/protocol.ts';
+import type { AnswerMessage, CommandMessage, PresenceMessage } from '../../src/link/wire-schemas.ts';
 
 export interface TestDevice {
   readonly commands: CommandMessage[];

@@ -4,7 +4,7 @@ import type { Question } from '../../src/link/ask.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
 import type { Link, SeenListener } from '../../src/link/link.ts';
 import type { DeviceSnapshot } from '../../src/link/presence.ts';
-import type { AnswerMessage } from '../../src/link/protocol.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 
 export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence'> {
   readonly asked: { deviceId: string; question: Question }[];

@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { dropReasons, readAnswer, readDeviceFrame, readPresence, readRecallReport } from '../../src/link/messages.ts';
-import { ledgerCommandNames, plainCommandNames } from '../../src/link/protocol.ts';
+import { commandNames } from '../../src/link/protocol.ts';
 import { readCommand } from '../../src/virtual/client/command-reader.ts';
 import type { Connector } from '../../src/virtual/client/connector.ts';
 import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
@@ -21,7 +21,6 @@ import { createTill, eventually, reportOf, type Till } from '../support/till.ts'
 import { createMessageCheck, readAsyncApi } from './message-check.ts';
 
 const document = readAsyncApi();
-const commandNames = [...ledgerCommandNames, ...plainCommandNames];
 const anyDevice = 'b4c7b0f6-3f5e-4f0e-9a51-5d2f8e7c1a90';
 const bytesOf = (message: object) => Buffer.from(JSON.stringify(message));
 

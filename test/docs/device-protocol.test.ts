@@ -1,9 +1,9 @@
 // docs/device-protocol.md tells the truth: its tables are those of the code, and every JSON block on it is what it claims to be.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { argsSchemas, reportSchemas } from '../../scripts/asyncapi-schemas.ts';
 import { connectionGuide } from '../../src/devices/pairing.ts';
 import { type CommandName, ledgerCommandNames, mqttTopics, outcomes, queueNames } from '../../src/link/protocol.ts';
-import { argsSchemas, reportSchemas } from '../../src/link/wire-schemas.ts';
 import { createRegister } from '../../src/virtual/devices/register.ts';
 import { createTerminal, defaultTerminalTiming } from '../../src/virtual/devices/terminal.ts';
 import { noFaults, parseFaultScript } from '../../src/virtual/mishaps/faults.ts';

@@ -1,7 +1,8 @@
 // A device that has accepted a command cannot say later that it never began: kept in the command's row, whoever heard it and whatever got lost.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { databaseDown } from '../../src/database/errors.ts';
-import type { AnswerMessage, EndingOutcome } from '../../src/link/protocol.ts';
+import type { EndingOutcome } from '../../src/link/protocol.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;

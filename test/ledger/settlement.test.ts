@@ -1,6 +1,6 @@
 // Settled exactly once, by whichever word comes first; what cannot be trusted goes to a person; what contradicts is kept.
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AnswerMessage } from '../../src/link/protocol.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CarryResult } from '../../src/link/delivery.ts';
-import type { AnswerMessage, CommandMessage } from '../../src/link/protocol.ts';
+import type { AnswerMessage, CommandMessage } from '../../src/link/wire-schemas.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { FakeChannel } from './fake-channel.ts';
 import { commandId, createLinkBench, deviceId, journalId, type LinkBench } from './link-bench.ts';

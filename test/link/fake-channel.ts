@@ -7,7 +7,7 @@ import {
   DeviceNotOnChannel,
   SendUnclear,
 } from '../../src/link/channel.ts';
-import type { AnswerMessage, CommandMessage, PresenceMessage } from '../../src/link/protocol.ts';
+import type { AnswerMessage, CommandMessage, PresenceMessage } from '../../src/link/wire-schemas.ts';
 
 /** `returned`: as `absent`, and the broker's word about the device comes a moment before the send is rejected. */
 export type SendFate = 'ok' | 'down' | 'absent' | 'returned' | 'unclear' | 'hang';

@@ -1,7 +1,8 @@
 // A link on two fake channels in virtual time, with one device that the test speaks for.
 import type { Delivery, LinkStep } from '../../src/link/delivery.ts';
 import { createLink, type Link } from '../../src/link/link.ts';
-import type { AnswerMessage, CommandMessage, Outcome, RecallReport } from '../../src/link/protocol.ts';
+import type { Outcome } from '../../src/link/protocol.ts';
+import type { AnswerMessage, CommandMessage, RecallReport } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';

@@ -23,6 +23,7 @@ describe('answers', () => {
     ['a wrong id', JSON.stringify({ ...answer, id: 'x' }), 'field'],
     ['no clock', JSON.stringify({ ...answer, clock: undefined }), 'field'],
     ['a clock that is no time', JSON.stringify({ ...answer, clock: 'soon' }), 'field'],
+    ['a clock that no date-time can say', JSON.stringify({ ...answer, clock: '+275760-09-13T00:00:00.000Z' }), 'field'],
     ['an unknown outcome', JSON.stringify({ ...answer, outcome: 'maybe' }), 'field'],
     ['a report that is no object', JSON.stringify({ ...answer, report: [1] }), 'field'],
     ['a journal that is no UUID', JSON.stringify({ ...answer, journalId: 'j' }), 'field'],

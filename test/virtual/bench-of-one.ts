@@ -1,5 +1,6 @@
 // One device on a table, in virtual time and in memory: a connector that is a pair of arrays, and helpers to speak as the gateway does.
-import type { AnswerMessage, JsonObject, PresenceMessage } from '../../src/link/protocol.ts';
+import type { JsonObject } from '../../src/link/protocol.ts';
+import type { AnswerMessage, PresenceMessage } from '../../src/link/wire-schemas.ts';
 import type { Connector, ConnectorListener, DeviceChannel } from '../../src/virtual/client/connector.ts';
 import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
 import { createVirtualDevice, type VirtualDeviceDeps } from '../../src/virtual/devices/virtual-device.ts';

@@ -11,7 +11,8 @@ import type { Logger } from '../../kernel/logger.ts';
 import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
 import { frameLimitBytes, readDeviceFrame } from '../messages.ts';
-import { messageLimitBytes, type QueueFrame } from '../protocol.ts';
+import { messageLimitBytes } from '../protocol.ts';
+import type { QueueFrame } from '../wire-schemas.ts';
 import { createPace } from './reading-pace.ts';
 
 export interface BuiltInQueueOptions {

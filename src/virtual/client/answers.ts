@@ -1,6 +1,7 @@
 // What the device says: answers in the protocol's form, and the endings that found no channel and wait for one (promise 7).
 import type { Clock } from '../../kernel/clock.ts';
-import type { AnswerMessage, JsonObject, Outcome, RecallReport } from '../../link/protocol.ts';
+import type { JsonObject, Outcome } from '../../link/protocol.ts';
+import type { AnswerMessage, RecallReport } from '../../link/wire-schemas.ts';
 import type { DeviceChannel } from './connector.ts';
 import type { Ending } from './device-work.ts';
 import type { Journal, JournalEntry } from './journal.ts';

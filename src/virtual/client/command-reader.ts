@@ -1,14 +1,9 @@
 // Reads a command off the wire without trusting it: size, JSON, version, ids, times. What breaks a rule is dropped and
 // counted, never answered: an answer needs an id and an address that can be believed.
+import { clockReadingMs } from '../../kernel/clock-reading.ts';
 import { parseUuid } from '../../kernel/ids.ts';
-import {
-  type CommandMessage,
-  type JsonObject,
-  type LedgerCommandName,
-  ledgerCommandNames,
-  messageLimitBytes,
-  protocolVersion,
-} from '../../link/protocol.ts';
+import { type JsonObject, type LedgerCommandName, ledgerCommandNames, messageLimitBytes, protocolVersion } from '../../link/protocol.ts';
+import type { CommandMessage } from '../../link/wire-schemas.ts';
 
 export type DropReason = 'too-large' | 'not-json' | 'version' | 'field';
 
@@ -58,15 +53,9 @@ export function readCommandValue(value: unknown): ReadCommand {
     return { dropped: 'field' };
   const args = message.args ?? {};
   if (!isJsonObject(args)) return { dropped: 'field' };
-  const startByMs = readTime(message.startBy);
-  const answerByMs = readTime(message.answerBy);
+  const startByMs = clockReadingMs(message.startBy);
+  const answerByMs = clockReadingMs(message.answerBy);
   // Without its two limits a ledger command could begin hours late: it is not believed at all.
   if (isLedgerCommand(name) && (startByMs === undefined || answerByMs === undefined)) return { dropped: 'field' };
   return { command: { id, name, replyTo, startByMs, answerByMs, args } };
-}
-
-function readTime(value: unknown): number | undefined {
-  if (typeof value !== 'string') return undefined;
-  const ms = Date.parse(value);
-  return Number.isNaN(ms) ? undefined : ms;
 }

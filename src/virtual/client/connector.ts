@@ -4,7 +4,7 @@ import { growingPauseMs, spreadPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
-import type { AnswerMessage, PresenceMessage } from '../../link/protocol.ts';
+import type { AnswerMessage, PresenceMessage } from '../../link/wire-schemas.ts';
 
 export type DeviceChannel = 'mqtt' | 'queue';
 

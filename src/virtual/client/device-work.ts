@@ -1,9 +1,7 @@
 // The port between the protocol core and a kind of device: the core keeps the promises, the work knows customer, bank and printer.
-import type { EndingOutcome, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
+import type { DeviceKind, EndingOutcome, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { JournalEntry } from './journal.ts';
 import type { Task } from './task.ts';
-
-export type DeviceKind = 'terminal' | 'register';
 
 /** How a ledger command ends. */
 export interface Ending {

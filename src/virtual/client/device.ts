@@ -4,7 +4,8 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
-import type { JsonObject, LedgerCommandName, PresenceMessage } from '../../link/protocol.ts';
+import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
+import type { PresenceMessage } from '../../link/wire-schemas.ts';
 import { type Answers, createAnswers, lastState, recallReport, type SendAnswer } from './answers.ts';
 import { type DropReason, isLedgerCommand, type ReceivedCommand, readCommand } from './command-reader.ts';
 import type { DeviceChannel } from './connector.ts';

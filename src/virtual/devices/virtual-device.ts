@@ -3,13 +3,13 @@
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
-import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
+import type { DeviceKind, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import { type Bank, openBank } from '../books/bank.ts';
 import { type FiscalMemory, openFiscalMemory } from '../books/fiscal-memory.ts';
 import { moldovanVat, type VatTable } from '../books/vat.ts';
 import { createDeviceClient, type DeviceClient } from '../client/client.ts';
 import type { Connector, DeviceChannel } from '../client/connector.ts';
-import type { DeviceKind, DeviceWork, Ending } from '../client/device-work.ts';
+import type { DeviceWork, Ending } from '../client/device-work.ts';
 import { type Journal, openJournal, withoutJournal } from '../client/journal.ts';
 import type { RecordStore } from '../client/record-store.ts';
 import { type Faults, noFaults, skewedClock, withFaults } from '../mishaps/faults.ts';

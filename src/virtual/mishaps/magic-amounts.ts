@@ -1,7 +1,7 @@
 // Magic amounts: the last two digits of an amount (its bani) make a virtual device misbehave. This table is the one
 // place that says so: the code, `--help` and the docs all read it. Every other ending is approved.
 import type { Bani } from '../../kernel/money.ts';
-import type { DeviceKind } from '../client/device-work.ts';
+import { type DeviceKind, deviceKinds } from '../../link/protocol.ts';
 
 export type Magic =
   | 'declined'
@@ -29,7 +29,7 @@ export interface MagicRow {
 
 const terminal: readonly DeviceKind[] = ['terminal'];
 const register: readonly DeviceKind[] = ['register'];
-const both: readonly DeviceKind[] = ['terminal', 'register'];
+const both: readonly DeviceKind[] = deviceKinds;
 
 export const magicAmounts: readonly MagicRow[] = [
   { ending: 61, magic: 'declined', kinds: both, meaning: 'the bank declines the card' },

@@ -1,5 +1,5 @@
 // Answers that go astray on purpose: the device believes that it answered, and the wire carries none, or two.
-import type { AnswerMessage } from '../../link/protocol.ts';
+import type { AnswerMessage } from '../../link/wire-schemas.ts';
 
 export interface Misdelivery {
   /** The next ending answer of this command is lost. */

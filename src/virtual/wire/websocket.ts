@@ -1,7 +1,8 @@
 // The device's end of the built-in queue: one WebSocket, HTTP Basic, one JSON frame a message.
 import WebSocket from 'ws';
 import { type Clock, every } from '../../kernel/clock.ts';
-import { messageLimitBytes, type QueueFrame } from '../../link/protocol.ts';
+import { messageLimitBytes } from '../../link/protocol.ts';
+import type { QueueFrame } from '../../link/wire-schemas.ts';
 import { isJsonObject } from '../client/command-reader.ts';
 import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
 import type { NetworkConnectorOptions } from './mqtt.ts';

@@ -23,6 +23,8 @@ export const doors: readonly { from: string; to: string; why: string }[] = [
 
 /** The other end of the wire: written from the published protocol, so it sees no more of the gateway than that. */
 export const virtualMayImport: readonly string[] = ['src/kernel/', 'src/link/protocol.ts'];
+/** Of these the types alone, which vanish at run time: a device needs no TypeBox. */
+export const virtualMayImportTypes: readonly string[] = ['src/link/wire-schemas.ts'];
 
 /** Folders inside a room, from the ground up; `.` is the room's own files but those named here. A room without an entry has no inner order. */
 export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]>> = {

@@ -11,6 +11,7 @@ import {
   packages,
   topFiles,
   virtualMayImport,
+  virtualMayImportTypes,
 } from './floors.ts';
 import { type Reference, readFacts } from './references.ts';
 
@@ -44,10 +45,11 @@ function mayImportInside(room: string, path: string, target: string): boolean {
   return from !== undefined && to !== undefined && (from.folder === to.folder || to.floor < from.floor);
 }
 
-function mayImport(path: string, place: string, target: string): boolean {
+function mayImport(path: string, place: string, target: string, isTypeOnly: boolean): boolean {
   const to = placeOf(target);
   if (to === undefined) return false;
   if (place === to && place !== 'wiring') return mayImportInside(place, path, target);
+  if (place === 'virtual' && isTypeOnly && virtualMayImportTypes.includes(target)) return true;
   if (place === 'virtual')
     return virtualMayImport.some((allowed) => target === allowed || (allowed.endsWith('/') && target.startsWith(allowed)));
   if (place === 'settings') return to === 'kernel';
@@ -78,7 +80,7 @@ function judgeReference(path: string, place: string, reference: Reference, files
   const resolved = posix.join(posix.dirname(path), target);
   if (outsideSources.some((allowed) => allowed.place === place && resolved.startsWith(allowed.target))) return undefined;
   if (!files.has(resolved)) return `imports ${resolved}, which is not a source file`;
-  return mayImport(path, place, resolved) ? undefined : `is in ${place}, which may not import ${resolved}`;
+  return mayImport(path, place, resolved, reference.isTypeOnly) ? undefined : `is in ${place}, which may not import ${resolved}`;
 }
 
 /** Rules for files under src. */

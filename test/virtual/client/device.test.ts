@@ -1,6 +1,7 @@
 // The protocol core with work made for the test: what no well-behaved terminal can show.
 import { describe, expect, it } from 'vitest';
-import type { AnswerMessage, JsonObject } from '../../../src/link/protocol.ts';
+import type { JsonObject } from '../../../src/link/protocol.ts';
+import type { AnswerMessage } from '../../../src/link/wire-schemas.ts';
 import { Device } from '../../../src/virtual/client/device.ts';
 import type { DeviceWork, Ending } from '../../../src/virtual/client/device-work.ts';
 import { openJournal } from '../../../src/virtual/client/journal.ts';

@@ -1,7 +1,7 @@
 // What every connector must do, whatever the wire: one suite, run against each server's own side of it.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../../src/kernel/system.ts';
-import type { AnswerMessage, PresenceMessage } from '../../../src/link/protocol.ts';
+import type { AnswerMessage, PresenceMessage } from '../../../src/link/wire-schemas.ts';
 import type { Connector } from '../../../src/virtual/client/connector.ts';
 import type { NetworkConnectorOptions } from '../../../src/virtual/wire/mqtt.ts';
 import { type RecordingLogger, recordingLogger } from '../../support/quiet-logger.ts';

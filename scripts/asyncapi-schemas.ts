@@ -1,0 +1,143 @@
+// What asyncapi/v1.json says beyond the messages themselves: the arguments and the report of each command, and the frames of the
+// built-in queue. The gateway runs without it. Unknown fields are allowed everywhere, as the protocol says.
+import Type, { type TSchema } from 'typebox';
+import { type CommandName, ledgerCommandNames } from '../src/link/protocol.ts';
+import { recallReportSchema, startBy, text, time, uuid } from '../src/link/wire-schemas.ts';
+
+/** Where the document keeps a schema; references are written for it. */
+const refTo = (name: string) => Type.Ref(`#/components/schemas/${name}`);
+
+/** What a command asks for. */
+const amount = Type.Number({ minimum: 0.01, maximum: 9_999_999_999.99, description: 'Lei with at most two decimals.' });
+/** What a device tells; a total may be zero. */
+const money = (description: string) => Type.Number({ description: `${description} Lei with at most two decimals.` });
+const currency = Type.Literal('MDL');
+const documentNr = text("The ERP's number of the document, a UUID or any other text.");
+const operationId = text("The bank's number of the payment, as the terminal reported it in Pay.");
+const target = uuid('Id of the command that is meant.');
+const numberOrText = (description: string) => Type.Union([Type.Integer(), Type.String({ minLength: 1 })], { description });
+
+const cash = Type.Object({ amount, reason: Type.Optional(text('For the paper; may be absent.')) });
+const receipt = Type.Object(
+  {
+    Number: Type.Optional(text('Number of the receipt or invoice.')),
+    Uid: Type.Optional(text('Unique id of the receipt.')),
+    Items: Type.Array(
+      Type.Object({
+        Name: Type.String({ minLength: 1 }),
+        Quantity: Type.Number({ exclusiveMinimum: 0 }),
+        Price: Type.Number({ description: 'Lei; negative for a discount line.' }),
+      }),
+      { minItems: 1 },
+    ),
+    Payments: Type.Array(
+      Type.Object({
+        PaymentCode: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^\\d{1,9}$' })], {
+          description: '1, 2, 7 and 1000 are card payments.',
+        }),
+      }),
+      { minItems: 1 },
+    ),
+  },
+  { description: 'The receipt as the ERP sent it, with all its fields.' },
+);
+
+/** `args` of each command. */
+export const argsSchemas: Readonly<Record<CommandName, TSchema>> = {
+  Pay: Type.Object({ amount, currency, documentNr: Type.Optional(documentNr) }),
+  CloseDoc: Type.Object({ documentNr, operationId }),
+  CloseDay: Type.Object({}),
+  Refund: Type.Object({ documentNr, operationId, rrn: text('Reference Retrieval Number of the payment.'), amount, currency }),
+  CancelTransaction: Type.Object({ documentNr, operationId, token: text('Authorization token of the bank, unchecked.'), amount }),
+  MoneyIn: cash,
+  MoneyOut: cash,
+  Report: Type.Object({ fiscal: Type.Boolean({ description: 'true: Z, which closes the day; false: X.' }) }),
+  PrintReceipt: Type.Object({ receipt }),
+  Status: Type.Object({}),
+  LastTransaction: Type.Object({}),
+  Abort: Type.Object({ target }),
+  Recall: Type.Object({ target }),
+};
+
+const nothing = Type.Object({}, { description: 'Nothing is asked for; whatever the device adds is passed on.' });
+const cashReport = Type.Object({
+  documentNumber: numberOrText('Number in the fiscal memory.'),
+  cashInDrawer: money('What is in the drawer now.'),
+});
+
+/** `report` of each command's `done`. More fields are welcome and passed on. */
+export const reportSchemas: Readonly<Record<CommandName, TSchema>> = {
+  Pay: Type.Object({
+    rrn: Type.String({ minLength: 1, description: 'Reference Retrieval Number.' }),
+    authCode: text('Authorization code.'),
+    operationId: Type.String({ minLength: 1, description: "The bank's number of this payment." }),
+    amount: Type.Number({ description: 'What was charged; another amount than was asked for goes to the review list.' }),
+    token: Type.Optional(text('Authorization token, for CancelTransaction.')),
+    maskedCard: Type.Optional(text('First six and last four digits.')),
+    time: Type.Optional(time('When the bank said yes.')),
+  }),
+  CloseDoc: nothing,
+  CloseDay: Type.Object({ count: Type.Integer({ minimum: 0 }), amount: money('What was sent to the bank.') }),
+  Refund: Type.Object({ rrn: text('Of the refund.'), operationId: text('Of the refund.'), amount: money('What was given back.') }),
+  CancelTransaction: Type.Object({ operationId: text('Of the payment.'), amount: money('What was voided.') }),
+  MoneyIn: cashReport,
+  MoneyOut: cashReport,
+  Report: Type.Object({
+    number: numberOrText('Number of the report.'),
+    totals: Type.Object({}, { description: 'Totals in lei, as the register keeps them.' }),
+  }),
+  PrintReceipt: Type.Object({
+    receiptId: numberOrText('Id of the fiscal receipt; an ERP gets it as ReceiptID.'),
+    fiscalNumber: numberOrText('Number in the fiscal memory.'),
+    total: money('Total of the receipt.'),
+  }),
+  Status: Type.Object({
+    online: Type.Boolean(),
+    battery: Type.Integer({ description: 'Per cent.' }),
+    paper: text('OK when there is paper.'),
+    signal: Type.Integer({ description: 'Per cent.' }),
+    bank: Type.Optional(text('Bank of the terminal.')),
+  }),
+  LastTransaction: Type.Object({
+    state: Type.Enum(['running', 'approved', 'refused', 'unknown', 'none'], { description: 'none: there was no command yet.' }),
+    commandId: Type.Optional(uuid('The last ledger command that ran.')),
+    kind: Type.Optional(text('Its name.')),
+  }),
+  Abort: nothing,
+  Recall: recallReportSchema,
+};
+
+/** Ledger commands always have both limits. */
+export function commandSchemaOf(name: CommandName): TSchema {
+  const isLedger = ledgerCommandNames.some((ledgerName) => ledgerName === name);
+  return Type.Intersect([
+    refTo('Command'),
+    Type.Object({
+      name: Type.Literal(name),
+      args: refTo(`${name}Args`),
+      ...(isLedger ? { startBy, answerBy: time('The last moment to answer, and to ask a bank.') } : {}),
+    }),
+  ]);
+}
+
+/** An answer to one command: when it says `done`, its report is the command's. */
+export function answerSchemaOf(name: CommandName): TSchema {
+  return Type.Unsafe({
+    allOf: [
+      refTo('Answer'),
+      {
+        if: { properties: { outcome: { const: 'done' } } },
+        // CloseDoc and Abort report nothing: there the field may be absent.
+        // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+        then: { properties: { report: refTo(`${name}Report`) }, ...(reportSchemas[name] === nothing ? {} : { required: ['report'] }) },
+      },
+    ],
+  });
+}
+
+/** Frames of the built-in queue: exactly one field. */
+export const frameSchemas = {
+  CommandFrame: Type.Object({ command: refTo('Command') }),
+  AnswerFrame: Type.Object({ answer: refTo('Answer') }),
+  PresenceFrame: Type.Object({ presence: refTo('Presence') }),
+};
