@@ -306,14 +306,17 @@ describe('reports', () => {
     expect(refused.errorMessage).toContain('card');
     expect(refused.errorMessage).not.toMatch(/\u0000|4111111111111111/);
 
+    await device.leave();
+
     for (const odd of ['op\u0000', 'x'.repeat(5_000)]) {
-      const { answer, command } = await pay(device, 2);
-      await device.say(command, 'done', { report: { ...approval(2), operationId: odd } });
+      // A terminal of its own each: a person may decide only when this one can no longer act [D63].
+      const terminal = await shop.live('terminal', 'mqtt');
+      const { answer, command } = await pay(terminal, 2);
+      await terminal.say(command, 'done', { report: { ...approval(2), operationId: odd } });
       expect(await answer).toMatchObject({ errorCode: 3 });
       const listed = (await shop.review()).find(({ id }) => id === command.message['id']) as Fields;
       expect(listed['reviewReason']).toContain('operationId');
-      await shop.till.admin(`/commands/${command.message['id']}/decide`, { state: 'refused', reason: 'A test.' });
+      await terminal.leave();
     }
-    await device.leave();
   });
 });
