@@ -1,5 +1,6 @@
 // POS Mode: what card commands add to the ledger, and the six calls as one object.
 import type { Queries } from '../database/database.ts';
+import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
 import { cancelTransaction } from './cancel-transaction.ts';
 import { closeDay } from './close-day.ts';
@@ -40,7 +41,9 @@ export function createCards(deps: CardsDeps): Cards {
   ledger.define({
     Pay: {
       module: 'POS',
+      opensDocument: true,
       doubt: doubtApproval,
+      reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
       onState: { refused: cancelIfAborted, never: cancelIfAborted },
       afterState: wakeCallbacks,

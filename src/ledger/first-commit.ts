@@ -40,7 +40,7 @@ export interface CommandPlan
 
 export interface CommandRequest extends CommandCall, CommandPlan {}
 
-export interface Beginnings {
+export interface FirstCommits {
   begin(request: CommandRequest, id: string): Promise<Command | undefined>;
   /** Ends a command that expired by a wrong clock, and begins it once more under a new id, in one transaction. */
   beginAgain(expired: Command, reason: string | undefined, request: CommandRequest, id: string): Promise<Command | undefined>;
@@ -55,7 +55,7 @@ interface Deps {
   reception: Pick<Reception, 'noteOn'>;
 }
 
-export function createBeginnings({ database, link, instanceId, reception }: Deps): Beginnings {
+export function createFirstCommits({ database, link, instanceId, reception }: Deps): FirstCommits {
   function freshCommand(request: CommandRequest, id: string): store.NewCommand {
     const seen = link.presence.of(request.deviceId);
     const isUnheard = request.recipient?.hasLeft();

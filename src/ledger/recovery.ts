@@ -11,6 +11,7 @@ import { readRecallReport } from '../link/messages.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
 import type { AnswerMessage } from '../link/wire-schemas.ts';
 import { type Command, isOpen } from './command.ts';
+import type { CommandsInFlight } from './in-flight.ts';
 import type { Finding } from './rules.ts';
 import type { Settlements } from './settlement.ts';
 import * as store from './store.ts';
@@ -44,12 +45,11 @@ interface Deps {
   settlements: Settlements;
   timeline: Timeline;
   /** Commands that a call on this instance is carrying right now: those are not asked about from here. */
-  isInFlight(commandId: string): boolean;
-  inFlightCount(): number;
+  inFlight: Pick<CommandsInFlight, 'has' | 'count'>;
 }
 
 export function createRecovery(deps: Deps): Recovery {
-  const { database, link, clock, logger, instanceId, settlements, timeline, isInFlight, inFlightCount } = deps;
+  const { database, link, clock, logger, instanceId, settlements, timeline, inFlight } = deps;
   const asking = new Map<string, Promise<Command>>();
   const lateWords = new Map<string, number>();
   const cancels: Cancel[] = [];
@@ -106,7 +106,7 @@ export function createRecovery(deps: Deps): Recovery {
 
   function askAll(commands: Command[], isHeardNow = false): void {
     for (const command of commands) {
-      if (isInFlight(command.id) || stopped) continue;
+      if (inFlight.has(command.id) || stopped) continue;
       recall(command, isHeardNow).catch((error: unknown) =>
         logger.warn({ err: error, commandId: command.id }, 'Recall failed and will be tried again'),
       );
@@ -116,11 +116,11 @@ export function createRecovery(deps: Deps): Recovery {
   async function sweep(): Promise<void> {
     try {
       // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
-      const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce + inFlightCount());
-      askAll(await store.findCommands(database.queries, due.filter((id) => !isInFlight(id)).slice(0, atOnce)));
+      const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce + inFlight.count);
+      askAll(await store.findCommands(database.queries, due.filter((id) => !inFlight.has(id)).slice(0, atOnce)));
       // Nobody carries them any more, and their time is over: who follows them, and their completion notices, must hear so.
       const abandoned = await store.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, atOnce);
-      for (const command of abandoned) if (!isInFlight(command.id)) await settlements.becomeUnknown(command, 0);
+      for (const command of abandoned) if (!inFlight.has(command.id)) await settlements.becomeUnknown(command, 0);
       for (const commandId of await store.putOverdueOnReview(database.queries, reviewAfterMs)) {
         logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
         timeline.add({ commandId, atMs: clock.now(), step: 'review' });

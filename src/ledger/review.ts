@@ -4,9 +4,8 @@
 import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { baniToLei } from '../kernel/money.ts';
 import { type Command, isOpen } from './command.ts';
-import type { Alongside, Settlements } from './settlement.ts';
+import type { Alongside, CommandKinds, Settlements } from './settlement.ts';
 import * as store from './store.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -28,11 +27,12 @@ export interface Review {
 interface Deps {
   database: Database;
   clock: Clock;
+  kinds: CommandKinds;
   settlements: Settlements;
   timeline: Timeline;
 }
 
-export function createReview({ database, clock, settlements, timeline }: Deps): Review {
+export function createReview({ database, clock, kinds, settlements, timeline }: Deps): Review {
   const { queries } = database;
 
   /** The command is settled, and a contradiction put it on the list: the person has seen it. */
@@ -54,8 +54,16 @@ export function createReview({ database, clock, settlements, timeline }: Deps): 
       if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
       if (!isOpen(command)) return closeReview(command, decision, alongside);
       const { state, reason, operationId, rrn, actor } = decision;
-      const report = reportOfDecision(command, decision);
-      const settlement = { state, by: 'person', outcome: undefined, report, reason, operationId, rrn } as const;
+      const report = state === 'done' ? kinds[command.name]?.reportOfDecision?.(command, { operationId, rrn }) : undefined;
+      const settlement = {
+        state,
+        by: 'person',
+        outcome: undefined,
+        report: report && JSON.stringify(report),
+        reason,
+        operationId,
+        rrn,
+      } as const;
       const settled = await settlements.decide(command, settlement, alongside);
       if (!settled) throw whyNot((await store.findCommand(queries, commandId)) ?? command);
       timeline.add({ commandId, atMs: clock.now(), step: 'decided', detail: `${actor}: ${state}, ${reason}` });
@@ -71,12 +79,6 @@ function whyNot(command: Command): GatewayError {
     'The_status_cannot_be_applied',
     `The device may still carry the command out; unless it tells the outcome itself, it can be decided from ${new Date(fromMs).toISOString()} on.`,
   );
-}
-
-/** No device's word: what the person found, so that the caller can go on with CloseDoc. */
-function reportOfDecision(command: Command, { state, operationId, rrn }: Decision): string | undefined {
-  if (state !== 'done' || command.name !== 'Pay' || command.amountBani === null) return undefined;
-  return JSON.stringify({ rrn, operationId, amount: baniToLei(command.amountBani), source: 'person' });
 }
 
 function alreadySettled(command: Command): GatewayError {

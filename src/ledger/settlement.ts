@@ -17,10 +17,14 @@ import type { Timeline } from './timeline.ts';
 export interface CommandKind {
   /** Which module a key must open to ask about it. */
   module: 'POS' | 'Fiscal';
+  /** Done, it opens a document that holds the device until it is closed [D14]. */
+  opensDocument?: boolean;
   /** A sentence when a report of `done` cannot be taken as it is, so that a person must decide. */
   doubt?(command: Command, report: JsonObject): string | undefined;
   /** Fields of a report of `done` that later calls look for. */
   extract?(report: JsonObject): { operationId?: string | undefined; rrn?: string | undefined; receiptId?: string | undefined };
+  /** What the caller gets when a person decides that it was done: no device's word, but what later calls need. */
+  reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
   /** By the state that the command enters: runs in the same transaction. */
   onState?: Partial<Record<Exclude<CommandState, 'sent'>, (queries: Queries, command: Command) => Promise<void>>>;
   /** Runs after such a transaction has committed. */
@@ -136,6 +140,7 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
     }
     const moved = await move(command, verdict.state, (queries) =>
       store.settle(queries, command, {
+        opensDocument: kind?.opensDocument,
         state: verdict.state,
         by,
         outcome: finding.outcome,
@@ -196,7 +201,12 @@ export function createSettlements({ database, clock, logger, timeline, kinds }: 
       return (await move(command, 'never', (queries) => store.settle(queries, command, settlement))) ?? current(command);
     },
     decide: (command, decision, alongside) =>
-      move(command, decision.state, (queries) => store.settle(queries, command, decision), alongside),
+      move(
+        command,
+        decision.state,
+        (queries) => store.settle(queries, command, { ...decision, opensDocument: kinds[command.name]?.opensDocument }),
+        alongside,
+      ),
     accepted: acceptances.note,
     stop: acceptances.stop,
     contradictions: () => contradictionCount,

@@ -109,6 +109,8 @@ export interface Settlement {
   operationId?: string | undefined;
   rrn?: string | undefined;
   receiptId?: string | undefined;
+  /** Done, it opens a document. */
+  opensDocument?: boolean | undefined;
   /** The device was heard to have taken it on: written along. */
   wasAccepted?: boolean | undefined;
 }
@@ -136,7 +138,7 @@ export async function settle(queries: Queries, command: Command, settlement: Set
       ...(settlement.operationId === undefined ? {} : { operation_id: settlement.operationId }),
       ...(settlement.rrn === undefined ? {} : { rrn: settlement.rrn }),
       ...(settlement.receiptId === undefined ? {} : { receipt_id: settlement.receiptId }),
-      ...(command.name === 'Pay' && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
+      ...(settlement.opensDocument && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
       ...(settlement.wasAccepted ? { accepted_at: sql<number>`coalesce(accepted_at, now_ms())` } : {}),
     })
     .where('id', '=', command.id)

@@ -92,7 +92,7 @@ describe('the life of a ledger command', () => {
         });
         const command = await findCommand(queries, id);
         if (!command) throw new Error('The command was not written.');
-        const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined } as const;
+        const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined, opensDocument: true } as const;
         const result = to === 'unknown' ? await markUnknown(queries, id, 0) : await settle(queries, command, { ...settlement, state: to });
         if (result) moved.push(`${from} ${to}`);
       }

@@ -83,7 +83,7 @@ describe.each(engines)('on %s', (engine) => {
     expect((await read(orphan.id)).recalls).toBe(2);
     // Settled meanwhile: nothing is left to ask about.
     const latest = await read(orphan.id);
-    await store.settle(database.queries, latest, { ...never, state: 'done' });
+    await store.settle(database.queries, latest, { ...never, state: 'done', opensDocument: true });
     expect(await store.takeOver(database.queries, latest, 'third', 1_000)).toBe(false);
     expect(await read(orphan.id)).toMatchObject({ instanceId: latest.instanceId, recalls: 2 });
   });

@@ -34,8 +34,7 @@ it('asks about twenty late answers of one device at once, and about another devi
     instanceId: 'i',
     settlements: {} as never,
     timeline: {} as never,
-    isInFlight: () => false,
-    inFlightCount: () => 0,
+    inFlight: { has: () => false, count: 0 },
   });
   recovery.start();
   const answer = (id: string) => ({ v: 1, id, device: 'd', clock: '', outcome: 'done' }) as const;
