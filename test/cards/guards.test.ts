@@ -1,0 +1,126 @@
+// The guards of the statements that move payments, each by itself and on both engines: a late or doubled word changes nothing.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
+import { closeDocument, refundedOf, settleBankDay, voidDocument } from '../../src/cards/store.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import * as ledger from '../../src/ledger/store.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+
+const settled = { settled_at: 1, settled_by: 'answer' } as const;
+const ended = {
+  done: { ...settled, state: 'done', document_state: 'closed' },
+  refused: { ...settled, state: 'refused' },
+  never: { ...settled, state: 'never' },
+} as const;
+const endings = Object.keys(ended) as (keyof typeof ended)[];
+
+describe.each(engines)('on %s', (engine) => {
+  let database: TestDatabase;
+  let merchantId: string;
+
+  beforeEach(async () => {
+    database = await openTestDatabase(engine);
+    merchantId = (await seedMerchant(database.queries)).id;
+  });
+  afterEach(() => database.close());
+
+  async function payment(overrides: Parameters<typeof seedCommand>[3] = {}, on?: string): Promise<string> {
+    const deviceId = on ?? (await seedDevice(database.queries, merchantId)).id;
+    return (await seedCommand(database.queries, merchantId, deviceId, overrides)).id;
+  }
+  const row = (id: string) => database.queries.selectFrom('commands').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  const read = async (id: string) => (await ledger.findCommand(database.queries, id)) as Command;
+
+  /** Whatever `change` says, the row is as it was. */
+  async function expectUntouched(id: string, change: () => Promise<unknown>): Promise<void> {
+    const before = await row(id);
+    expect(await change()).toBeOneOf([undefined, false]);
+    expect(await row(id)).toEqual(before);
+  }
+
+  describe.each(endings)('a payment that was settled as %s', (state) => {
+    it('is not settled again, not unknown again, not put on review as open, and cannot be aborted', async () => {
+      const id = await payment(ended[state]);
+      const { queries } = database;
+      const again = { state: 'refused', by: 'recall', outcome: 'refused', report: undefined, reason: undefined } as const;
+      const command = { ...(await read(id)), state: 'sent' } as Command;
+      await expectUntouched(id, () => ledger.settle(queries, command, again));
+      await expectUntouched(id, () => ledger.markUnknown(queries, id, 1));
+      await expectUntouched(id, () => ledger.putOnReview(queries, id, 'why', { unless: 'settled' }));
+      await expectUntouched(id, async () => ((await ledger.putOverdueOnReview(queries, 0)).length === 0 ? undefined : 'some'));
+      await expectUntouched(id, () => markAbortRequested(queries, id, 'a', undefined));
+    });
+  });
+
+  it('that became unknown does not become so twice: its next Recall stays where it is', async () => {
+    const id = await payment({ state: 'unknown', next_recall_at: 5 });
+    await expectUntouched(id, () => ledger.markUnknown(database.queries, id, 1));
+  });
+
+  it('a document is closed once, and one that was voided stays voided', async () => {
+    const open = await payment({ ...ended.done, document_state: 'open' });
+    expect(await closeDocument(database.queries, open)).toBe(true);
+    await expectUntouched(open, () => closeDocument(database.queries, open));
+    const voided = await payment({ ...ended.done, document_state: 'voided' });
+    await expectUntouched(voided, () => closeDocument(database.queries, voided));
+    await expectUntouched(voided, () => voidDocument(database.queries, voided));
+    const running = await payment();
+    await expectUntouched(running, () => voidDocument(database.queries, running));
+  });
+
+  it('the end of the bank day takes closed payments of that terminal only, and each once', async () => {
+    const { id: terminal } = await seedDevice(database.queries, merchantId);
+    const closed = await payment(ended.done, terminal);
+    const earlier = await payment({ ...ended.done, bank_day_closed_at: 7 }, terminal);
+    const others = [
+      await payment({ ...ended.done, document_state: 'open' }, terminal),
+      await payment({ ...ended.done, document_state: 'voided' }, terminal),
+      await payment(ended.done),
+    ];
+    await settleBankDay(database.queries, terminal);
+    expect((await row(closed)).bank_day_closed_at).not.toBeNull();
+    expect((await row(earlier)).bank_day_closed_at).toBe(7);
+    for (const id of others) expect((await row(id)).bank_day_closed_at).toBeNull();
+  });
+
+  it('what is refunded counts what may have been, and nothing that was not', async () => {
+    const id = await payment(ended.done);
+    const refund = (amount: number, state: object) =>
+      payment({ name: 'Refund', target_id: id, amount_bani: amount, document_state: null, ...state });
+    await refund(1, { ...settled, state: 'done' });
+    await refund(10, { state: 'sent' });
+    await refund(100, { state: 'unknown' });
+    await refund(1_000, { ...settled, state: 'refused' });
+    await refund(10_000, { ...settled, state: 'never' });
+    await payment({ name: 'CancelTransaction', target_id: id, amount_bani: 100_000, ...settled, state: 'done' });
+    expect(await refundedOf(database.queries, id)).toBe(111);
+  });
+
+  describe('the mark of an abort', () => {
+    const marked = (abortId: string) => ({ abort_requested_at: 3, abort_id: abortId });
+
+    it('is taken back by the request that left it, and by no other', async () => {
+      const id = await payment(marked('newer'));
+      await expectUntouched(id, () => withdrawAbort(database.queries, id, 'older'));
+      await withdrawAbort(database.queries, id, 'newer');
+      expect(await row(id)).toMatchObject({ abort_requested_at: null, abort_id: null });
+    });
+
+    it('stays when the payment was settled under it', async () => {
+      const id = await payment({ ...ended.refused, ...marked('mine') });
+      await expectUntouched(id, () => withdrawAbort(database.queries, id, 'mine'));
+    });
+
+    it('is confirmed once, and never on a payment that was made or may have been', async () => {
+      const refused = await payment(ended.refused);
+      expect((await confirmAbort(database.queries, refused))?.id).toBe(refused);
+      await expectUntouched(refused, () => confirmAbort(database.queries, refused));
+      for (const overrides of [ended.done, {}, { state: 'unknown' } as const]) {
+        const id = await payment({ ...overrides, document_nr: randomUUID() });
+        await expectUntouched(id, () => confirmAbort(database.queries, id));
+      }
+    });
+  });
+});
