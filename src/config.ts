@@ -110,6 +110,12 @@ export const settings = {
     '20',
     'calls that may wait together for the outcome of one and the same operation',
   ),
+  connections: setting(
+    'TILLGATE_CONNECTIONS',
+    wholeNumber(10, 1_000_000),
+    '20000',
+    'HTTP connections in all, those of devices on the built-in queue among them',
+  ),
   connectionsPerAddress: setting(
     'TILLGATE_CONNECTIONS_PER_ADDRESS',
     wholeNumber(1, 20_000),
@@ -134,6 +140,12 @@ export const settings = {
     wholeNumber(1, 10_000),
     '20',
     'messages per second that a device may send; of more, the newest presence and the answers that are waited for count',
+  ),
+  deviceLogins: setting(
+    'TILLGATE_DEVICE_LOGINS',
+    wholeNumber(1, 10_000),
+    '60',
+    'logins of one device at once, at the embedded MQTT broker and at the built-in queue each; then one a second',
   ),
   logLevel: setting(
     'TILLGATE_LOG_LEVEL',
@@ -165,6 +177,25 @@ export const settings = {
     'no',
     'yes: devices may reach the embedded MQTT broker without TLS from other machines too',
   ),
+  mqttConnections: setting(
+    'TILLGATE_MQTT_CONNECTIONS',
+    wholeNumber(2, 1_000_000),
+    '10000',
+    'connections of the embedded MQTT broker in all',
+  ),
+  mqttNewcomers: setting(
+    'TILLGATE_MQTT_NEWCOMERS',
+    wholeNumber(1, 100_000),
+    '1000',
+    'of those, how many may have no login yet; one more ends the oldest',
+  ),
+  mqttNewcomersPerAddress: setting(
+    'TILLGATE_MQTT_NEWCOMERS_PER_ADDRESS',
+    wholeNumber(1, 100_000),
+    '100',
+    'of those without a login, how many may come from one address; one more ends the oldest',
+  ),
+  mqttLoginS: setting('TILLGATE_MQTT_LOGIN_S', wholeNumber(1, 600), '10', 'seconds that a connection to it has for its login'),
   mqttPublicUrl: optional(
     'TILLGATE_MQTT_PUBLIC_URL',
     urlOf('mqtt:', 'mqtts:'),

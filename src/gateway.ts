@@ -131,6 +131,7 @@ export function assemble(config: Config, world: World, database: Database) {
     limits: {
       requestsInFlight: config.places,
       merchantSharePercent: config.merchantShare,
+      connections: config.connections,
       newcomersPerAddress: config.connectionsPerAddress,
       bodiesPerAddress: config.bodiesPerAddress,
       bufferedBytes: config.bodyBufferMb * 1024 * 1024,
@@ -154,11 +155,18 @@ export function assemble(config: Config, world: World, database: Database) {
           gatewayId: instanceId,
           clock,
           logger,
+          limits: {
+            connections: config.mqttConnections,
+            withoutLogin: config.mqttNewcomers,
+            withoutLoginPerAddress: config.mqttNewcomersPerAddress,
+            loginWithinMs: config.mqttLoginS * 1000,
+          },
+          deviceLogins: config.deviceLogins,
           checkDevice,
         })
       : undefined;
   const mqtt: Channel = broker ?? createMqttChannel({ url: config.mqttUrl ?? '', gatewayId: instanceId, clock, random, logger });
-  const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger }) : undefined;
+  const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger, deviceLogins: config.deviceLogins }) : undefined;
   if (builtInQueue) server.onUpgrade('/queue', builtInQueue.handleUpgrade);
   const queue: Channel =
     builtInQueue ?? createRabbitmqChannel({ url: config.queueUrl ?? '', gatewayId: instanceId, clock, random, logger });

@@ -12,7 +12,7 @@ const anyObject = (options: { description?: string } = {}) => Type.Unsafe<JsonOb
 const whenItIs = (field: string, value: unknown, required: string) => ({
   if: { properties: { [field]: { const: value } } },
   // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
-  then: { required: [required] },
+  then: { properties: { [required]: {} }, required: [required] },
 });
 const version = Type.Literal(1, { description: 'Version of the protocol.' });
 

@@ -8,16 +8,18 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
 import { frameLimitBytes, readDeviceFrame } from '../messages.ts';
 import { messageLimitBytes } from '../protocol.ts';
 import type { QueueFrame } from '../wire-schemas.ts';
+import { createLoginLimit } from './login-limit.ts';
 import { createPace } from './reading-pace.ts';
 
 export interface BuiltInQueueOptions {
   clock: Clock;
   logger: Logger;
+  /** Logins of one device at once; then one a second. */
+  deviceLogins?: number;
 }
 
 /** What the HTTP server hands over: a device that has logged in and wants a WebSocket. */
@@ -43,8 +45,6 @@ const payloadLimitBytes = frameLimitBytes + 1024;
 const presenceFrame = /^\s*\{\s*"presence"/;
 const replacedCode = 4000;
 const endedCode = 4001;
-/** Right logins of one device: two with one secret would otherwise replace each other without end. */
-const logins = { burst: 60, perS: 1 };
 
 export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   const { clock, logger } = options;
@@ -59,7 +59,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   const silentSincePing = new WeakSet<WebSocket>();
   /** Replaced sockets get a second for the closing handshake. */
   const leaving = new Map<WebSocket, Cancel>();
-  const loginsOf = createRateLimiter({ clock, ...logins });
+  const loginsOf = createLoginLimit(clock, options.deviceLogins);
   let listener: ChannelListener | undefined;
   let stopPinging: Cancel = () => {};
 

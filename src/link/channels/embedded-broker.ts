@@ -8,13 +8,13 @@ import { Aedes, type Client } from 'aedes';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { networkOf } from '../../kernel/network-of.ts';
-import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 import { restrainLogger } from '../../kernel/restrained-logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
 import { isDeviceId, isGatewayId } from '../messages.ts';
 import { messageLimitBytes, mqttTopics } from '../protocol.ts';
 import { createConnectionGate, defaultGateLimits, type GateLimits, type Place } from './connection-gate.ts';
 import { holdSocket } from './held-socket.ts';
+import { createLoginLimit } from './login-limit.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
 
 export interface EmbeddedBrokerOptions {
@@ -27,6 +27,8 @@ export interface EmbeddedBrokerOptions {
   clock: Clock;
   logger: Logger;
   limits?: Partial<GateLimits>;
+  /** Logins of one device at once; then one a second. */
+  deviceLogins?: number;
   checkDevice(deviceId: string, secret: string): Promise<boolean>;
 }
 
@@ -45,8 +47,6 @@ const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * messageLimitBytes, cont
 /** A device that does not read is cut off instead of filling the memory. */
 const drainWithinMs = 5_000;
 const unreadLimitBytes = 4 * messageLimitBytes;
-/** Right logins of one device: two with one secret would otherwise replace each other without end. */
-const logins = { burst: 60, perS: 1 };
 /** The protocol asks for QoS 1; of QoS 2 each message lies in memory until its handshake ends. */
 const unfinishedMessages = 8;
 const topicLevels = 8;
@@ -59,7 +59,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
   const gate = createConnectionGate(clock, limits);
   const sockets = new Set<Socket>();
   const places = new WeakMap<object, Place>();
-  const loginsOf = createRateLimiter({ clock, ...logins });
+  const loginsOf = createLoginLimit(clock, options.deviceLogins);
   // Kept beside aedes's own list, which loses a client whose predecessor of the same id is still closing.
   const connected = new Map<string, Client>();
   const subscribed = new WeakSet<Client>();
