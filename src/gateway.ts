@@ -5,6 +5,7 @@
 import { createAccess } from './access/access.ts';
 import { createFailedLogins } from './access/failed-logins.ts';
 import { createPeople } from './access/people/people.ts';
+import { createEventHub } from './cabinet/event-hub.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
 import { createCards } from './cards/cards.ts';
@@ -185,6 +186,7 @@ export function assemble(config: Config, world: World, database: Database) {
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
   const fiscal = createFiscal({ ...shared, ledger, callbacks });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
+  const events = createEventHub({ ...shared, link });
   const removal = createRemoval({
     ...shared,
     keeping: { commandsDays: config.keepCommandsDays, invoicesDays: config.keepInvoicesDays, auditDays: config.keepAuditDays },
@@ -208,6 +210,7 @@ export function assemble(config: Config, world: World, database: Database) {
       cards,
       cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
       qrOf: invoices.qrOf,
+      events,
       rotateQrSecret: invoices.rotateQrSecret,
       people,
       basePath: config.basePath,
@@ -293,6 +296,7 @@ export function assemble(config: Config, world: World, database: Database) {
   async function stop(): Promise<void> {
     const graceMs = config.stopGraceS * 1000;
     const cancelLetGo = clock.after(graceMs, () => void link.stop());
+    events.stop();
     await server.stop(graceMs + lastWordsMs);
     cancelLetGo();
     certificate?.stop();

@@ -77,6 +77,8 @@ export const calls = {
   voidCommand: { who: owners, isConfirmed: true, row: 'command' },
   closeCommand: { who: owners, isConfirmed: true, row: 'command' },
   askCommand: { who: owners, row: 'command' },
+  readOverview: { who: everyone },
+  streamEvents: { who: everyone },
   readAttention: { who: everyone },
   noteAttention: { who: owners, isConfirmed: true },
   closeDocumentByHand: { who: owners, isConfirmed: true, row: 'command' },

@@ -7,9 +7,11 @@ import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-rout
 import { registerCommandListRoutes } from './command-list-routes.ts';
 import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
+import { type EventRoutesDeps, registerEventRoutes } from './event-routes.ts';
 import { type InvoiceViewDeps, registerInvoiceViewRoutes } from './invoice-routes.ts';
 import { registerMoneyStepRoutes } from './money-step-routes.ts';
 import type { MoneyStepsDeps } from './money-steps.ts';
+import { type OverviewDeps, registerOverviewRoutes } from './overview-routes.ts';
 import { guardRows } from './own-rows.ts';
 import type { PeopleRoutesDeps } from './people-schemas.ts';
 import { registerSalePageRoutes, type SalePageDeps } from './sale-page-routes.ts';
@@ -25,7 +27,9 @@ export type CabinetDeps = AccessRoutesDeps &
   PeopleRoutesDeps &
   SalePageDeps &
   InvoiceViewDeps &
-  MoneyStepsDeps;
+  MoneyStepsDeps &
+  OverviewDeps &
+  EventRoutesDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -45,4 +49,6 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerMoneyStepRoutes(app, deps);
   registerInvoiceViewRoutes(app, deps);
   registerAttentionRoutes(app, deps);
+  registerOverviewRoutes(app, deps);
+  registerEventRoutes(app, deps);
 }

@@ -3,6 +3,7 @@ import type { RouteOptions } from 'fastify';
 import type { Access } from '../../src/access/access.ts';
 import { createAccess } from '../../src/access/access.ts';
 import { createPeople, type People } from '../../src/access/people/people.ts';
+import { createEventHub } from '../../src/cabinet/event-hub.ts';
 import { registerCabinetRoutes } from '../../src/cabinet/routes.ts';
 import { type Callbacks, createCallbacks } from '../../src/callbacks/callbacks.ts';
 import type { Engine } from '../../src/database/dialect.ts';
@@ -99,6 +100,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
     isAdminToken: createTokenCheck(adminToken),
     findSession: people.findSession,
   });
+  const events = createEventHub({ database, clock, logger, link });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '/tillgate', isSandbox, version: '1.2.3', banks: devices.banks };
@@ -113,6 +115,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
       cancelUnpaidInvoice,
       rotateQrSecret,
       qrOf: invoices.qrOf,
+      events,
       ledger,
       cards,
       ...about,
@@ -157,6 +160,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
       return rows.map(({ action }) => action);
     },
     async close() {
+      events.stop();
       await server.stop(0);
       access.stop();
       people.stop();

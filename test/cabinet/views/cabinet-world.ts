@@ -2,6 +2,7 @@
 import type { InjectOptions } from 'fastify';
 import { createAccess } from '../../../src/access/access.ts';
 import { createPeople } from '../../../src/access/people/people.ts';
+import { createEventHub } from '../../../src/cabinet/event-hub.ts';
 import { registerCabinetRoutes } from '../../../src/cabinet/routes.ts';
 import { registerCardRoutes } from '../../../src/cards/routes.ts';
 import { createDevices } from '../../../src/devices/devices.ts';
@@ -48,6 +49,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     isAdminToken: createTokenCheck(adminToken),
     findSession: people.findSession,
   });
+  const events = createEventHub({ database, clock, logger, link });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '', isSandbox: false, version: '1.2.3', banks };
@@ -63,6 +65,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
       cancelUnpaidInvoice,
       rotateQrSecret,
       qrOf: invoices.qrOf,
+      events,
       ...about,
     });
     registerCardRoutes(app, cards);
@@ -93,6 +96,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     key,
     keyId,
     devices,
+    events,
     server,
     /** What an ERP does. */
     erp: (path: string, body: object, headers: Record<string, string> = {}) =>
@@ -102,6 +106,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     act: (path: string, body: object = {}, headers: Record<string, string> = {}) =>
       call({ method: 'POST', url: `/cabinet/api${path}`, payload: body, headers: { ...person, ...headers } }),
     async close(): Promise<void> {
+      events.stop();
       await server.app.close();
       access.stop();
       devices.stop();

@@ -1,0 +1,72 @@
+// The event stream over HTTP: hints as server-sent events. It lives as long as its session, its reader and this process.
+import Type from 'typebox';
+import { adminAnswers } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { viewerOf } from '../http/viewer.ts';
+import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { EventHub } from './event-hub.ts';
+import { scopeOfView } from './list-fields.ts';
+import { configOf } from './roles.ts';
+import { apiPath, tags } from './shared-schemas.ts';
+
+export interface EventRoutesDeps {
+  clock: Clock;
+  events: Pick<EventHub, 'join'>;
+  /** Told when a session ends, wherever it was ended. */
+  people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
+}
+
+/** More often than proxies and our own guard against readers that do not read lose patience. */
+const beatEveryMs = 20_000;
+/** A reader that is this far behind is cut; it comes again and reads anew. */
+const mostBehindBytes = 64 * 1024;
+
+export function registerEventRoutes(app: RouteApp, { clock, events, people }: EventRoutesDeps): void {
+  app.get(
+    `${apiPath}/events`,
+    {
+      config: { ...configOf('streamEvents'), isLongLived: true },
+      schema: {
+        tags,
+        operationId: 'streamEvents',
+        summary: 'Hints about what has changed, as they happen',
+        description:
+          'Server-sent events `hint` with `{kind, id, version}`, of the viewer’s own merchant only. They are hints: read what they name anew, and everything after a reconnect.',
+        response: {
+          ...adminAnswers({ description: 'The stream.', example: {} }),
+          200: { description: 'The stream.', content: { 'text/event-stream': { schema: Type.String() } } },
+        },
+      },
+    },
+    (request, reply) => {
+      const { userId, sessionId, actor } = viewerOf(request);
+      const { raw } = reply;
+      const write = (text: string) => {
+        raw.write(text);
+        return raw.writableLength <= mostBehindBytes;
+      };
+      const stops: Cancel[] = [];
+      const end = () => {
+        for (const stop of stops.splice(0)) stop();
+        raw.end();
+      };
+      const leave = events.join({
+        scope: scopeOfView(request),
+        user: userId ?? actor,
+        send: (hint) => write(`event: hint\ndata: ${JSON.stringify(hint)}\n\n`),
+        end,
+      });
+      reply.hijack();
+      raw.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+        'x-content-type-options': 'nosniff',
+      });
+      write('retry: 3000\n\nevent: hello\ndata: {}\n\n');
+      stops.push(every(clock, beatEveryMs, () => void (write(': beat\n\n') || leave())));
+      if (sessionId !== undefined) stops.push(people.onSessionEnded(sessionId, leave));
+      raw.once('close', leave);
+    },
+  );
+}

@@ -1,0 +1,100 @@
+// The first page's figures. No logic: the views have it.
+import Type from 'typebox';
+import type { Database } from '../database/database.ts';
+import { adminAnswers, textField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { invalidRequest } from '../kernel/error-codes.ts';
+import type { Link } from '../link/link.ts';
+import { inLei } from './attention-routes.ts';
+import { merchantField, scopeOfView } from './list-fields.ts';
+import { isoTime } from './moments.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleTime, moment, tags } from './shared-schemas.ts';
+import { createOverviewBook, type Overview } from './views/overview.ts';
+import { isZone } from './views/period.ts';
+
+export interface OverviewDeps {
+  database: Database;
+  clock: Clock;
+  link: Pick<Link, 'presence'>;
+}
+
+const anyObject = Type.Object({}, { additionalProperties: true });
+const anyList = Type.Array(anyObject);
+
+export function registerOverviewRoutes(app: RouteApp, { database, clock, link }: OverviewDeps): void {
+  const book = createOverviewBook();
+
+  function shown({ fromMs, toMs, hours, devices, callbacks, attention, ...figures }: Overview) {
+    const { nextAttemptAtMs, ...counts } = callbacks;
+    const { sumsBani, oldestSinceMs, ...needs } = attention;
+    return {
+      from: isoTime(fromMs),
+      to: isoTime(toMs),
+      ...figures,
+      hours: hours.map(({ atMs, ...hour }) => ({ at: isoTime(atMs), ...hour })),
+      devices: devices.map(({ lastSeenAtMs, bank, shop, ...device }) => {
+        const seen = link.presence.of(device.id);
+        return {
+          ...device,
+          bank: bank ?? undefined,
+          shop: shop ?? undefined,
+          liveOn: seen?.liveOn ?? [],
+          lastSeenAt: isoTime(seen?.lastSeenAtMs || lastSeenAtMs),
+        };
+      }),
+      callbacks: { ...counts, nextAttemptAt: isoTime(nextAttemptAtMs) },
+      attention: { ...needs, sums: inLei(sumsBani), oldestSince: isoTime(oldestSinceMs) },
+    };
+  }
+
+  app.get(
+    `${apiPath}/overview`,
+    {
+      config: configOf('readOverview'),
+      schema: {
+        tags,
+        operationId: 'readOverview',
+        summary: 'Is everything well, and what is there to do',
+        querystring: Type.Object({
+          ...merchantField,
+          period: Type.Optional(Type.Enum(['today', 'yesterday', '7d'])),
+          timeZone: Type.Optional(textField('Whose midnight a day begins at, such as Europe/Chisinau (UTC).', 64)),
+        }),
+        response: adminAnswers({
+          description:
+            'Money in lei by mode, hour and bank, the same span a week before, how many tries succeeded and how long answers took, devices, callbacks, and what needs attention.',
+          fields: {
+            from: moment,
+            to: moment,
+            total: anyObject,
+            before: anyObject,
+            modes: anyObject,
+            hours: anyList,
+            banks: anyList,
+            success: anyObject,
+            answers: anyObject,
+            ownShare: anyObject,
+            histogram: anyList,
+            devices: anyList,
+            callbacks: anyObject,
+            attention: anyObject,
+            settledAlone: anyObject,
+          },
+          example: {
+            from: exampleTime,
+            to: exampleTime,
+            total: { amount: 48_214.3, count: 612, refunded: 64.5 },
+            modes: { card: { count: 398, amount: 31_876.4 }, qr: { count: 96, amount: 9_412.9 }, cash: { count: 118, amount: 6_925 } },
+          },
+        }),
+      },
+    },
+    async (request) => {
+      const { merchantId, period = 'today', timeZone = 'UTC' } = request.query;
+      if (!isZone(timeZone)) throw invalidRequest('timeZone must be the name of a time zone such as Europe/Chisinau.');
+      return shown(await book.read(database.queries, scopeOfView(request, merchantId), period, timeZone, clock.now()));
+    },
+  );
+}

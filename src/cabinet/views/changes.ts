@@ -1,0 +1,95 @@
+// What has changed since the last look, for the event stream. Steps, histories and attempts are only ever added, with growing ids; but a
+// transaction that took an id early may commit late, so each look goes back to what was the newest id some time ago and leaves out what
+// it has told already. Nothing that commits within that time is skipped.
+import { sql } from 'kysely';
+import type { Queries } from '../../database/database.ts';
+
+export interface Change {
+  kind: 'command' | 'invoice' | 'callback';
+  id: string;
+  merchantId: string;
+  /** Grows with each change of the same thing. */
+  version: number;
+  /** It may have come onto, or gone from, the list of what needs a person. */
+  touchesAttention: boolean;
+}
+
+const sources = {
+  command: sql`command_events e join commands t on t.id = e.command_id`,
+  invoice: sql`invoice_events e join invoices t on t.oid = e.oid`,
+  callback: sql`callback_attempts e join callbacks t on t.id = e.callback_id`,
+} as const;
+const columns = {
+  command: sql`t.id as subject, t.target_id as target, e.step as word`,
+  invoice: sql`t.oid as subject, cast(null as text) as target, e.event as word`,
+  callback: sql`t.id as subject, t.subject_id as target, t.state as word`,
+} as const;
+type Kind = Change['kind'];
+const kinds: readonly Kind[] = ['command', 'invoice', 'callback'];
+
+/** Steps that are on the way to an outcome touch nothing else. */
+const passing: ReadonlySet<string> = new Set(['sent', 'accepted', 'answered', 'recall', 'recalled', 'seen-again', 'channel-lost']);
+
+const rowsAtOnce = 1_000;
+/** Longer than a transaction may take. */
+const lateCommitsMs = 15_000;
+
+interface Cursor {
+  /** Newest ids with the time at which they were the newest, oldest first. */
+  marks: { atMs: number; id: number }[];
+  told: Set<number>;
+}
+
+export interface ChangeReader {
+  /** What was added since the last call, in order. The first call only notes where things stand. */
+  read(queries: Queries, nowMs: number): Promise<Change[]>;
+}
+
+export function createChangeReader(): ChangeReader {
+  const cursors = new Map<Kind, Cursor>();
+
+  async function newestId(queries: Queries, kind: Kind): Promise<number> {
+    const table = { command: 'command_events', invoice: 'invoice_events', callback: 'callback_attempts' }[kind];
+    const { rows } = await sql<{ id: number | null }>`select max(id) as id from ${sql.table(table)}`.execute(queries);
+    return rows[0]?.id ?? 0;
+  }
+
+  async function readKind(queries: Queries, kind: Kind, nowMs: number): Promise<Change[]> {
+    const cursor = cursors.get(kind);
+    if (!cursor) {
+      cursors.set(kind, { marks: [{ atMs: nowMs, id: await newestId(queries, kind) }], told: new Set() });
+      return [];
+    }
+    // The last mark that is old enough: whatever had taken an id up to there has committed or never will.
+    while (cursor.marks.length > 1 && (cursor.marks[1]?.atMs ?? nowMs) <= nowMs - lateCommitsMs) cursor.marks.shift();
+    const fromId = cursor.marks[0]?.id ?? 0;
+    for (const id of cursor.told) if (id <= fromId) cursor.told.delete(id);
+    const changes: Change[] = [];
+    for (let after = fromId; ; ) {
+      const { rows } = await sql<{ id: number; subject: string; target: string | null; word: string; merchant_id: string }>`
+        select e.id, ${columns[kind]}, t.merchant_id from ${sources[kind]} where e.id > cast(${after} as bigint) order by e.id limit ${sql.lit(rowsAtOnce)}`.execute(
+        queries,
+      );
+      for (const row of rows) {
+        if (cursor.told.has(row.id)) continue;
+        cursor.told.add(row.id);
+        const shared = { merchantId: row.merchant_id, version: row.id, touchesAttention: !passing.has(row.word) };
+        changes.push({ kind, id: row.subject, ...shared });
+        // What was done about a payment changes the payment's page, a try to tell that of its subject.
+        if (row.target !== null) changes.push({ kind: kind === 'callback' ? 'command' : kind, id: row.target, ...shared });
+      }
+      const last = rows.at(-1)?.id;
+      if (last !== undefined && last > (cursor.marks.at(-1)?.id ?? 0)) cursor.marks.push({ atMs: nowMs, id: last });
+      if (rows.length < rowsAtOnce || last === undefined) return changes;
+      after = last;
+    }
+  }
+
+  return {
+    async read(queries, nowMs) {
+      const changes: Change[] = [];
+      for (const kind of kinds) changes.push(...(await readKind(queries, kind, nowMs)));
+      return changes;
+    },
+  };
+}

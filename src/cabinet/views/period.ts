@@ -1,0 +1,58 @@
+// Days in a viewer's own zone. Pure. A day begins at midnight there, whatever the clock did in between.
+
+export type PeriodName = 'today' | 'yesterday' | '7d';
+
+export interface Period {
+  fromMs: number;
+  toMs: number;
+  /** The same span a week before, or the seven days before: what it is compared with. */
+  before: { fromMs: number; toMs: number };
+}
+
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
+
+export function isZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone }).format(0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Midnight of the day that `atMs` falls into, moved by `days`. */
+export function startOfDay(atMs: number, zone: string, days = 0): number {
+  const parts = new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(atMs);
+  const utcMidnight = Date.parse(`${parts}T00:00:00Z`) + days * dayMs;
+  // The offset at that midnight; twice, because the first guess may lie across a change of the clock.
+  let guess = utcMidnight - offsetAt(utcMidnight, zone);
+  guess = utcMidnight - offsetAt(guess, zone);
+  return guess;
+}
+
+function offsetAt(atMs: number, zone: string): number {
+  const format = new Intl.DateTimeFormat('en-CA', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  const [date, time] = format.format(atMs).split(', ');
+  return Date.parse(`${date}T${time}Z`) - Math.floor(atMs / 1000) * 1000;
+}
+
+export function periodOf(name: PeriodName, nowMs: number, zone: string): Period {
+  const today = startOfDay(nowMs, zone);
+  if (name === 'today') return { fromMs: today, toMs: nowMs, before: { fromMs: startOfDay(nowMs, zone, -7), toMs: nowMs - weekMs } };
+  if (name === 'yesterday') {
+    const fromMs = startOfDay(nowMs, zone, -1);
+    return { fromMs, toMs: today, before: { fromMs: startOfDay(nowMs, zone, -8), toMs: startOfDay(nowMs, zone, -7) } };
+  }
+  const fromMs = startOfDay(nowMs, zone, -6);
+  return { fromMs, toMs: nowMs, before: { fromMs: fromMs - weekMs, toMs: nowMs - weekMs } };
+}

@@ -1,0 +1,136 @@
+// The event stream: everybody hears of his own and of nothing else, within bounds, and nobody looks when nobody listens.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEventHub, type EventHub, type Hint } from '../../../src/cabinet/event-hub.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { nowMs } from '../../../src/database/dialect.ts';
+import { createFakeLink, type FakeLink, snapshot } from '../../devices/fake-link.ts';
+import { memoryDatabase } from '../../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../../support/fixtures.ts';
+import { quietLogger } from '../../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+
+interface Ear {
+  heard: Hint[];
+  isEnded: boolean;
+}
+
+describe('the event hub', () => {
+  let clock: VirtualClock;
+  let database: Database;
+  let link: FakeLink;
+  let hub: EventHub;
+  const merchants: { id: string; deviceId: string; commandId: string }[] = [];
+  beforeEach(async () => {
+    clock = createVirtualClock(undefined, { settle: 'microtasks' });
+    database = await memoryDatabase(clock);
+    link = createFakeLink();
+    hub = createEventHub({ database, clock, logger: quietLogger, link });
+    merchants.length = 0;
+    for (let count = 0; count < 2; count += 1) {
+      const { id } = await seedMerchant(database.queries);
+      const { id: deviceId } = await seedDevice(database.queries, id);
+      merchants.push({ id, deviceId, commandId: (await seedCommand(database.queries, id, deviceId)).id });
+    }
+  });
+  afterEach(async () => {
+    hub.stop();
+    await database.close();
+  });
+
+  function listen(merchantId?: string, user = 'ana', takes = () => true): Ear & { leave(): void } {
+    const ear: Ear = { heard: [], isEnded: false };
+    const leave = hub.join({
+      scope: { merchantId },
+      user,
+      send: (hint) => {
+        ear.heard.push(hint);
+        return takes();
+      },
+      end: () => {
+        ear.isEnded = true;
+      },
+    });
+    return Object.assign(ear, { leave });
+  }
+  const settle = async (index: number) => {
+    await database.queries
+      .insertInto('command_events')
+      .values({ command_id: merchants[index]?.commandId ?? '', at: nowMs, step: 'settled', channel: null, detail: null })
+      .execute();
+  };
+  const kinds = ({ heard }: Ear) => heard.map(({ kind, id }) => [kind, id]);
+
+  it('tells each of his own merchant, and those who see all of all', async () => {
+    const [one, other] = merchants;
+    const own = listen(one?.id);
+    const everything = listen(undefined, 'operator');
+    await clock.advance(2_000);
+    await settle(0);
+    await settle(1);
+    await clock.advance(2_000);
+    expect(kinds(own)).toEqual([
+      ['command', one?.commandId],
+      ['attention', one?.id],
+    ]);
+    expect(everything.heard.filter(({ kind }) => kind === 'command').map(({ id }) => id)).toEqual([one?.commandId, other?.commandId]);
+    expect(JSON.stringify(own.heard)).not.toContain(other?.commandId);
+  });
+
+  it('looks soon after a wake-up, four times a second at most', async () => {
+    const ear = listen();
+    await clock.advance(10);
+    await settle(0);
+    for (let count = 0; count < 100; count += 1) database.wake('commands', 'x');
+    await clock.advance(260);
+    expect(kinds(ear)).toContainEqual(['command', merchants[0]?.commandId]);
+  });
+
+  it('tells that a device came or went, to its merchant', async () => {
+    const [one, other] = merchants;
+    const own = listen(one?.id);
+    const foreign = listen(other?.id, 'ben');
+    await clock.advance(10);
+    link.snapshots.set(one?.deviceId ?? '', snapshot({ liveOn: ['mqtt'] }));
+    await clock.advance(2_100);
+    link.snapshots.set(one?.deviceId ?? '', snapshot({ liveOn: [] }));
+    await clock.advance(2_100);
+    expect(kinds(own)).toEqual([
+      ['device', one?.deviceId],
+      ['device', one?.deviceId],
+    ]);
+    expect(foreign.heard).toEqual([]);
+  });
+
+  it('gives a user six streams, and the oldest makes room; others keep theirs', () => {
+    const other = listen(undefined, 'ben');
+    const own = Array.from({ length: 8 }, () => listen());
+    expect(own.map(({ isEnded }) => isEnded)).toEqual([true, true, false, false, false, false, false, false]);
+    expect(other.isEnded).toBe(false);
+  });
+
+  it('ends a stream that does not take what it is given, and goes on with the rest', async () => {
+    const slow = listen(undefined, 'slow', () => false);
+    const quick = listen(undefined, 'quick');
+    await clock.advance(10);
+    await settle(0);
+    await clock.advance(2_100);
+    await settle(0);
+    await clock.advance(2_100);
+    expect(slow.isEnded).toBe(true);
+    expect(slow.heard).toHaveLength(1);
+    expect(quick.heard.filter(({ kind }) => kind === 'command')).toHaveLength(2);
+  });
+
+  it('rests when the last one has left, and begins anew with the next', async () => {
+    const ear = listen();
+    await clock.advance(10);
+    ear.leave();
+    expect(clock.pending).toBe(0);
+    await settle(0);
+    const next = listen();
+    await clock.advance(2_100);
+    expect(next.heard, 'what was before it is read by the page itself').toEqual([]);
+    hub.stop();
+    expect(next.isEnded).toBe(true);
+  });
+});

@@ -1,0 +1,147 @@
+// The figures of the first page: money counted once, days of the viewer's own zone, and percentiles that are some answer's.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOverviewBook } from '../../../src/cabinet/views/overview.ts';
+import { percentilesOf } from '../../../src/cabinet/views/overview-figures.ts';
+import { isZone, periodOf, startOfDay } from '../../../src/cabinet/views/period.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
+
+describe('a day', () => {
+  const at = (text: string) => Date.parse(text);
+  it("begins at the viewer's midnight", () => {
+    expect(startOfDay(at('2026-11-12T14:32:00Z'), 'Europe/Chisinau')).toBe(at('2026-11-11T22:00:00Z'));
+    expect(startOfDay(at('2026-11-12T23:32:00Z'), 'Europe/Chisinau')).toBe(at('2026-11-12T22:00:00Z'));
+    expect(startOfDay(at('2026-11-12T23:32:00Z'), 'UTC')).toBe(at('2026-11-12T00:00:00Z'));
+    expect(startOfDay(at('2026-07-12T10:00:00Z'), 'Asia/Kolkata')).toBe(at('2026-07-11T18:30:00Z'));
+  });
+  it('is as long as the clock made it', () => {
+    // Summer time ended on 25 October: that day had 25 hours.
+    const noon = at('2026-10-25T12:00:00Z');
+    expect(startOfDay(noon, 'Europe/Chisinau', 1) - startOfDay(noon, 'Europe/Chisinau')).toBe(25 * 3_600_000);
+  });
+  it('is compared with the same day a week before', () => {
+    const nowMs = at('2026-11-12T14:32:00Z');
+    const { fromMs, toMs, before } = periodOf('today', nowMs, 'UTC');
+    expect([fromMs, toMs, before.fromMs, before.toMs]).toEqual(
+      ['2026-11-12T00:00:00Z', '2026-11-12T14:32:00Z', '2026-11-05T00:00:00Z', '2026-11-05T14:32:00Z'].map(at),
+    );
+    expect(periodOf('7d', nowMs, 'UTC').fromMs).toBe(at('2026-11-06T00:00:00Z'));
+  });
+  it('has a zone that exists', () => {
+    expect(isZone('Europe/Chisinau')).toBe(true);
+    expect(isZone('Mars/Olympus')).toBe(false);
+  });
+});
+
+describe('percentiles', () => {
+  it('are those of the counts', () => {
+    expect(percentilesOf([])).toEqual({});
+    expect(percentilesOf([{ step: 3, count: 1 }])).toEqual({ p50Ms: 700, p95Ms: 700 });
+    expect(
+      percentilesOf([
+        { step: 100, count: 1 },
+        { step: 5, count: 10 },
+        { step: 50, count: 9 },
+      ]),
+    ).toEqual({ p50Ms: 1_100, p95Ms: 10_100 });
+  });
+});
+
+describe.each(engines)('the overview on %s', (engine) => {
+  const nowMs = Date.UTC(2026, 10, 12, 14, 30);
+  const hourMs = 3_600_000;
+  let database: TestDatabase;
+  let one: string;
+  let other: string;
+  beforeAll(async () => {
+    database = await openTestDatabase(engine);
+    const { queries } = database;
+    one = (await seedMerchant(queries)).id;
+    other = (await seedMerchant(queries)).id;
+    for (const merchantId of [one, other]) {
+      const terminal = (await seedDevice(queries, merchantId, { bank: 'maib', point_of_sales_code: 'CHI-01' })).id;
+      const register = (await seedDevice(queries, merchantId, { kind: 'register' })).id;
+      const at = (agoMs: number, tookMs = 10_000) => ({
+        issued_at: nowMs - agoMs,
+        answer_by: nowMs,
+        settled_at: nowMs - agoMs + tookMs,
+        settled_by: 'answer' as const,
+      });
+      const pay = (row: Parameters<typeof seedCommand>[3]) =>
+        seedCommand(queries, merchantId, terminal, { state: 'done', document_state: 'closed', amount_bani: 10_000, ...row });
+      const print = (row: Parameters<typeof seedCommand>[3]) =>
+        seedCommand(queries, merchantId, register, { name: 'PrintReceipt', state: 'done', ...row });
+      const paid = await pay({ ...at(hourMs), document_nr: 'linked' });
+      await pay({ ...at(2 * hourMs, 31_000), settled_by: 'recall' });
+      await pay({ ...at(3 * hourMs), document_state: 'voided' });
+      await pay({ ...at(4 * hourMs), state: 'refused', document_state: null });
+      await pay({ ...at(5 * hourMs), state: 'never', document_state: null });
+      await pay({ ...at(7 * 24 * hourMs + 1) });
+      await seedCommand(queries, merchantId, terminal, {
+        ...at(hourMs / 2),
+        name: 'Refund',
+        state: 'done',
+        amount_bani: 2_500,
+        target_id: paid.id,
+      });
+      // Cash, a card that the register charged itself, and the receipt of a payment that is counted already.
+      await print({ ...at(hourMs), amount_bani: 5_000, cash_bani: 5_000, card_bani: 0 });
+      await print({ ...at(hourMs), amount_bani: 7_000, cash_bani: 0, card_bani: 7_000, receipt_uid: 'own' });
+      await print({ ...at(hourMs), amount_bani: 10_000, cash_bani: 0, card_bani: 10_000, receipt_uid: 'linked' });
+      const ended = { state: 2, created_at: nowMs - hourMs, ended_at: nowMs - hourMs, receipt_id: 'R', paid_device_id: register };
+      await seedInvoice(queries, merchantId, { ...ended, amount_bani: 3_000 });
+      const { oid } = await seedInvoice(queries, merchantId, { ...ended, amount_bani: 10_000 });
+      await pay({ ...at(hourMs), document_nr: oid });
+      await seedCallback(queries, merchantId, { attempts: 1, next_attempt_at: nowMs + 24_000, created_at: nowMs });
+      await seedCallback(queries, merchantId, { state: 'dead', next_attempt_at: null, ended_at: nowMs, created_at: nowMs });
+      await seedCallback(queries, merchantId, { state: 'delivered', next_attempt_at: null, ended_at: nowMs, created_at: nowMs - hourMs });
+    }
+  });
+  afterAll(() => database.close());
+
+  const read = (merchantId?: string) => createOverviewBook().read(database.queries, { merchantId }, 'today', 'UTC', nowMs);
+
+  it('counts money once, by how it was paid', async () => {
+    const page = await read(one);
+    expect(page.modes).toEqual({
+      card: { count: 4, amount: 370 },
+      qr: { count: 1, amount: 30 },
+      cash: { count: 1, amount: 50 },
+    });
+    expect(page.total).toEqual({ amount: 450, count: 6, refunded: 25 });
+    expect(page.before).toMatchObject({ amount: 100, count: 1 });
+    expect(page.hours).toHaveLength(15);
+    expect(page.hours.reduce((sum, { card, qr, cash }) => sum + card + qr + cash, 0)).toBe(450);
+  });
+
+  it('tells how many tries succeeded, how long it took, and what settled itself', async () => {
+    const page = await read(one);
+    expect(page.success).toEqual({ tries: 5, paid: 4, declined: 1, unknown: 0, rate: 0.8 });
+    expect(page.answers).toEqual({ p50Ms: 10_100, p95Ms: 31_100 });
+    expect(page.settledAlone).toEqual({ recall: 1, lateAnswer: 0, lastTransaction: 0, person: 0, longestMs: 31_000 });
+    expect(page.banks).toEqual([{ bank: 'maib', amount: 300, paid: 3, success: 0.8, p95Ms: 31_100 }]);
+    expect(page.callbacks).toEqual({
+      delivered: 1,
+      dead: 1,
+      waiting: 1,
+      steps: [{ attempts: 1, count: 1 }],
+      nextAttemptAtMs: nowMs + 24_000,
+    });
+    expect(new Set(page.devices.map(({ shop }) => shop))).toEqual(new Set(['CHI-01', null]));
+  });
+
+  it('shows a merchant the own figures, and twice as much to those who see both', async () => {
+    expect((await read(other)).total.amount).toBe(450);
+    expect((await read()).total).toEqual({ amount: 900, count: 12, refunded: 50 });
+    expect((await read('nobody')).total.amount).toBe(0);
+  });
+
+  it('reads once for many who ask at the same time, and anew a few seconds later', async () => {
+    const book = createOverviewBook();
+    const ask = (atMs: number) => book.read(database.queries, { merchantId: one }, 'today', 'UTC', atMs);
+    const first = ask(nowMs);
+    expect(ask(nowMs + 1_000)).toBe(first);
+    expect(ask(nowMs + 4_000)).not.toBe(first);
+    await first;
+  });
+});
