@@ -52,5 +52,8 @@ where callback_uri is not null;
 -- Its "Unknown" was told, even if the delivery log has forgotten it since.
 update commands set notice_sequence = 1 where state = 'unknown' and callback_uri is not null and notice_sequence = 0;
 
+-- The command that this one went out as once more, after it expired by a wrong clock: who asks for the first is told of the second.
+alter table commands add column reissued_as text;
+
 -- The part of the places for requests that a merchant may take for itself, in percent [D62]; null: the setting's.
 alter table merchants add column share_percent int8;

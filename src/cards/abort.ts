@@ -8,9 +8,13 @@
 //   two at once ...................... each takes back its own mark only, so the newer one's request outlives the older one's refusal;
 //                                      an older one that succeeds marks the payment again
 //   our caller hung up, or heard 3 ... the same request again gets how it ended [D58]
+//   it expired by a wrong clock ...... what it went out as once more is aborted, unless the mark kept it from going out
+//   the database fails ............... before the Abort goes out 2, and no mark is left that this call could take back; after it 3 [D59]:
+//                                      a mark that could not be taken back stays, and nobody was told 22
 import { GatewayError } from '../kernel/error-codes.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
+import { findCommand, lastIssueOf } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';
 import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from './abort-store.ts';
 import { administrativeTimeoutMs } from './rules.ts';
@@ -19,31 +23,52 @@ import type { CardsDeps, TerminalCall } from './terminal.ts';
 /** A terminal that says that it is too late may have ended the payment just now: its answer is on the way. */
 const lastWordMs = 2_000;
 
-export async function abort(deps: CardsDeps, request: TerminalCall, payment: Command): Promise<DeviceAnswer> {
+export async function abort(deps: CardsDeps, request: TerminalCall, asked: Command): Promise<DeviceAnswer> {
+  const payment = await lastIssueOf(deps.database.queries, asked);
   const isOver = !isOpen(payment);
   const fields = { OID: payment.id, ...(isOver && !request.idempotency ? { Repeated: true } : {}) };
   const ended = isOver ? payment : await askAndFollow(deps, request, payment);
+  if (ended && ended.id !== payment.id) return abort(deps, request, ended);
   if (ended && isOpen(ended)) throw stillUnclear(fields);
   noteTold(deps, request, payment);
   if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(fields);
   return { ...fields, ...(ended.report === null ? {} : { report: ended.report }) };
 }
 
-/** The payment as it stands afterwards; undefined when it was too late to ask, or when the terminal said no and the payment goes on. */
+/**
+ * The payment as it stands afterwards, or what it went out as once more; undefined when the terminal said no and the payment goes on.
+ */
 async function askAndFollow(deps: CardsDeps, request: TerminalCall, payment: Command): Promise<Command | undefined> {
   const { ledger, clock, database, random } = deps;
   const abortId = random.uuid();
   const abortHash = request.idempotency ? undefined : request.requestHash;
-  if (!(await markAbortRequested(database.queries, payment.id, abortId, abortHash))) return undefined;
   await ledger.keepKey(request, payment.id);
+  if (!(await markAbortRequested(database.queries, payment.id, abortId, abortHash))) {
+    const settled = (await findCommand(database.queries, payment.id)) ?? payment;
+    return lastIssueOf(database.queries, settled);
+  }
   const settling = ledger.follow(payment, clock.now() + administrativeTimeoutMs);
+  const asking = askToAbort(deps, payment).catch(async (error: unknown) => {
+    // Too many calls wait, so nothing went out: a payment that the bank declines later was not stopped by us.
+    await withdrawAbort(database.queries, payment.id, abortId);
+    throw error;
+  });
   // The payment's own answer may come before the Abort's, or instead of it.
-  const word = await Promise.race([askToAbort(deps, payment), settling.then(() => undefined)]);
-  const isRefused = word === 'refused' || word === 'unsupported';
-  if (isRefused) await withdrawAbort(database.queries, payment.id, abortId);
-  const settled = await Promise.race([settling, ledger.follow(payment, clock.now() + (isRefused ? lastWordMs : administrativeTimeoutMs))]);
-  if (isOpen(settled)) return isRefused ? undefined : settled;
-  return settled.state === 'done' ? settled : confirm(deps, settled);
+  const word = await Promise.race([asking, settling.then(() => undefined)]);
+  try {
+    const isRefused = word === 'refused' || word === 'unsupported';
+    if (isRefused) await withdrawAbort(database.queries, payment.id, abortId);
+    const settled = await Promise.race([
+      settling,
+      ledger.follow(payment, clock.now() + (isRefused ? lastWordMs : administrativeTimeoutMs)),
+    ]);
+    if (isOpen(settled)) return isRefused ? undefined : settled;
+    if (settled.reissuedAs !== null) return await lastIssueOf(database.queries, settled);
+    return settled.state === 'done' ? settled : await confirm(deps, settled);
+  } catch (error) {
+    deps.logger.error({ err: error, commandId: payment.id }, 'an Abort was sent and how it ended could not be written down');
+    return payment;
+  }
 }
 
 /** The payment was not made, and we are about to say so: its invoice goes too, unless that has happened with the settlement. */
@@ -80,8 +105,7 @@ function noteTold({ database, logger }: CardsDeps, { recipient, requestHash, ide
 }
 
 function stillUnclear(fields: object): GatewayError {
-  const sentence =
-    'The terminal has not said yet whether the payment was stopped; GET Device/Operation/Status with this OID tells its outcome.';
+  const sentence = 'It is not known yet whether the payment was stopped; GET Device/Operation/Status with this OID tells its outcome.';
   return new GatewayError('Timeout_or_no_response', sentence, { fields });
 }
 

@@ -29,8 +29,8 @@ interface MerchantsTable {
   name: string;
   callback_secret: string;
   created_at: number;
+  share_percent: number | null;
   earlier_callback_secrets: string | null;
-  share_percent: Generated<number | null>;
 }
 
 interface ApiKeysTable {
@@ -207,6 +207,7 @@ interface CommandsTable {
   accepted_at: number | null;
   ended_unknown_at: number | null;
   notice_sequence: Generated<number>;
+  reissued_as: string | null;
   receipt_id: string | null;
   cash_bani: number | null;
   card_bani: number | null;

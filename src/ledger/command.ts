@@ -64,6 +64,8 @@ export interface Command {
   endedUnknownAtMs: number | null;
   /** How many completion notices were written about it [D30]. */
   noticeSequence: number;
+  /** Expired by a wrong clock, it went out once more as this command: that one tells what became of it. */
+  reissuedAs: string | null;
 }
 
 export function isOpen(command: Command): boolean {
@@ -115,6 +117,7 @@ export const commandColumns = [
   'accepted_at',
   'ended_unknown_at',
   'notice_sequence',
+  'reissued_as',
 ] as const;
 
 export type CommandRow = Pick<Selectable<Schema['commands']>, (typeof commandColumns)[number]>;
@@ -158,5 +161,6 @@ export function toCommand(row: CommandRow): Command {
     acceptedAtMs: row.accepted_at,
     endedUnknownAtMs: row.ended_unknown_at,
     noticeSequence: row.notice_sequence,
+    reissuedAs: row.reissued_as,
   };
 }

@@ -106,7 +106,7 @@ export function createFirstCommits({ database, link, instanceId, reception }: De
     },
     beginAgain: (expired, reason, request, id) =>
       transactionOrLost(async (queries) => {
-        const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason } as const;
+        const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason, reissuedAs: id } as const;
         const settled = await store.settle(queries, expired, settlement);
         // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
         if (settled?.abortRequestedAtMs !== null) throw new LostRace();

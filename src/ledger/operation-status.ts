@@ -8,7 +8,7 @@ import { type Command, type CommandState, commandColumns, openOrDone, paymentsOn
 import { findKey } from './idempotency.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
-import { findCommand } from './store.ts';
+import { findCommand, lastIssueOf } from './store.ts';
 
 /** By which of its names the operation is asked for: exactly one. */
 export interface OperationNames {
@@ -44,7 +44,7 @@ export async function operationStatus({ database, ledger }: StatusDeps, request:
   }
   const module = ledger.moduleOf(found);
   if (!request.modules.has(module)) throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`);
-  const command = await ledger.lookAgain(found);
+  const command = await ledger.lookAgain(await lastIssueOf(database.queries, found));
   ledger.reception.shown(command, request.recipient);
   return answerOf(command, { State: operationStates[command.state], Operation: command.name });
 }

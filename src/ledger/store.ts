@@ -85,6 +85,11 @@ export async function findCommand(queries: Queries, id: string): Promise<Command
   return row && toCommand(row);
 }
 
+/** The command itself, or the one that it went out as once more. */
+export async function lastIssueOf(queries: Queries, command: Command): Promise<Command> {
+  return (command.reissuedAs === null ? undefined : await findCommand(queries, command.reissuedAs)) ?? command;
+}
+
 export async function findCommands(queries: Queries, ids: string[]): Promise<Command[]> {
   if (ids.length === 0) return [];
   const rows = await queries.selectFrom('commands').select(commandColumns).where('id', 'in', ids).orderBy('issued_at').execute();
@@ -113,6 +118,8 @@ export interface Settlement {
   opensDocument?: boolean | undefined;
   /** The device was heard to have taken it on: written along. */
   wasAccepted?: boolean | undefined;
+  /** It goes out once more as this command, in the same transaction. */
+  reissuedAs?: string | undefined;
 }
 
 /** After answerBy no device begins anything; this long after it, none is still busy with it or with a clock that is a little wrong [D63]. */
@@ -139,6 +146,7 @@ export async function settle(queries: Queries, command: Command, settlement: Set
       ...(settlement.rrn === undefined ? {} : { rrn: settlement.rrn }),
       ...(settlement.receiptId === undefined ? {} : { receipt_id: settlement.receiptId }),
       ...(settlement.opensDocument && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
+      ...(settlement.reissuedAs === undefined ? {} : { reissued_as: settlement.reissuedAs }),
       ...(settlement.wasAccepted ? { accepted_at: sql<number>`coalesce(accepted_at, now_ms())` } : {}),
     })
     .where('id', '=', command.id)

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
 import { findCommand, settle } from '../../src/ledger/store.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
@@ -79,6 +80,35 @@ describe('an abort', () => {
     await world.clock.advance(60_000);
     expect((await world.lastCommand()).state).toBe('refused');
     expect(await invoice()).toBe(cancelled);
+  });
+
+  it('of a payment that expires by a wrong clock after the terminal refused to stop it goes on to what it went out as once more', async () => {
+    const terminal = await world.terminal();
+    await world.clock.advance(1_000);
+    terminal.setFaults({ clockSkewMs: 60_000 });
+    const { oid } = await seedInvoice(world.database.queries, world.merchantId);
+    let expired: AnswerMessage | undefined;
+    world.onAnswer = (answer) => {
+      if (answer.outcome !== 'expired') return answer;
+      expired = answer;
+      return undefined;
+    };
+    const paying = world.pay(terminal.id, 10, oid);
+    await world.clock.advance(500);
+    const asked = { merchantId: world.merchantId, deviceId: terminal.id, documentNr: oid, operationId: 'none', token: 'none' };
+    const aborting = world.told(world.cards.cancelTransaction({ ...asked, amountBani: 1000 }));
+    await world.clock.advance(500);
+    if (!expired) throw new Error('The payment did not expire.');
+    world.sayAs(terminal.id, expired);
+    const paid = await world.run(paying);
+    await world.clock.advance(60_000);
+    // Not 0 about the first, while the second is charged.
+    expect(await aborting).toMatchObject({ code: 0, oid: paid.oid });
+    expect(paid.code).toBe(50);
+    expect(await world.commands()).toHaveLength(2);
+    expect(terminal.bank.charges()).toHaveLength(0);
+    const { state } = await world.database.queries.selectFrom('invoices').select('state').where('oid', '=', oid).executeTakeFirstOrThrow();
+    expect(state).toBe(cancelled);
   });
 
   it('is 3 while the outcome is unknown, and names the call that tells it', async () => {

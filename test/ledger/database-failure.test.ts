@@ -186,6 +186,28 @@ describe('an outcome that cannot be committed', () => {
     expect((await world.lastCommand()).state).toBe('refused');
   });
 
+  it.each([
+    ['takes its mark back', 10_000],
+    ['cancels the invoice', 2_000],
+  ])('is told as 3 by an abort that was sent and refused, when the database fails as it %s', async (_when, bankMs) => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal({ timing: { customerMs: 100, bankMs } });
+    const documentNr = world.random.uuid();
+    const paying = world.pay(terminal.id, 10.61, documentNr);
+    await world.clock.advance(1_000);
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'x', token: 'x', amountBani: 1061 };
+    const abort = () => world.run(world.cards.cancelTransaction({ ...call, requestHash: 'abort' }));
+    world.hook = ({ sql }) => {
+      if (world.sendsOf('Abort').length > 0 && sql.includes('"abort_requested_at" =')) throw lost();
+      return undefined;
+    };
+    expect(await abort()).toMatchObject({ code: 3, oid: (await world.lastCommand()).id });
+    world.hook = () => undefined;
+    expect((await world.run(paying)).code).toBe(50);
+    // Nobody was told 22, so the mark stands, and the same request hears that the payment was not made.
+    if (bankMs > 2_000) expect(await abort()).toMatchObject({ code: 0, isRepeated: true });
+  });
+
   it('by a mistake of our own is 3 as well, not 1', async () => {
     const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
     const paying = pay();

@@ -84,6 +84,26 @@ describe('an operation', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
+  it('that went out once more, because of a wrong clock, is told under the id that it had before, too', async () => {
+    await world.clock.advance(1_000);
+    terminal.setFaults({ clockSkewMs: 60_000 });
+    world.weather = { ...world.weather, shortestDelayMs: 1_000, longestDelayMs: 1_000 };
+    const documentNr = world.random.uuid();
+    const paying = world.pay(terminal.id, 10, documentNr);
+    await world.clock.advance(500);
+    const oid = String((await world.told(status({ documentNr }))).oid);
+    await world.clock.advance(3_000);
+    expect((await world.commands()).map(({ id, state }) => [id === oid, state])).toEqual([
+      [true, 'never'],
+      [false, 'sent'],
+    ]);
+    // Not 30: the terminal is about to charge it.
+    expect((await world.told(status({ oid }))).code).toBe(3);
+    const paid = await world.run(paying);
+    expect(paid.code).toBe(0);
+    expect(await told({ oid })).toEqual(paid);
+  });
+
   it('that nobody knows is 20, and so is another merchant’s and an invoice’s key', async () => {
     const documentNr = world.random.uuid();
     const paid = await world.run(world.pay(terminal.id, 10, documentNr, { idempotency: { key: 'pay', requestHash: 'h' } }));

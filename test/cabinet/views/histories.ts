@@ -48,6 +48,7 @@ const basic: StoryCommand = {
   acceptedAtMs: null,
   endedUnknownAtMs: null,
   noticeSequence: 0,
+  reissuedAs: null,
   caller: 'key k',
   request: null,
   receiptId: null,
