@@ -40,6 +40,8 @@ export const calls = {
 
   createMerchant: { who: operators, isConfirmed: true },
   listMerchants: { who: everyone },
+  rotateSigningSecret: { who: owners, isConfirmed: true, row: 'merchant' },
+  sendTestCallback: { who: owners, row: 'merchant' },
   setMerchantShare: { who: operators, row: 'merchant' },
 
   createKey: { who: owners, isConfirmed: true },

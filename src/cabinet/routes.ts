@@ -17,6 +17,7 @@ import type { PeopleRoutesDeps } from './people-schemas.ts';
 import { registerSalePageRoutes, type SalePageDeps } from './sale-page-routes.ts';
 import { registerSaleRoutes, type SaleRoutesDeps } from './sale-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
+import { registerSigningRoutes, type SigningRoutesDeps } from './signing-routes.ts';
 import { registerUserRoutes } from './user-routes.ts';
 
 export type CabinetDeps = AccessRoutesDeps &
@@ -25,6 +26,7 @@ export type CabinetDeps = AccessRoutesDeps &
   SaleRoutesDeps &
   CommandRoutesDeps &
   PeopleRoutesDeps &
+  SigningRoutesDeps &
   SalePageDeps &
   InvoiceViewDeps &
   MoneyStepsDeps &
@@ -45,6 +47,7 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerCommandListRoutes(app, deps);
   registerSessionRoutes(app, deps);
   registerUserRoutes(app, deps);
+  registerSigningRoutes(app, deps);
   registerSalePageRoutes(app, deps);
   registerMoneyStepRoutes(app, deps);
   registerInvoiceViewRoutes(app, deps);

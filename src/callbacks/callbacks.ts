@@ -6,6 +6,7 @@ import { createAddressGuard } from './address-guard.ts';
 import { countCallbacks, type ListedAttempt, type ListedCallback, type ListFilter, listAttempts, listCallbacks } from './delivery-log.ts';
 import { createRetention } from './retention.ts';
 import { createSender, type Send } from './sender.ts';
+import { createTestSender, type SendTest } from './test-callback.ts';
 import { CallbackWorker, type WorkerLimits } from './worker.ts';
 
 export interface CallbacksDeps {
@@ -42,6 +43,8 @@ export interface Callbacks {
   start(): void;
   stop(): Promise<void>;
   list(filter: ListFilter): Promise<ListedCallback[]>;
+  /** Once and at once, to try an address of a merchant. */
+  sendTest: SendTest;
   attempts(callbackId: string): Promise<ListedAttempt[]>;
   stats(): Promise<CallbackStats>;
 }
@@ -55,7 +58,8 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
   if (limits.leaseMs <= limits.attemptTimeoutMs) throw new Error('A callback lease must outlast an attempt.');
   const guard = createAddressGuard({ allow: deps.allow });
   const sender = createSender({ clock, guard, attemptTimeoutMs: limits.attemptTimeoutMs, socketsPerHost: limits.perHost });
-  const worker = new CallbackWorker({ ...deps, limits, send: deps.send ?? sender.send });
+  const send = deps.send ?? sender.send;
+  const worker = new CallbackWorker({ ...deps, limits, send });
   const retention = createRetention({ ...deps, keepDays: deps.keepDays ?? defaultKeepDays });
   const wake = () => database.wake('callbacks');
 
@@ -70,6 +74,7 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
       await worker.stop();
       sender.close();
     },
+    sendTest: createTestSender({ database, clock, send }),
     list: (filter) => listCallbacks(database.queries, filter),
     attempts: (callbackId) => listAttempts(database.queries, callbackId),
     stats: async () => ({ ...(await countCallbacks(database.queries)), ...worker.counts }),

@@ -12,8 +12,8 @@ export interface OutgoingCallback {
   id: string;
   sequence: number;
   url: string;
-  /** The merchant's, `whsec_` and Base64. */
-  secret: string;
+  /** The merchant's, `whsec_` and Base64: each of them signs. */
+  secrets: readonly string[];
 }
 
 /** Either a status came back or there is an error to tell. */
@@ -132,7 +132,7 @@ function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number
       'user-agent': 'Tillgate/1',
       'webhook-id': callback.id,
       'webhook-timestamp': String(timestampS),
-      'webhook-signature': signCallback(callback.secret, callback.id, timestampS, signed),
+      'webhook-signature': callback.secrets.map((secret) => signCallback(secret, callback.id, timestampS, signed)).join(' '),
       'tillgate-sequence': String(callback.sequence),
     },
   };

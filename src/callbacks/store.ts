@@ -5,6 +5,7 @@ import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
 import { deadInstances } from '../database/instances.ts';
 import type { AttemptResult } from './sender.ts';
+import { signingSecrets } from './signing-secrets.ts';
 
 export interface ClaimedCallback {
   id: string;
@@ -12,7 +13,8 @@ export interface ClaimedCallback {
   host: string;
   sequence: number;
   url: string;
-  secret: string;
+  /** All that sign it. */
+  secrets: string[];
   /** Ended ones, before this. */
   attempts: number;
 }
@@ -87,9 +89,19 @@ export async function claimDue(
       'url',
       'attempts',
       row.selectFrom('merchants as m').select('m.callback_secret').whereRef('m.id', '=', 'callbacks.merchant_id').$asScalar().as('secret'),
+      row
+        .selectFrom('merchants as m')
+        .select('m.earlier_callback_secrets')
+        .whereRef('m.id', '=', 'callbacks.merchant_id')
+        .$asScalar()
+        .as('earlier'),
+      nowMs.as('now'),
     ])
     .execute();
-  return rows.map((row) => ({ ...row, secret: row.secret ?? '' }));
+  return rows.map(({ secret, earlier, now: atMs, ...callback }) => ({
+    ...callback,
+    secrets: signingSecrets({ secret, earlier, now: atMs }),
+  }));
 }
 
 /** What becomes of a callback whose attempt has ended. */

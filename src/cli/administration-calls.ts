@@ -55,6 +55,18 @@ export const definitions: readonly Definition[] = [
     show: () => 'Set.',
   },
   {
+    name: 'merchant secret',
+    help: "Replaces a merchant's signing secret; the ones until now sign beside it for the overlap. The new one is shown this once.",
+    subject: 'MERCHANT_ID',
+    options: { 'overlap-s': 'seconds that the old secrets go on at most (86400)' },
+    call: (values, id) => ({
+      method: 'POST',
+      path: `/merchants/${part(id)}/secret`,
+      body: { overlapS: wholeNumber('--overlap-s', values['overlap-s']) },
+    }),
+    show: fields('secret', 'oldSecretEndsAt'),
+  },
+  {
     name: 'user create',
     help: 'Invites somebody and shows the one-time link to hand over; without --email, for the first operator, who says who they are (1 h).',
     options: {

@@ -56,6 +56,8 @@ export interface Office {
 export interface OfficeOptions {
   clock?: Clock;
   isSandbox?: boolean;
+  /** Ranges that callbacks may dial. */
+  allow?: string[];
   /** Instead of a new one. */
   database?: TestDatabase;
 }
@@ -81,7 +83,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
     banks: [{ code: 'one', name: 'Bank One' }],
     addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'amqp://broker.example:5672' }),
   });
-  const callbacks = createCallbacks({ database, clock, logger, instanceId: 'office', delaysS: [60], allow: [] });
+  const callbacks = createCallbacks({ database, clock, logger, instanceId: 'office', delaysS: [60], allow: options.allow ?? [] });
   // Not started, and without devices: only what administration does to commands.
   const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'office' });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });
@@ -108,6 +110,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
     registerCabinetRoutes(app, {
       database,
       clock,
+      random,
       access,
       devices,
       callbacks,

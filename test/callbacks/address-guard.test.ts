@@ -213,7 +213,9 @@ function watchDials(): { addresses: string[] } {
 function sendTo(url: string, options: { allow?: string[]; lookup?: LookupAll } = {}) {
   const guard = createAddressGuard({ allow: options.allow ?? [], ...(options.lookup ? { lookup: options.lookup } : {}) });
   const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: 5_000, socketsPerHost: 8 });
-  return sender.send({ id: 'id', sequence: 1, url, secret: 'whsec_c2VjcmV0' }, new AbortController().signal).finally(() => sender.close());
+  return sender
+    .send({ id: 'id', sequence: 1, url, secrets: ['whsec_c2VjcmV0'] }, new AbortController().signal)
+    .finally(() => sender.close());
 }
 
 const answering =

@@ -55,7 +55,7 @@ describe('docs/callbacks.md', () => {
       ReceiptID: 'R&1 #State#',
       DeviceID: 'd',
     });
-    const send = (id: string, key: string) => sender.send({ id, sequence: 1, url, secret: key }, new AbortController().signal);
+    const send = (id: string, key: string) => sender.send({ id, sequence: 1, url, secrets: [key] }, new AbortController().signal);
     expect((await send('one', secret)).status).toBe(200);
     expect((await send('one', secret)).status).toBe(200);
     expect((await send('two', `${secret.slice(0, -4)}AAAA`)).status).toBe(401);

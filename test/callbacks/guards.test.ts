@@ -30,7 +30,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
       host: 'erp.example',
       sequence: 1,
       url: 'http://erp.example/',
-      secret: 's',
+      secrets: ['s'],
       attempts: 0,
     };
     const result = answered(outcome.kind === 'delivered' ? 200 : 500);

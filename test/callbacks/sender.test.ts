@@ -28,7 +28,7 @@ function senderWith(options: { attemptTimeoutMs?: number; lookup?: LookupAll } =
 }
 
 function send(sender: Sender, url: string, signal = new AbortController().signal) {
-  return sender.send({ id: '6f1c1a1e-0000-4000-8000-000000000001', sequence: 3, url, secret }, signal);
+  return sender.send({ id: '6f1c1a1e-0000-4000-8000-000000000001', sequence: 3, url, secrets: [secret] }, signal);
 }
 
 async function rawServer(onConnection: (socket: Socket) => void): Promise<string> {

@@ -55,6 +55,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     const about = { people, basePath: '', isSandbox: false, version: '1.2.3', banks };
     registerCabinetRoutes(app, {
       database,
+      random,
       clock,
       access,
       devices,

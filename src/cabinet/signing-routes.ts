@@ -1,0 +1,127 @@
+// What signs a merchant's callbacks, in the cabinet: a new secret with an overlap, and a test callback to see that the ERP verifies it.
+import Type from 'typebox';
+import { writeAudit } from '../access/audit.ts';
+import { newCallbackSecret } from '../access/secrets.ts';
+import type { Callbacks } from '../callbacks/callbacks.ts';
+import { replaceSigningSecret } from '../callbacks/signing-secrets.ts';
+import type { Database } from '../database/database.ts';
+import { adminAnswers, textField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { actorOf } from '../http/viewer.ts';
+import type { Random } from '../kernel/random.ts';
+import { isoTime } from './moments.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleIds, exampleTime, idParams, moment, tags } from './shared-schemas.ts';
+import { hideLogin } from './views/hidden-login.ts';
+
+export interface SigningRoutesDeps {
+  database: Database;
+  random: Random;
+  callbacks: Pick<Callbacks, 'sendTest'>;
+}
+
+const defaultOverlapS = 24 * 3600;
+// A body may be left out altogether.
+const overlapBody = Type.Union([
+  Type.Object({
+    overlapS: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 2_592_000, description: 'Seconds that the secrets until now go on at most (86400).' }),
+    ),
+  }),
+  Type.Null(),
+]);
+
+export function registerSigningRoutes(app: RouteApp, { database, random, callbacks }: SigningRoutesDeps): void {
+  app.post(
+    `${apiPath}/merchants/:id/secret`,
+    {
+      config: configOf('rotateSigningSecret'),
+      schema: {
+        tags,
+        operationId: 'rotateSigningSecret',
+        summary: "Replace a merchant's signing secret",
+        description:
+          'Every callback carries a signature by the new secret and one by each secret from before until its overlap is over: the ERP can change over at any time between. With overlapS 0 the old ones end at once.',
+        params: idParams,
+        body: overlapBody,
+        response: adminAnswers(
+          {
+            description: 'The new secret, shown this once.',
+            fields: { secret: Type.String(), oldSecretEndsAt: moment },
+            example: { secret: 'whsec_ZXhhbXBsZS1zZWNyZXQtb2YtYS1tZXJjaGFudC0wMQ==', oldSecretEndsAt: exampleTime },
+          },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
+      },
+    },
+    async (request) => {
+      const merchantId = request.params.id.toLowerCase();
+      const secret = newCallbackSecret(random);
+      const overlapMs = (request.body?.overlapS ?? defaultOverlapS) * 1000;
+      const { oldSecretEndsAtMs } = await database.transaction(async (queries) => {
+        const replaced = await replaceSigningSecret(database.engine, queries, merchantId, secret, overlapMs);
+        const detail = { oldSecretEndsAtMs: replaced.oldSecretEndsAtMs };
+        await writeAudit(queries, { actor: actorOf(request), action: 'merchant.secret', subject: merchantId, merchantId, detail });
+        return replaced;
+      });
+      return { secret, oldSecretEndsAt: isoTime(oldSecretEndsAtMs) };
+    },
+  );
+
+  app.post(
+    `${apiPath}/merchants/:id/test-callback`,
+    {
+      config: configOf('sendTestCallback'),
+      schema: {
+        tags,
+        operationId: 'sendTestCallback',
+        summary: 'Send a test callback',
+        description:
+          'One GET at once, signed like any other, to an address as CallbackURI would name it: #OID# is all zeros, #State# is Test, tillgate-sequence is 0. Nothing is kept or repeated.',
+        params: idParams,
+        body: Type.Object({ url: textField('The address, with placeholders if you like.', 2048) }),
+        response: adminAnswers(
+          {
+            description: 'What came back: a status, or why none came.',
+            fields: {
+              id: Type.String({ description: 'webhook-id of the call.' }),
+              url: Type.String(),
+              isDelivered: Type.Boolean(),
+              status: Type.Integer(),
+              error: Type.String(),
+              durationMs: Type.Integer(),
+              responseHead: Type.String(),
+            },
+            example: {
+              id: exampleIds.callback,
+              url: 'https://erp.example.md/paid?oid=00000000-0000-0000-0000-000000000000&state=Test',
+              isDelivered: true,
+              status: 200,
+              durationMs: 41,
+            },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => {
+      const merchantId = request.params.id.toLowerCase();
+      const id = random.uuid();
+      const sent = await callbacks.sendTest({ id, merchantId, template: request.body.url });
+      const { url, status, error, durationMs, responseHead } = sent;
+      const isDelivered = status !== null && status >= 200 && status <= 299;
+      const detail = { url: hideLogin(url), isDelivered };
+      await writeAudit(database.queries, { actor: actorOf(request), action: 'callback.test', subject: merchantId, merchantId, detail });
+      return {
+        id,
+        url: hideLogin(url),
+        isDelivered,
+        status: status ?? undefined,
+        error: error ?? undefined,
+        durationMs,
+        responseHead: responseHead ?? undefined,
+      };
+    },
+  );
+}

@@ -1,0 +1,133 @@
+// The merchant's signing secret: replaced with an overlap in which every callback carries both signatures, and tried by a test callback.
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimDue } from '../../src/callbacks/store.ts';
+import { type Erp, startErp } from '../callbacks/erp.ts';
+import { engines } from '../support/engines.ts';
+import { seedCallback } from '../support/fixtures.ts';
+import { type Office, openOffice } from './running-cabinet.ts';
+
+const dayMs = 24 * 3_600_000;
+
+describe.each(engines)('signing on %s', (engine) => {
+  let office: Office;
+  let erp: Erp;
+  let merchantId: string;
+  let first: string;
+  beforeEach(async () => {
+    office = await openOffice(engine, { allow: ['127.0.0.0/8'] });
+    erp = await startErp();
+    const merchant = await office.post('/merchants', { name: 'Corner shop' });
+    merchantId = String(merchant.id);
+    first = String(merchant.callbackSecret);
+  });
+  afterEach(async () => {
+    await erp.close();
+    await office.close();
+  });
+
+  const rotate = (body?: object) => office.post(`/merchants/${merchantId}/secret`, body);
+  const test = (url = `${erp.base}/cb?oid=#OID#&state=#State#`) => office.post(`/merchants/${merchantId}/test-callback`, { url });
+  /** The secrets that claimed callbacks are signed with. */
+  async function claimed(): Promise<string[]> {
+    await seedCallback(office.database.queries, merchantId);
+    const claim = { engine, host: 'erp.example', instanceId: 'office', leaseMs: 60_000, limit: 1 };
+    const [callback] = await claimDue(office.database.queries, claim);
+    return callback?.secrets ?? [];
+  }
+  function signaturesBy(secrets: string[], heard = erp.heard.at(-1)): string {
+    const { 'webhook-id': id, 'webhook-timestamp': timestamp } = heard?.headers ?? {};
+    return secrets
+      .map((secret) => createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64')))
+      .map((mac) => `v1,${mac.update(`${String(id)}.${String(timestamp)}.${erp.base}${heard?.url ?? ''}`).digest('base64')}`)
+      .join(' ');
+  }
+
+  it('signs with the new secret and with the old one until the overlap is over', async () => {
+    const answer = await rotate();
+    const second = String(answer.secret);
+    expect(second).toMatch(/^whsec_/);
+    expect(second).not.toBe(first);
+    expect(await claimed()).toEqual([second, first]);
+    expect(await test()).toMatchObject({ errorCode: 0, isDelivered: true, status: 200 });
+    expect(erp.heard.at(-1)?.headers['webhook-signature']).toBe(signaturesBy([second, first]));
+    office.database.shiftClock(dayMs + 1_000);
+    expect(await claimed()).toEqual([second]);
+    expect(await test()).toMatchObject({ errorCode: 0 });
+    expect(erp.heard.at(-1)?.headers['webhook-signature']).toBe(signaturesBy([second]));
+  });
+
+  it('keeps the secret that the ERP has when the answer to a rotation was lost and it is made again', async () => {
+    await rotate();
+    const { secret: third } = await rotate();
+    const signing = await claimed();
+    expect(signing).toHaveLength(3);
+    expect(signing[0]).toBe(third);
+    expect(signing[2]).toBe(first);
+  });
+
+  it('ends all earlier ones at once if that is wanted, and has no more than four of them', async () => {
+    for (let count = 0; count < 4; count += 1) expect(await rotate({ overlapS: 600 })).toMatchObject({ errorCode: 0 });
+    const before = await claimed();
+    expect(before).toHaveLength(5);
+    const refused = await rotate({ overlapS: 600 });
+    expect(refused).toMatchObject({ errorCode: 22 });
+    expect(refused.errorMessage).toContain('overlapS 0');
+    expect(await claimed()).toEqual(before);
+    const { secret } = await rotate({ overlapS: 0 });
+    expect(await claimed()).toEqual([secret]);
+    expect(await rotate({ overlapS: 600 })).toMatchObject({ errorCode: 0 });
+  });
+
+  it('does not lengthen the time of an earlier one', async () => {
+    await rotate({ overlapS: 600 });
+    await rotate({ overlapS: 3_600 });
+    office.database.shiftClock(601_000);
+    expect(await claimed()).toHaveLength(2);
+    expect(await claimed()).not.toContain(first);
+  });
+
+  it('loses none of two that are made at once', async () => {
+    const both = await Promise.all([rotate(), rotate()]);
+    const signing = await claimed();
+    expect(signing).toHaveLength(3);
+    for (const { secret } of both) expect(signing).toContain(secret);
+    expect(signing).toContain(first);
+  });
+
+  it('shows no secret anywhere else, and writes down that one was made and tried', async () => {
+    const { secret } = await rotate();
+    await test(`${erp.base.replace('http://', 'http://erp:canary-password@')}/cb`);
+    expect((await office.audit()).slice(1)).toEqual(['merchant.secret', 'callback.test']);
+    const seen = JSON.stringify([await office.get('/merchants'), await office.get('/audit'), office.logger.lines]);
+    for (const hidden of [first, String(secret), 'canary-password']) expect(seen).not.toContain(hidden);
+    expect(await office.post('/merchants/3b241101-e2bb-4255-8caf-4136c566a962/secret')).toMatchObject({ errorCode: 20 });
+  });
+
+  it('sends one test callback, with words that no invoice has, and tells what came back', async () => {
+    const answer = await test();
+    expect(answer).toMatchObject({ isDelivered: true, status: 200, responseHead: 'ok' });
+    expect(erp.heard.at(-1)?.url).toBe('/cb?oid=00000000-0000-0000-0000-000000000000&state=Test');
+    expect(erp.heard.at(-1)?.headers).toMatchObject({ 'webhook-id': answer.id, 'tillgate-sequence': '0' });
+    expect((await office.get('/callbacks')).callbacks).toEqual([]);
+    expect(await test('http://127.0.0.1:1/')).toMatchObject({
+      errorCode: 0,
+      isDelivered: false,
+      error: expect.stringContaining('ECONNREFUSED'),
+    });
+    expect(await test('http://10.0.0.1/')).toMatchObject({ errorCode: 0, isDelivered: false, error: expect.stringContaining('10.0.0.1') });
+    for (const url of ['ftp://x', 'erp.example', 'http://x/#Amount#']) {
+      const { errorCode, errorMessage } = await test(url);
+      expect([errorCode, errorMessage], url).toEqual([40, expect.stringMatching(/^Invalid_Request: url (must|knows only)/)]);
+    }
+  });
+
+  it('bounds test callbacks, one at a time and a few a minute', async () => {
+    const many = await Promise.all([test(), test(), test()]);
+    expect(many.filter(({ errorCode }) => errorCode === 0).length).toBeGreaterThanOrEqual(1);
+    let refused = 0;
+    for (let count = 0; count < 10; count += 1) if ((await test()).errorCode === 41) refused += 1;
+    expect(refused).toBeGreaterThan(3);
+    expect(erp.heard.length).toBeLessThan(9);
+  });
+});
