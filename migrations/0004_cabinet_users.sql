@@ -1,4 +1,4 @@
--- The people of the cabinet: who they are, their sessions, and the one-time links by which they come in [D70 to D76].
+-- The people of the cabinet: who they are, their sessions, and the one-time links by which they come in [D71 to D77].
 
 -- No password yet: invited. A merchant's user belongs to that merchant; a viewer without one sees all. totp_pending: shown, not yet proven.
 -- totp_last_step: each one-time code counts once, so only later ones are taken. is_sandbox: comes in without a password, where `serve` never lets it.
