@@ -85,12 +85,12 @@ async function confirm({ database, invoices, callbacks }: CardsDeps, payment: Co
 }
 
 async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcome | undefined> {
-  const first = link.presence.of(payment.deviceId)?.liveOn[0] ?? 'mqtt';
+  const preferredChannel = link.presence.of(payment.deviceId)?.liveOn[0] ?? 'mqtt';
   const answer = await link.ask(payment.deviceId, {
     name: 'Abort',
     args: { target: payment.id },
     timeoutMs: administrativeTimeoutMs,
-    first,
+    preferredChannel,
   });
   return answer?.outcome;
 }

@@ -19,7 +19,12 @@ export async function lastTransaction(deps: CardsDeps, request: TerminalCall): P
     const last = await findLastCommand(deps.database.queries, device.id);
     throw deviceOffline(last && JSON.stringify(ledgerReport(last)));
   }
-  const answer = await deps.link.ask(device.id, { name: 'LastTransaction', args: {}, timeoutMs: lastTransactionTimeoutMs, first: channel });
+  const answer = await deps.link.ask(device.id, {
+    name: 'LastTransaction',
+    args: {},
+    timeoutMs: lastTransactionTimeoutMs,
+    preferredChannel: channel,
+  });
   if (!answer) throw new GatewayError('Timeout_or_no_response', 'The terminal did not answer in time.');
   const report = answer.report === undefined ? {} : { report: JSON.stringify(maskReport(answer.report)) };
   if (answer.outcome === 'done') return report;

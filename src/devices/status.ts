@@ -32,7 +32,7 @@ export async function askStatus(deps: StatusDeps, merchantId: string, deviceId: 
   if (channel === undefined) throw deviceOffline(lastKnownReport(device, link));
 
   const timeoutMs = Math.max(1, answerWithinMs - (clock.elapsed() - startedAtMs));
-  const answer = await link.ask(device.id, { name: 'Status', args: {}, timeoutMs, first: channel });
+  const answer = await link.ask(device.id, { name: 'Status', args: {}, timeoutMs, preferredChannel: channel });
   if (!answer) throw new GatewayError('Timeout_or_no_response', 'The device is connected but did not answer within 20 seconds.');
   const report = JSON.stringify(maskReport(answer.report ?? {}));
   switch (answer.outcome) {

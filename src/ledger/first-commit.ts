@@ -31,7 +31,7 @@ export interface CommandPlan
   /** The journal as stored with the device; what the device itself says now wins. */
   journalId: string | undefined;
   /** The channel that is tried first. */
-  first: ChannelName;
+  preferredChannel: ChannelName;
   /** The approved payment that this command may act on although it holds the device [D14]. */
   mayPass?: string | undefined;
   /** Checks inside the insert's transaction, under its locks; throws to refuse. */

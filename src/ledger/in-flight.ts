@@ -118,7 +118,7 @@ export class CommandsInFlight {
       name: command.name,
       args: command.args,
       fence,
-      first: request.first,
+      preferredChannel: request.preferredChannel,
       journalId: command.journalId ?? undefined,
       onAccepted: () => settlements.accepted(command.id),
       onStep: ({ atMs, step, channel, detail }) => timeline.add({ commandId: command.id, atMs, step, channel, detail }),

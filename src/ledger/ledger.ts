@@ -105,7 +105,7 @@ export function createLedger(deps: Deps): Ledger {
     const request: CommandRequest = { ...call, ...(await plan()) };
     const holder = await store.findHolder(database.queries, request.deviceId);
     if (holder && holder.id !== request.mayPass) return joinOrBusy(request, holder);
-    if ((await link.locate(request.deviceId, request.first)) === undefined) throw deviceOffline();
+    if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
     const command = await inFlight.run(request);
     if (!command) return joinOrBusy(request, await store.findHolder(database.queries, request.deviceId));
     await dropKeyOfNever(command, request);

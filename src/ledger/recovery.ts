@@ -71,14 +71,19 @@ export function createRecovery(deps: Deps): Recovery {
       return (await store.findCommand(database.queries, command.id)) ?? command;
     }
     timeline.add({ commandId: command.id, atMs: clock.now(), step: command.journalId === null ? 'asked last transaction' : 'recall' });
-    const first = link.presence.of(command.deviceId)?.liveOn[0] ?? 'mqtt';
+    const preferredChannel = link.presence.of(command.deviceId)?.liveOn[0] ?? 'mqtt';
     if (command.journalId !== null) {
-      const answer = await link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs: recallTimeoutMs, first });
+      const answer = await link.ask(command.deviceId, {
+        name: 'Recall',
+        args: { target: command.id },
+        timeoutMs: recallTimeoutMs,
+        preferredChannel,
+      });
       const finding = answer && findingOfRecall(answer);
       if (finding === 'running') settlements.accepted(command.id);
       else if (finding) return settlements.apply(command, finding, 'recall');
     } else {
-      const answer = await link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs: recallTimeoutMs, first });
+      const answer = await link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs: recallTimeoutMs, preferredChannel });
       const finding = answer && findingOfLastTransaction(command, answer);
       if (finding) return settlements.apply(command, finding, 'last-transaction');
       if (answer && isRunning(command, answer)) settlements.accepted(command.id);
@@ -94,13 +99,18 @@ export function createRecovery(deps: Deps): Recovery {
   async function recheck(command: Command): Promise<Command> {
     if (isOpen(command)) return recall(command);
     if (command.journalId === null) return command;
-    const first = link.presence.of(command.deviceId)?.liveOn[0] ?? 'mqtt';
-    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'recall', channel: first });
-    const answer = await link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs: recallTimeoutMs, first });
+    const preferredChannel = link.presence.of(command.deviceId)?.liveOn[0] ?? 'mqtt';
+    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'recall', channel: preferredChannel });
+    const answer = await link.ask(command.deviceId, {
+      name: 'Recall',
+      args: { target: command.id },
+      timeoutMs: recallTimeoutMs,
+      preferredChannel,
+    });
     const finding = answer && findingOfRecall(answer);
     if (!finding) return command;
     const word = finding === 'running' ? finding : `final ${finding.outcome}`;
-    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'recalled', channel: first, detail: word });
+    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'recalled', channel: preferredChannel, detail: word });
     return finding === 'running' ? command : settlements.apply(command, finding, 'recall');
   }
 

@@ -23,14 +23,14 @@ export interface DeviceWork extends Pick<CommandCall, 'findEarlier'> {
   plan(device: MerchantDevice): Promise<Plan> | Plan;
 }
 
-type Plan = Omit<CommandPlan, 'journalId' | 'first'>;
+type Plan = Omit<CommandPlan, 'journalId' | 'preferredChannel'>;
 
 export interface DeviceDeps {
   database: Database;
   ledger: Pick<Ledger, 'run' | 'reception'>;
 }
 
-const firstChannels: Record<DeviceKind, ChannelName> = { terminal: 'mqtt', register: 'queue' };
+const preferredChannels: Record<DeviceKind, ChannelName> = { terminal: 'mqtt', register: 'queue' };
 const wrongKind: Record<DeviceKind, string> = {
   terminal: 'DeviceID names a fiscal register; this call is for card terminals.',
   register: 'DeviceID names a card terminal; this call is for fiscal registers.',
@@ -50,7 +50,7 @@ export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: Devi
   };
   const { command, isRepeated } = await deps.ledger.run(asked, async () => {
     const device = await requireDevice(deps, kind, call);
-    return { ...(await work.plan(device)), journalId: device.journalId, first: firstChannels[kind] };
+    return { ...(await work.plan(device)), journalId: device.journalId, preferredChannel: preferredChannels[kind] };
   });
   deps.ledger.reception.answered(command, recipient);
   return answerOf(command, isRepeated ? { Repeated: true } : {});

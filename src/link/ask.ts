@@ -1,8 +1,8 @@
 // Commands that change nothing: asking a device, and finding out on which channel it is.
 // A full waiting room is Too_Many_Requests, not Device_Busy: it says nothing about the device, and trying again soon is right.
 import { GatewayError } from '../kernel/error-codes.ts';
-import { type CarryDeps, inOrder } from './carry.ts';
-import type { Channel, ChannelName } from './channel.ts';
+import type { CarryDeps } from './carry.ts';
+import { type Channel, type ChannelName, inOrder } from './channel.ts';
 import { writeCommand } from './command.ts';
 import { startWithinMs } from './fence.ts';
 import type { JsonObject, PlainCommandName } from './protocol.ts';
@@ -12,7 +12,8 @@ export interface Question {
   name: PlainCommandName;
   args: JsonObject;
   timeoutMs: number;
-  first: ChannelName;
+  /** The channel that is tried first. */
+  preferredChannel: ChannelName;
 }
 
 const probeForMs = 2_000;
@@ -20,7 +21,7 @@ const probeForMs = 2_000;
 const askOtherAfterMs = 1_500;
 
 export interface Questions {
-  locate(deviceId: string, first: ChannelName): Promise<ChannelName | undefined>;
+  locate(deviceId: string, preferred: ChannelName): Promise<ChannelName | undefined>;
   ask(deviceId: string, question: Question): Promise<AnswerMessage | undefined>;
   /** The device said something on this channel: that ends a search for it. */
   heard(deviceId: string, channel: ChannelName): void;
@@ -40,12 +41,12 @@ export function createQuestions(deps: Omit<CarryDeps, 'onRecall'>): Questions {
     }
   }
 
-  function liveIn(deviceId: string, first: ChannelName): Channel[] {
-    return inOrder(channels, first).filter((channel) => channel.isConnected && book.isLive(deviceId, channel.name));
+  function liveIn(deviceId: string, preferred: ChannelName): Channel[] {
+    return inOrder(channels, preferred).filter((channel) => channel.isConnected && book.isLive(deviceId, channel.name));
   }
 
   /** Status on every channel for 2 s. Whatever the device says meanwhile, on any channel, tells where it is. */
-  function probe(deviceId: string, first: ChannelName): Promise<ChannelName | undefined> {
+  function probe(deviceId: string, preferred: ChannelName): Promise<ChannelName | undefined> {
     const { promise, resolve } = Promise.withResolvers<ChannelName | undefined>();
     const ends: (() => void)[] = [];
     const cancel = clock.after(probeForMs, () => found(undefined));
@@ -56,7 +57,7 @@ export function createQuestions(deps: Omit<CarryDeps, 'onRecall'>): Questions {
       resolve(channel);
     }
     probes.set(deviceId, { found, result: promise });
-    for (const channel of inOrder(channels, first)) {
+    for (const channel of inOrder(channels, preferred)) {
       if (channel.isConnected) ends.push(put(deviceId, { name: 'Status', args: {}, timeoutMs: probeForMs }, [channel], []).end);
     }
     return promise;
@@ -65,7 +66,7 @@ export function createQuestions(deps: Omit<CarryDeps, 'onRecall'>): Questions {
   /** One question under one id: at once on `now`, on `thereafter` when a send fails or no answer comes soon. */
   function put(
     deviceId: string,
-    question: Omit<Question, 'first'>,
+    question: Omit<Question, 'preferredChannel'>,
     now: readonly Channel[],
     thereafter: readonly Channel[],
   ): { answer: Promise<AnswerMessage | undefined>; end: () => void } {
@@ -124,21 +125,21 @@ export function createQuestions(deps: Omit<CarryDeps, 'onRecall'>): Questions {
   }
 
   return {
-    async locate(deviceId, first) {
-      const live = liveIn(deviceId, first)[0];
+    async locate(deviceId, preferred) {
+      const live = liveIn(deviceId, preferred)[0];
       if (live !== undefined) return live.name;
       if (isStopped) return undefined;
       const running = probes.get(deviceId);
       if (running !== undefined) return running.result;
       refuseWhenFull();
-      return probe(deviceId, first);
+      return probe(deviceId, preferred);
     },
 
     async ask(deviceId, question) {
       if (isStopped) return undefined;
       refuseWhenFull();
-      const live = liveIn(deviceId, question.first);
-      const connected = inOrder(channels, question.first).filter((channel) => channel.isConnected);
+      const live = liveIn(deviceId, question.preferredChannel);
+      const connected = inOrder(channels, question.preferredChannel).filter((channel) => channel.isConnected);
       const [best, ...others] = live;
       if (best === undefined) return put(deviceId, question, connected, []).answer;
       return put(deviceId, question, [best], [...others, ...connected.filter((channel) => !live.includes(channel))]).answer;

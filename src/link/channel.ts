@@ -74,3 +74,8 @@ export class SendUnclear extends Error {
 export function isCertainlyNotSent(error: unknown): boolean {
   return error instanceof ChannelDown || error instanceof DeviceNotOnChannel;
 }
+
+/** The preferred channel first. */
+export function inOrder(channels: readonly Channel[], preferred: ChannelName): Channel[] {
+  return [...channels].sort((a, b) => Number(b.name === preferred) - Number(a.name === preferred));
+}

@@ -11,7 +11,8 @@ export interface Delivery {
   args: JsonObject;
   /** Raised before the row was committed: the answerBy on the wire is never later than the row's. */
   fence: Fence;
-  first: ChannelName;
+  /** The channel that is tried first. */
+  preferredChannel: ChannelName;
   /** The journal in force when the row was committed; undefined: none is known, so one channel, once, and no Recall. */
   journalId: string | undefined;
   onStep(step: LinkStep): void;

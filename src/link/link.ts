@@ -4,7 +4,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { restrainLogger } from '../kernel/restrained-logger.ts';
 import { createQuestions, type Question } from './ask.ts';
-import { type Carry, startCarry } from './carry.ts';
+import { Carry } from './carry.ts';
 import type { Channel, ChannelListener, ChannelName } from './channel.ts';
 import type { CarryResult, Delivery } from './delivery.ts';
 import { createDropCounts, type Drops } from './drop-counts.ts';
@@ -34,7 +34,7 @@ export interface Link {
   /** Ends every waiting call: carry() as silent, ask() as undefined. */
   stop(): Promise<void>;
   /** Where the device is: live, or found by a probe of 2 s. undefined: nowhere. Throws Too_Many_Requests when too many calls wait. */
-  locate(deviceId: string, first: ChannelName): Promise<ChannelName | undefined>;
+  locate(deviceId: string, preferred: ChannelName): Promise<ChannelName | undefined>;
   /** Fixes startBy and answerBy of a command, counted from now; call it before its row is committed [D65]. */
   fence(deviceId: string, answerWithinMs: number): Fence;
   /** Never throws; gives exactly one result. A full waiting room is `not-sent`. */
@@ -188,7 +188,7 @@ export function createLink(deps: LinkDeps): Link {
     async carry(delivery) {
       if (isStopped) return { kind: 'not-sent', reason: 'The gateway is stopping.' };
       if (waiting.isFull) return { kind: 'not-sent', reason: 'The gateway is waiting for too many answers.' };
-      const carry = startCarry(shared, delivery);
+      const carry = new Carry(shared, delivery);
       carries.add(carry);
       try {
         return await carry.result;

@@ -27,7 +27,7 @@ describe.each(engines)('status on %s', (engine) => {
     const { link, device, ask } = await setUp();
     link.answers(device.id, { report: { online: true, battery: 80, paper: 'OK', bank: 'maib', signal: 70, mood: { x: [1] } } });
     expect(await ask(device.id.toUpperCase())).toBe('{"online":true,"battery":80,"paper":"OK","bank":"maib","signal":70,"mood":{"x":[1]}}');
-    expect(link.asked).toMatchObject([{ deviceId: device.id, question: { name: 'Status', first: 'mqtt', timeoutMs: 20_000 } }]);
+    expect(link.asked).toMatchObject([{ deviceId: device.id, question: { name: 'Status', preferredChannel: 'mqtt', timeoutMs: 20_000 } }]);
   });
 
   it('masks what looks like a card number', async () => {

@@ -25,7 +25,7 @@ describe('a settlement', () => {
     const { id } = await world.lastCommand();
     // Recall and late answers of a settled command, all at once.
     for (let time = 0; time < 5; time += 1) {
-      void world.life.link.ask(terminal.id, { name: 'Recall', args: { target: id }, timeoutMs: 1_000, first: 'mqtt' });
+      void world.life.link.ask(terminal.id, { name: 'Recall', args: { target: id }, timeoutMs: 1_000, preferredChannel: 'mqtt' });
     }
     await world.clock.advance(5_000);
     expect(answer.code).toBe(0);

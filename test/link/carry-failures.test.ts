@@ -88,7 +88,7 @@ describe('connections that break', () => {
     const bench = await createLinkBench();
     bench.presence(bench.queue);
     bench.queue.fate = 'returned';
-    const result = bench.link.carry(bench.delivery({ first: 'queue' }));
+    const result = bench.link.carry(bench.delivery({ preferredChannel: 'queue' }));
     await bench.clock.advance(1_000);
     expect(await peek(result)).toMatchObject({ kind: 'not-sent' });
     expect(bench.mqtt.sends).toEqual([]);
@@ -188,7 +188,7 @@ describe('sends that fail', () => {
     const bench = await createLinkBench();
     bench.presence(bench.queue);
     bench.queue.fate = 'absent';
-    expect(await bench.link.carry(bench.delivery({ first: 'queue' }))).toMatchObject({ kind: 'not-sent' });
+    expect(await bench.link.carry(bench.delivery({ preferredChannel: 'queue' }))).toMatchObject({ kind: 'not-sent' });
     expect(bench.mqtt.sends).toEqual([]);
   });
 

@@ -25,11 +25,11 @@ describe('the good way', () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
-    void bench.link.carry(bench.delivery({ first: 'queue' }));
+    void bench.link.carry(bench.delivery({ preferredChannel: 'queue' }));
     expect(bench.queue.sends).toHaveLength(1);
     const lonely = await createLinkBench();
     lonely.presence(lonely.queue);
-    void lonely.link.carry(lonely.delivery({ first: 'mqtt' }));
+    void lonely.link.carry(lonely.delivery({ preferredChannel: 'mqtt' }));
     expect([lonely.mqtt.sends.length, lonely.queue.sends.length]).toEqual([0, 1]);
   });
 
@@ -233,7 +233,7 @@ describe('limits', () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const carried = bench.link.carry(bench.delivery());
-    const asked = bench.link.ask(deviceId, { name: 'Status', args: {}, timeoutMs: 5_000, first: 'mqtt' });
+    const asked = bench.link.ask(deviceId, { name: 'Status', args: {}, timeoutMs: 5_000, preferredChannel: 'mqtt' });
     const located = bench.link.locate(otherDeviceId, 'mqtt');
     await bench.link.stop();
     expect(await carried).toMatchObject({ kind: 'silent', reason: 'The gateway is stopping.' });
@@ -249,7 +249,7 @@ describe('limits', () => {
     void bench.link.carry(bench.delivery());
     const sends = bench.mqtt.sends.length;
     expect(await bench.link.carry(bench.delivery({ id: '77777777-7777-4777-8777-777777777777' }))).toMatchObject({ kind: 'not-sent' });
-    await expect(bench.link.ask(deviceId, { name: 'Status', args: {}, timeoutMs: 1_000, first: 'mqtt' })).rejects.toMatchObject({
+    await expect(bench.link.ask(deviceId, { name: 'Status', args: {}, timeoutMs: 1_000, preferredChannel: 'mqtt' })).rejects.toMatchObject({
       errorName: 'Too_Many_Requests',
     });
     await expect(bench.link.locate(otherDeviceId, 'mqtt')).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });

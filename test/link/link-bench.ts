@@ -64,7 +64,7 @@ export async function createLinkBench(options: { seed?: number; waitingLimit?: n
       name: 'Pay',
       args: { amount: 10, currency: 'MDL' },
       fence: link.fence(deviceId, answerWithinMs),
-      first: 'mqtt',
+      preferredChannel: 'mqtt',
       journalId,
       onStep: (step) => steps.push(step),
       onAccepted() {},

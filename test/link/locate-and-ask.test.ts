@@ -66,7 +66,7 @@ describe('locate', () => {
 });
 
 describe('ask', () => {
-  const status = { name: 'Status', args: {}, timeoutMs: 5_000, first: 'mqtt' } as const;
+  const status = { name: 'Status', args: {}, timeoutMs: 5_000, preferredChannel: 'mqtt' } as const;
 
   it('gives the answer, or undefined in the end', async () => {
     const bench = await createLinkBench();

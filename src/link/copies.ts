@@ -1,0 +1,104 @@
+// The copies of one command on the channels: at most one on each, all the same.
+// No copy leaves after startBy: the fence is judged in the very turn in which the channel is given the copy [D65]. If the process stops
+// between the two, or the bytes lie in a socket, the copy still says the startBy that was fixed at first, and the device holds to that.
+import type { Clock } from '../kernel/clock.ts';
+import { type Channel, type ChannelName, isCertainlyNotSent } from './channel.ts';
+import { writeCommand } from './command.ts';
+import type { Delivery } from './delivery.ts';
+import { isStartOver, passedMs, startWithinMs } from './fence.ts';
+import type { PresenceBook } from './presence.ts';
+import type { CommandMessage } from './wire-schemas.ts';
+
+/** `unclear`: it may have gone out or not. */
+export type CopyEnd = 'sent' | 'unclear' | 'not-sent';
+
+interface Deps {
+  clock: Clock;
+  gatewayId: string;
+  book: PresenceBook;
+  /** In the order in which they are tried. */
+  channels: readonly Channel[];
+  /** What became of a copy, once for each. */
+  onEnded(channel: ChannelName, end: CopyEnd, error?: unknown): void;
+}
+
+export class Copies {
+  readonly #deps: Deps;
+  readonly #delivery: Delivery;
+  readonly #message: CommandMessage;
+  readonly #states = new Map<ChannelName, CopyEnd | 'under-way'>();
+
+  constructor(deps: Deps, delivery: Delivery) {
+    const { id, name, args, fence } = delivery;
+    this.#deps = deps;
+    this.#delivery = delivery;
+    this.#message = writeCommand({
+      id,
+      name,
+      args,
+      gatewayId: deps.gatewayId,
+      nowMs: fence.issuedAtMs,
+      clockOffsetMs: fence.clockOffsetMs,
+      startInMs: startWithinMs,
+      answerInMs: fence.answerWithinMs,
+    });
+  }
+
+  stateOn(channel: ChannelName): CopyEnd | 'under-way' | undefined {
+    return this.#states.get(channel);
+  }
+
+  get nothingWentOut(): boolean {
+    return [...this.#states.values()].every((state) => state === 'not-sent');
+  }
+
+  /** A sentence when nothing goes out. */
+  sendFirst(): string | undefined {
+    const channel = this.#deps.channels.find((each) => this.#isLive(each));
+    if (channel === undefined) return 'The device is not live on any channel.';
+    return this.#send(channel) ? undefined : 'The gateway was held up until it was too late to send it.';
+  }
+
+  /** True if a copy went to a channel that had none. */
+  sendOnOther(): boolean {
+    const { book, channels } = this.#deps;
+    const { deviceId, journalId } = this.#delivery;
+    const isCertain = this.nothingWentOut;
+    // A second copy beside one that may arrive: only the journal that the first came under makes sure that one of them is executed.
+    if (!isCertain && (journalId === undefined || book.of(deviceId)?.journalId !== journalId)) return false;
+    const other = channels.find((channel) => {
+      if (this.#states.has(channel.name) || !channel.isConnected) return false;
+      // As long as nothing went out, the plain answer "not sent" is worth more than a shot in the dark.
+      return isCertain ? this.#isLive(channel) || channel.tellsAbsence : true;
+    });
+    return other !== undefined && this.#send(other);
+  }
+
+  /** The device has answered on this channel, which is a better proof than the broker's confirm and may overtake it. */
+  hasArrived(channel: ChannelName): void {
+    this.#end(channel, 'sent');
+  }
+
+  #isLive(channel: Channel): boolean {
+    return channel.isConnected && this.#deps.book.isLive(this.#delivery.deviceId, channel.name);
+  }
+
+  /** False, and nothing goes out, when the time to begin is over. */
+  #send(channel: Channel): boolean {
+    const { clock } = this.#deps;
+    const { deviceId, fence } = this.#delivery;
+    if (isStartOver(clock, fence)) return false;
+    this.#states.set(channel.name, 'under-way');
+    channel.send(deviceId, this.#message, startWithinMs - passedMs(clock, fence)).then(
+      () => this.#end(channel.name, 'sent'),
+      (error: unknown) => this.#end(channel.name, isCertainlyNotSent(error) ? 'not-sent' : 'unclear', error),
+    );
+    return true;
+  }
+
+  #end(channel: ChannelName, end: CopyEnd, error?: unknown): void {
+    if (this.#states.get(channel) !== 'under-way') return;
+    this.#states.set(channel, end);
+    this.#deps.onEnded(channel, end, error);
+  }
+}

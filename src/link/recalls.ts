@@ -1,0 +1,115 @@
+// Asking a device what became of one command. Recall starts nothing, so it may be asked as often as need be.
+import type { Cancel, Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import type { Timers } from '../kernel/timers.ts';
+import type { Channel, ChannelName } from './channel.ts';
+import { writeCommand } from './command.ts';
+import { readRecallReport } from './messages.ts';
+import type { PresenceBook } from './presence.ts';
+import type { WaitingRoom } from './waiting.ts';
+import type { AnswerMessage, RecallReport } from './wire-schemas.ts';
+
+/** So long a device may be silent to Recall. */
+export const recallPatienceMs = 30_000;
+const recallEveryMs = 5_000;
+const recallsAtOnce = 10;
+
+interface Deps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  timers: Timers;
+  gatewayId: string;
+  book: PresenceBook;
+  channels: readonly Channel[];
+  waiting: WaitingRoom;
+  commandId: string;
+  deviceId: string;
+  /** One question went out, on these channels. */
+  onAsked(channels: readonly ChannelName[]): void;
+  onAnswered(channel: ChannelName, recalled: RecallReport, answer: AnswerMessage): void;
+  /** The device has been silent for all of the patience. */
+  onSilent(): void;
+}
+
+export class Recalls {
+  readonly #deps: Deps;
+  readonly #ids: string[] = [];
+  #stopAsking: Cancel = () => {};
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Asks at once and again every 5 s, until `stopAsking` or until the patience is over. */
+  ask(): void {
+    const { timers } = this.#deps;
+    this.#stopAsking();
+    let cancelNext: Cancel = () => {};
+    const cancelPatience = timers.after(recallPatienceMs, () => {
+      this.#stopAsking();
+      this.#deps.onSilent();
+    });
+    this.#stopAsking = () => {
+      cancelPatience();
+      cancelNext();
+    };
+    const askAgain = (isRepeat: boolean) => {
+      // Set before sending: an in-memory channel may answer, and so stop this, within the call.
+      cancelNext = timers.after(recallEveryMs, () => askAgain(true));
+      this.#send(isRepeat);
+    };
+    askAgain(false);
+  }
+
+  askOnce(): void {
+    this.#send(false);
+  }
+
+  stopAsking(): void {
+    this.#stopAsking();
+  }
+
+  /** Answers that come from now on are nobody's. */
+  forget(): void {
+    for (const id of this.#ids) this.#deps.waiting.forget(id);
+  }
+
+  /** On the channels where the device is live; on all when it is on none, or did not hear the last time. */
+  #send(isRepeat: boolean): void {
+    const { clock, random, logger, gatewayId, book, channels, waiting, commandId, deviceId } = this.#deps;
+    const connected = channels.filter((channel) => channel.isConnected);
+    const live = connected.filter((channel) => book.isLive(deviceId, channel.name));
+    const targets = isRepeat || live.length === 0 ? connected : live;
+    if (targets.length === 0) return;
+    const id = random.uuid();
+    this.#ids.push(id);
+    // A device that reboots without end must not fill the waiting room with questions: the newest will do.
+    if (this.#ids.length > recallsAtOnce) waiting.forget(this.#ids.shift() ?? '');
+    waiting.enter(id, deviceId, (channel, answer) => this.#answered(id, channel, answer));
+    const question = writeCommand({
+      id,
+      name: 'Recall',
+      args: { target: commandId },
+      gatewayId,
+      nowMs: clock.now(),
+      clockOffsetMs: book.clockOffsetMs(deviceId),
+      answerInMs: recallPatienceMs,
+    });
+    this.#deps.onAsked(targets.map(({ name }) => name));
+    for (const channel of targets) {
+      channel.send(deviceId, question, recallEveryMs).catch((error: unknown) => {
+        logger.debug({ err: error, commandId, channel: channel.name }, 'a Recall did not go out; it is repeated');
+      });
+    }
+  }
+
+  #answered(id: string, channel: ChannelName, answer: AnswerMessage): void {
+    const { logger, waiting, commandId, deviceId } = this.#deps;
+    waiting.forget(id);
+    const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
+    if (recalled !== undefined) this.#deps.onAnswered(channel, recalled, answer);
+    else logger.warn({ commandId, deviceId, outcome: answer.outcome }, 'a device answered Recall with nothing that could be used');
+  }
+}
