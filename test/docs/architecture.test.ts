@@ -64,6 +64,14 @@ describe('the floors', () => {
   });
 });
 
+describe('the journeys', () => {
+  it('cross files that exist', () => {
+    const steps = [...page.matchAll(/^\| [^|`]+ \| (`[^|]+`) \|$/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)]);
+    expect(steps.length).toBeGreaterThan(20);
+    for (const [, file = ''] of steps) expect(existsSync(new URL(`../../src/${file}`, import.meta.url)), file).toBe(true);
+  });
+});
+
 describe('the life of an invoice', () => {
   it('is the table in rules.ts', () => {
     const expected = transitions.map(({ from, to, trigger, condition }) => ({
