@@ -1,5 +1,6 @@
 // Fiscal Mode's rules [D31]: how long a register has, and when one receipt repeats another. Pure.
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '../kernel/canonical-json.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { hasCardPayment, type Receipt } from '../kernel/receipt.ts';
 import type { Command } from '../ledger/command.ts';
@@ -15,14 +16,7 @@ export function receiptTimeoutMs(receipt: Receipt): number {
 
 /** The same for two receipts that say the same, whatever the order of their fields. */
 export function contentHashOf(receipt: Receipt): string {
-  return createHash('sha256').update(canonical(receipt)).digest('hex');
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+  return createHash('sha256').update(canonicalJson(receipt)).digest('hex');
 }
 
 export function checkRepeatedReceipt(earlier: Command, contentHash: string): void {

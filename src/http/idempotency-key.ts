@@ -1,6 +1,7 @@
 // What makes a repeated POST recognisable [D13, D58]: the header Idempotency-Key and a hash of what was asked.
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { asPairs, canonicalJson } from '../kernel/canonical-json.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Recipient, recipientOf } from './recipient.ts';
 
@@ -16,21 +17,13 @@ export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   return value;
 }
 
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (value === null || typeof value !== 'object') return value;
-  const names = Object.keys(value).sort();
-  // Tagged, so that an object never hashes like a list of pairs.
-  return { fields: names.map((name) => [name, canonical((value as Record<string, unknown>)[name])]) };
-}
-
 /** SHA-256, in hex, of the route and the body, whatever the order of its fields. The key is left out: it may be rotated between two tries. */
 export function requestHash(request: FastifyRequest): string {
   const { body } = request;
   const fields = body !== null && typeof body === 'object' ? { ...body, APIKey: undefined } : body;
   const route = `${request.method} ${request.routeOptions.url ?? ''}`.toLowerCase();
   return createHash('sha256')
-    .update(JSON.stringify([route, canonical(fields)]))
+    .update(`[${JSON.stringify(route)},${canonicalJson(fields, asPairs)}]`)
     .digest('hex');
 }
 
