@@ -26,10 +26,24 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** Whether the number says the same as its text; up to fifteen digits it always does. */
+/** Whether writing the number gives its text again, or one as good: beyond fifteen digits not one may look different. */
 function isHeld(value: number, source: string): boolean {
-  if (!Number.isFinite(value)) return false;
+  if (!isSameNumber(value, source)) return false;
   const [mantissa = ''] = source.split(/[eE]/);
-  if (mantissa.replace(/\D/g, '').replace(/^0+/, '').length <= 15) return value !== 0 || /^[-0.]*$/.test(mantissa);
-  return String(value) === source;
+  return mantissa.replace(/\D/g, '').replace(/^0+/, '').length <= 15 || String(value) === source;
+}
+
+/** Whether the parser gave the number that the text says, and did not round it: 1.50, 1.5 and 15e-1 are one and the same. */
+export function isSameNumber(value: number, source: string): boolean {
+  return Number.isFinite(value) && decimalOf(source) === decimalOf(String(value));
+}
+
+/** Digits and power of ten. */
+function decimalOf(text: string): string {
+  const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
+  const [whole = '', places = ''] = mantissa.replace('-', '').split('.');
+  const digits = `${whole}${places}`.replace(/^0+/, '');
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === '0') end -= 1;
+  return end === 0 ? '0' : `${digits.slice(0, end)}e${Number(power) - places.length + digits.length - end}`;
 }

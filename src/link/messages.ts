@@ -4,6 +4,7 @@
 import { clockReadingMs } from '../kernel/clock-reading.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
+import { brokenCap } from '../kernel/json-shape.ts';
 import {
   type DeviceKind,
   deviceKinds,
@@ -152,7 +153,7 @@ function readJsonObject(bytes: Uint8Array | string, limitBytes = messageLimitByt
   let value: unknown;
   try {
     const text = typeof bytes === 'string' ? bytes : strictUtf8.decode(bytes);
-    if (isDeeperThan(text, deepestLevel)) return { problem: 'too-deep' };
+    if (brokenCap(text, { deepest }) !== undefined) return { problem: 'too-deep' };
     value = parseExactJson(text);
   } catch {
     return { problem: 'not-json' };
@@ -166,24 +167,7 @@ function sizeOf(bytes: Uint8Array | string): number {
   return typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength;
 }
 
-/** The parser would take half a million levels; whoever walks through them afterwards runs out of stack. */
-const deepestLevel = 100;
-
-function isDeeperThan(text: string, levels: number): boolean {
-  let depth = 0;
-  let inText = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text[at];
-    if (unit === '"') inText = !inText;
-    else if (inText) {
-      if (unit === '\\') at += 1;
-    } else if (unit === '{' || unit === '[') {
-      depth += 1;
-      if (depth > levels) return true;
-    } else if (unit === '}' || unit === ']') depth -= 1;
-  }
-  return false;
-}
+const deepest = 100;
 
 function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);

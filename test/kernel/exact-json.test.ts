@@ -2,17 +2,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maskReport } from '../../src/kernel/card-mask.ts';
-import { isExactNumber, parseExactJson } from '../../src/kernel/exact-json.ts';
+import { isExactNumber, isSameNumber, parseExactJson } from '../../src/kernel/exact-json.ts';
 
 const again = (text: string) => JSON.stringify(parseExactJson(text));
 
 describe('exact JSON', () => {
-  it.each(['90071992547409931', '-123456789012345678901', '1e999', '1e-999', '0.12345678901234567890', '12345678901234567890e-5'])(
-    'keeps %s, which no JavaScript number holds',
-    (text) => {
-      expect(again(`{"a":[${text}]}`)).toBe(`{"a":[${text}]}`);
-    },
-  );
+  it.each([
+    '90071992547409931',
+    '-123456789012345678901',
+    '1e999',
+    '1e-999',
+    '4.9e-324',
+    '10000000000000000000000',
+    '1.0000000000000000',
+    '0.12345678901234567890',
+    '12345678901234567890e-5',
+  ])('keeps %s, which no JavaScript number holds', (text) => {
+    expect(again(`{"a":[${text}]}`)).toBe(`{"a":[${text}]}`);
+  });
 
   it('gives plain numbers for everything that they hold', () => {
     for (const text of ['0', '-0.5', '150.50', '4111111111111111', '9007199254740991', '1e3', '0.30000000000000004', '0e9']) {
@@ -35,6 +42,13 @@ describe('exact JSON', () => {
         expect(again(String(whole))).toBe(String(whole));
       }),
     );
+  });
+
+  it('knows a number that was rounded from one that is only written otherwise', () => {
+    for (const text of ['1.50', '15e-1', '0', '-0', '0.00000000000000000000', '10.10000000000000000000', '1e22', '10000000000000000000000'])
+      expect(isSameNumber(Number(text), text), text).toBe(true);
+    for (const text of ['10.1000000000000000001', '90071992547409931', '1e999', '1e-999', '4.9e-324'])
+      expect(isSameNumber(Number(text), text), text).toBe(false);
   });
 
   it('throws on what is no JSON', () => {
