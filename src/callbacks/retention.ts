@@ -3,8 +3,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 import { skipLocked } from '../database/dialect.ts';
-import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createRounds, type Rounds } from '../kernel/rounds.ts';
 
 const dayMs = 24 * 3_600_000;
 const clearEveryMs = 3_600_000;
@@ -15,12 +16,6 @@ export interface RetentionDeps {
   clock: Clock;
   logger: Logger;
   keepDays: number;
-}
-
-export interface Retention {
-  start(): void;
-  /** Resolves when the clearing that is under way has ended. */
-  stop(): Promise<void>;
 }
 
 /** Removes what was delivered longer ago, and says how many callbacks that were. One that was sent again counts from its last round. */
@@ -52,29 +47,7 @@ async function clearBatch({ engine, transaction }: Database, keepDays: number): 
   });
 }
 
-export function createRetention({ database, clock, logger, keepDays }: RetentionDeps): Retention {
-  let cancel: Cancel = () => {};
-  let running: Promise<void> = Promise.resolve();
-
-  async function clear(): Promise<void> {
-    try {
-      await clearDelivered(database, keepDays);
-    } catch (error) {
-      // The next round finds the same ones.
-      logger.warn({ err: error }, 'old delivered callbacks could not be removed');
-    }
-  }
-
-  return {
-    start() {
-      cancel = every(clock, clearEveryMs, () => {
-        running = clear();
-        return running;
-      });
-    },
-    async stop() {
-      cancel();
-      await running;
-    },
-  };
+export function createRetention({ database, clock, logger, keepDays }: RetentionDeps): Rounds {
+  const work = () => clearDelivered(database, keepDays);
+  return createRounds({ clock, logger, periodMs: clearEveryMs, work, complaint: 'old delivered callbacks could not be removed' });
 }

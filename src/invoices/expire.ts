@@ -1,6 +1,7 @@
 // The sweep: overdue invoices become Expired, and their ERPs hear of it, with nobody polling [D23].
 // Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
-import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { createRounds, type Rounds } from '../kernel/rounds.ts';
 import { type InvoiceDeps, writeCallback } from './move.ts';
 import { stateNames, states } from './rules.ts';
 import { expireOverdueInvoices, insertEvents } from './store.ts';
@@ -31,36 +32,7 @@ async function expireBatch(deps: InvoiceDeps): Promise<number> {
   return expired.length;
 }
 
-export interface ExpirySweep {
-  start(): void;
-  /** Resolves when the sweep that is running has ended. */
-  stop(): Promise<void>;
-}
-
-export function createExpirySweep(deps: InvoiceDeps, clock: Clock, periodMs: number): ExpirySweep {
-  let cancel: Cancel | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  async function sweep(): Promise<void> {
-    try {
-      await expireOverdue(deps);
-    } catch (error) {
-      // The database may be away for a while; the next round finds the same invoices.
-      deps.logger.warn({ err: error }, 'overdue invoices could not be swept');
-    }
-  }
-
-  return {
-    start() {
-      cancel ??= every(clock, periodMs, () => {
-        running = sweep();
-        return running;
-      });
-    },
-    async stop() {
-      cancel?.();
-      cancel = undefined;
-      await running;
-    },
-  };
+export function createExpirySweep(deps: InvoiceDeps, clock: Clock, periodMs: number): Rounds {
+  const work = () => expireOverdue(deps);
+  return createRounds({ clock, logger: deps.logger, periodMs, work, complaint: 'overdue invoices could not be swept' });
 }

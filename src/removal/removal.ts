@@ -8,8 +8,9 @@
 import type { Database } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { isDatabaseDown } from '../database/errors.ts';
-import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createRounds } from '../kernel/rounds.ts';
 import { removableAuditEntries } from './audit.ts';
 import { removableCommands } from './commands.ts';
 import { removableInvoices } from './invoices.ts';
@@ -58,21 +59,15 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
   ];
   const isNeeded = kinds.some(([, keepDays]) => keepDays !== undefined);
   let isStopped = false;
-  let cancel: Cancel = () => {};
   let endPause: () => void = () => {};
-  let running: Promise<void> = Promise.resolve();
 
+  /** If it fails, the turn runs out, and the next round finds the same things. */
   async function look(): Promise<void> {
-    try {
-      if (!(await takeTurn(database.queries, turn, turnMs)) || !(await areClocksTogether())) return;
-      for (const [kind, keepDays] of kinds) {
-        if (keepDays !== undefined && !(await removeAll(kind, keepDays))) return;
-      }
-      await keepTurn(database.queries, turn, roundEveryMs);
-    } catch (error) {
-      // The turn runs out, and the next round finds the same things.
-      logger.warn({ err: error }, 'what has been kept long enough could not be removed; it is tried again');
+    if (!(await takeTurn(database.queries, turn, turnMs)) || !(await areClocksTogether())) return;
+    for (const [kind, keepDays] of kinds) {
+      if (keepDays !== undefined && !(await removeAll(kind, keepDays))) return;
     }
+    await keepTurn(database.queries, turn, roundEveryMs);
   }
 
   async function areClocksTogether(): Promise<boolean> {
@@ -129,19 +124,17 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
     });
   }
 
+  const complaint = 'what has been kept long enough could not be removed; it is tried again';
+  const rounds = createRounds({ clock, logger, periodMs: lookEveryMs, work: look, complaint });
+
   return {
     start() {
-      if (!isNeeded) return;
-      cancel = every(clock, lookEveryMs, () => {
-        running = look();
-        return running;
-      });
+      if (isNeeded) rounds.start();
     },
     async stop() {
       isStopped = true;
-      cancel();
       endPause();
-      await running;
+      await rounds.stop();
     },
   };
 }
