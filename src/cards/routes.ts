@@ -6,6 +6,7 @@ import { originOf } from '../http/origin.ts';
 import {
   amountField,
   answers,
+  deviceErrors,
   idempotencyHeaders,
   keyField,
   operationFields,
@@ -29,13 +30,6 @@ const tag = { tags: ['POS Mode'] };
 const access = { config: { access: keyFor('POS') } };
 const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
 const payReport = '{"rrn":"012345678901","authCode":"A1B2C3","operationId":"OP000123","amount":150.5}';
-const terminalErrors = [
-  'Timeout_or_no_response',
-  'Device_Offline',
-  'Device_Busy',
-  'Refused_By_Device',
-  'The_status_cannot_be_applied',
-] as const;
 
 export function registerCardRoutes(app: RouteApp, cards: Cards): void {
   app.post(
@@ -63,7 +57,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
             fields: operationFields,
             example: { OID: exampleOid, report: payReport },
           },
-          ...terminalErrors,
+          ...deviceErrors,
         ),
       },
     },
@@ -121,7 +115,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         response: answers(
           { description: 'The document is closed.', fields: operationFields, example: { OID: exampleOid } },
           'Record_not_exist',
-          ...terminalErrors,
+          ...deviceErrors,
         ),
       },
     },
@@ -153,7 +147,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
             fields: operationFields,
             example: { OID: exampleOid, report: '{"count":12,"amount":3150.75}' },
           },
-          ...terminalErrors,
+          ...deviceErrors,
         ),
       },
     },
@@ -193,7 +187,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
             example: { OID: exampleOid, report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}' },
           },
           'Record_not_exist',
-          ...terminalErrors,
+          ...deviceErrors,
         ),
       },
     },
@@ -238,7 +232,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
             example: { OID: exampleOid, report: '{"operationId":"OP000123","amount":150.5}' },
           },
           'Record_not_exist',
-          ...terminalErrors,
+          ...deviceErrors,
         ),
       },
     },

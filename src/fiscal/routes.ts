@@ -6,6 +6,7 @@ import { originOf } from '../http/origin.ts';
 import {
   amountField,
   answers,
+  deviceErrors,
   idempotencyHeaders,
   keyField,
   operationFields,
@@ -29,13 +30,6 @@ const register = {
 const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '5e8f1a2b-3c4d-4e5f-9a6b-7c8d9e0f1a2b' };
 const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
 const callbackExample = { CallbackURI: 'https://erp.example/notice?id=#OID#&state=#State#&receipt=#ReceiptID#' };
-const registerErrors = [
-  'Timeout_or_no_response',
-  'Device_Offline',
-  'Device_Busy',
-  'Refused_By_Device',
-  'The_status_cannot_be_applied',
-] as const;
 
 export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
   cashRoute(app, '/Device/Money/In', 'cashIn', 'Cash deposit', 'Cash into the drawer: opening of the day, shift change.', fiscal.cashIn);
@@ -68,7 +62,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
             fields: operationFields,
             example: { OID: exampleOid, report: '{"number":17,"totals":{"sales":5230.4,"cash":1830.4,"card":3400}}' },
           },
-          ...registerErrors,
+          ...deviceErrors,
         ),
       },
     },
@@ -125,7 +119,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
             fields: operationFields,
             example: { OID: exampleOid, report: '{"receiptId":"R-000123","fiscalNumber":"F0000456","total":70}' },
           },
-          ...registerErrors,
+          ...deviceErrors,
         ),
       },
     },
@@ -169,7 +163,7 @@ function cashRoute(
             fields: operationFields,
             example: { OID: exampleOid, report: '{"documentNumber":12,"cashInDrawer":500}' },
           },
-          ...registerErrors,
+          ...deviceErrors,
         ),
       },
     },

@@ -136,6 +136,15 @@ export function answers(success: SuccessAnswer, ...names: ErrorName[]): Answers 
   return describeAnswers(success, ['Invalid_API_Key', 'API_Key_Wrong_Product', ...names], statusInCatalogue);
 }
 
+/** What may go wrong with any command to a terminal or register. */
+export const deviceErrors = [
+  'Timeout_or_no_response',
+  'Device_Offline',
+  'Device_Busy',
+  'Refused_By_Device',
+  'The_status_cannot_be_applied',
+] as const satisfies readonly ErrorName[];
+
 /** `schema.response` of a route that is open to everybody. */
 export function openAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
   return describeAnswers(success, names, statusInCatalogue);

@@ -1,7 +1,7 @@
 // What a receipt comes to: each line exactly, half a ban rounded away from zero, and how its total is shared out among the payments.
 // Undefined where the numbers make no amount; such a receipt is passed on all the same, and the register says what is wrong with it.
 import { type Bani, largestAmountBani, parseAmount } from './money.ts';
-import { isCardPayment, type Receipt } from './receipt.ts';
+import { cashPaymentCode, isCardPayment, type Receipt } from './receipt.ts';
 
 export interface ReceiptSums {
   totalBani: Bani;
@@ -9,8 +9,6 @@ export interface ReceiptSums {
   cashBani: Bani;
   cardBani: Bani;
 }
-
-const cashPaymentCode = 0;
 
 export function receiptTotal(receipt: Receipt): Bani | undefined {
   if (!Array.isArray(receipt.Items)) return undefined;

@@ -21,6 +21,7 @@ export const receiptLimits = {
 
 /** Payments with these codes are made by card [service specification]. */
 const cardPaymentCodes: ReadonlySet<number> = new Set([1, 2, 7, 1000]);
+export const cashPaymentCode = 0;
 
 /** The receipt, if it keeps every rule; otherwise errorCode 40 with the place and the rule. */
 export function checkReceipt(value: unknown, options: { needsPayments: boolean }): Receipt {

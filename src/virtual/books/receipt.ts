@@ -1,6 +1,7 @@
 // Reads a Receipt the way a register does: prices the lines exactly, shares the total out among the payments, and says in one
 // sentence what is wrong with one that cannot be printed. Fields it does not know are left alone.
 import { type Bani, largestAmountBani, parseAmount } from '../../kernel/money.ts';
+import { cashPaymentCode, isCardPayment } from '../../kernel/receipt.ts';
 import { lineTotal } from '../../kernel/receipt-sums.ts';
 import { isJsonObject } from '../client/command-reader.ts';
 
@@ -32,8 +33,6 @@ export interface PricedReceipt {
 
 export type ReadReceipt = { receipt: PricedReceipt; problem?: undefined } | { receipt?: undefined; problem: string };
 
-export const cardPaymentCodes: ReadonlySet<number> = new Set([1, 2, 7, 1000]);
-const cashPaymentCode = 0;
 const defaultVatLetter = 'A';
 
 export function readReceipt(value: unknown): ReadReceipt {
@@ -90,7 +89,7 @@ function readPayments(value: unknown, totalBani: Bani): { payments: ReceiptPayme
 }
 
 function kindOf(code: number): PaymentKind {
-  if (cardPaymentCodes.has(code)) return 'card';
+  if (isCardPayment(code)) return 'card';
   return code === cashPaymentCode ? 'cash' : 'other';
 }
 
