@@ -1,5 +1,6 @@
 // What goes after its time, what stays, by whom, and what a crash in the middle leaves [D66].
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -160,6 +161,18 @@ describe.each(engines)('removal on %s', (engine) => {
     const refused = await command({ state: 'refused', document_nr: oid });
     await removeNow(database, clock);
     expect(await smallOnes(database)).toEqual([]);
+    // Of another merchant the same number means nothing.
+    const other = await seedMerchant(database.queries);
+    await database.queries.updateTable('invoices').set({ merchant_id: other.id }).where('oid', '=', oid).execute();
+    const stranger = await command({ state: 'refused', document_nr: await invoice({ state: 0, ended_at: null, oid: randomUUID() }) });
+    await database.queries.updateTable('commands').set({ merchant_id: other.id }).where('id', '=', stranger).execute();
+    await removeNow(database, clock);
+    expect(await smallOnes(database)).toEqual([refused, stranger].toSorted());
+  });
+
+  it('takes what was tried for an invoice once that has ended', async () => {
+    const oid = await invoice({ state: 0, ended_at: null });
+    const refused = await command({ state: 'refused', document_nr: oid });
     await database.queries.updateTable('invoices').set({ state: 4, ended_at: clock.now() }).where('oid', '=', oid).execute();
     await removeNow(database, clock);
     expect(await smallOnes(database)).toEqual([refused]);
