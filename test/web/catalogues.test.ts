@@ -73,3 +73,23 @@ describe('the pages', () => {
     expect(spoken).toEqual([]);
   });
 });
+
+describe('what the gateway says', () => {
+  const sources = globSync('src/cabinet/**/*.ts', { cwd: `${root}../../` }).map((path) => readFileSync(`${root}../../${path}`, 'utf8'));
+  const families = ['outcome', 'advice', 'mark', 'step', 'consequence', 'whyNot', 'search', 'attention'];
+  const name = `(?:${families.join('|')})\\.[A-Za-z][\\w.]*`;
+
+  it('has its words in the catalogue', () => {
+    const keys = sources.flatMap((text) => [...text.matchAll(new RegExp(`'(${name})'`, 'g'))].map(([, key]) => key ?? ''));
+    expect(keys.length).toBeGreaterThan(40);
+    expect(keys.filter((key) => !english.has(key) && !english.has(`${key}_other`))).toEqual([]);
+  });
+
+  it('has a family in the catalogue for every key that is put together', () => {
+    const keys = sources.flatMap((text) =>
+      [...text.matchAll(/`((?:outcome|step|attention|whyNot|consequence)[\w.]*)\$\{/g)].map(([, key]) => key ?? ''),
+    );
+    expect(keys.length).toBeGreaterThan(4);
+    expect(keys.filter((key) => ![...english.keys()].some((one) => one.startsWith(key)))).toEqual([]);
+  });
+});

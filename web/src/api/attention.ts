@@ -1,5 +1,5 @@
 // What nothing could settle by itself, as the gateway tells it.
-import type { NextStep, Said } from './views.ts';
+import type { Said } from './views.ts';
 
 export const attentionKinds = [
   'unknown',
@@ -14,24 +14,19 @@ export type AttentionKind = (typeof attentionKinds)[number];
 
 export interface AttentionItem {
   kind: AttentionKind;
+  subjectId: string;
   commandId?: string;
   oid?: string;
   callbackId?: string;
-  name?: string;
   since: string;
   amount?: number;
-  deviceId?: string;
   deviceName?: string;
-  shop?: string;
-  known?: Said;
-  unknown?: Said;
-  reason?: string;
-  nextStep?: Omit<NextStep, 'action'> & { action: string };
+  known: Said;
+  unknown: Said;
+  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; consequence: Said };
 }
 
 export interface Attention {
   items: AttentionItem[];
-  counts: Record<string, number>;
-  sums: Record<string, number>;
-  next?: string;
+  isCut: boolean;
 }

@@ -95,3 +95,8 @@ export interface Mark {
   key: string;
   state: 'good' | 'waiting' | 'bad' | 'neutral';
 }
+
+/** It happened, and nobody here knew for a while. */
+export function wasLearnedLater({ at, learnedAt }: Step): boolean {
+  return learnedAt !== undefined && Date.parse(learnedAt) - Date.parse(at) > 2_000;
+}

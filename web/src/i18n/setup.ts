@@ -40,7 +40,7 @@ export async function startLanguages(): Promise<void> {
   formatter?.add('clock', (value: unknown, language) => exactTime(String(value), language ?? 'en', 'clock'));
   formatter?.add('shortId', (value: unknown) => String(value).slice(0, 8));
   // A word inside a sentence that has its own entry: the name of a command, of a state.
-  for (const kind of ['command', 'state', 'settledBy', 'deviceKind', 'channel', 'journal', 'settledMoney', 'decided']) {
+  for (const kind of ['command', 'state', 'settledBy', 'deviceKind', 'channel', 'journal', 'settledMoney', 'decided', 'invoice']) {
     formatter?.add(kind, (value: unknown) => i18next.t(`${kind}.${String(value)}`, { defaultValue: String(value) }));
   }
   await useLanguage(wantedLanguage());

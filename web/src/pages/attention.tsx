@@ -6,11 +6,11 @@ import { Link } from 'wouter';
 import { type Attention as Answer, type AttentionItem, type AttentionKind, attentionKinds } from '../api/attention.ts';
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import type { NextStep, StepAction } from '../api/views.ts';
 import { duration, lei } from '../i18n/format.ts';
+import { AskDialog, Field } from '../parts/dialog.tsx';
 import { ChoiceFilter, useFilters } from '../parts/filters.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
-import { useSaid } from '../parts/said.ts';
+import { useSaid, useSideLine } from '../parts/said.ts';
 import { StateShape } from '../parts/state-mark.tsx';
 import { Moment, useNowMs } from '../parts/values.tsx';
 import { StepDialog } from './sale-steps.tsx';
@@ -27,7 +27,7 @@ export function Attention() {
     <>
       <PageHead name={t('page.attention')} sub={t('attention.sub')} />
       <Read of={list}>
-        {({ items }) =>
+        {({ items, isCut }) =>
           items.length === 0 ? (
             <Blank icon="check" title={t('attention.empty.title')}>
               <p>{t('attention.empty.hint')}</p>
@@ -35,6 +35,7 @@ export function Attention() {
           ) : (
             <>
               <SumLine items={items} />
+              {isCut && <p className="note">{t('attention.isCut')}</p>}
               <div className="filters">
                 <ChoiceFilter
                   filters={filters}
@@ -95,7 +96,7 @@ function Group({ kind, items }: { kind: AttentionKind; items: AttentionItem[] })
       </h2>
       <div className="cases">
         {items.map((item) => (
-          <Case key={`${item.commandId ?? ''} ${item.oid ?? ''} ${item.callbackId ?? ''}`} item={item} />
+          <Case key={item.subjectId} item={item} />
         ))}
       </div>
     </section>
@@ -105,14 +106,14 @@ function Group({ kind, items }: { kind: AttentionKind; items: AttentionItem[] })
 function Case({ item }: { item: AttentionItem }) {
   const { t } = useTranslation();
   const said = useSaid();
+  const sideLine = useSideLine();
   const { may } = useViewer();
   const [isOpen, setIsOpen] = useState(false);
   const resend = useChange(['/attention', '/callbacks', '/overview']);
   const path = item.commandId === undefined ? `/invoices/${item.oid}` : `/payments/${item.commandId}`;
-  const step = item.nextStep;
-  const isResend = step?.action === 'resend' || step?.action === 'sendAgain';
+  const { action, consequence } = item.nextStep;
   const act = () => {
-    if (isResend && item.callbackId !== undefined) resend.mutate({ path: `/callbacks/${item.callbackId}/resend` });
+    if (action === 'resend') resend.mutate({ path: `/callbacks/${item.callbackId}/resend` });
     else setIsOpen(true);
   };
   return (
@@ -126,7 +127,7 @@ function Case({ item }: { item: AttentionItem }) {
         <span>
           <Moment at={item.since} />
         </span>
-        <span className="cut">{[item.shop, item.deviceName].filter(Boolean).join(' · ')}</span>
+        <span className="cut">{item.deviceName}</span>
         <Link className="link mono" href={path}>
           {item.commandId?.slice(0, 8) ?? `OID ${item.oid?.slice(0, 8)}`}
         </Link>
@@ -136,36 +137,53 @@ function Case({ item }: { item: AttentionItem }) {
           <StateShape state="ok" size={12} />
           {t('attention.known')}
         </h3>
-        <p>{item.known ? said(item.known) : t(`attention.knownOf.${item.kind}`)}</p>
-        {item.reason !== undefined && <p className="small second">{item.reason}</p>}
+        <p>{said(item.known)}</p>
+        <p className="small second">{sideLine(item.known)}</p>
       </div>
       <div>
         <h3>
           <StateShape state="none" size={12} />
           {t('attention.unknownHead')}
         </h3>
-        <p>{item.unknown ? said(item.unknown) : t(`attention.unknownOf.${item.kind}`)}</p>
+        <p>{said(item.unknown)}</p>
       </div>
       <div className="next">
-        {step && may('money') && (
-          <button type="button" className="btn block" disabled={!step.isAllowed || resend.isPending} onClick={act}>
-            {isResend ? t('callbacks.resend.button') : t(`act.${step.action}.button`)}
+        {may('money') && (
+          <button type="button" className="btn block" disabled={resend.isPending} onClick={act}>
+            {t(`act.${action}.button`)}
           </button>
         )}
-        {!step && (
-          <Link className="btn block" href={path}>
-            {t('attention.look')}
-          </Link>
-        )}
-        <p>{resend.error?.message ?? (step && said(step.isAllowed ? step.consequence : (step.whyNot ?? step.consequence)))}</p>
+        <p>{resend.error?.message ?? said(consequence)}</p>
       </div>
-      {isOpen && step && (
-        <StepDialog
-          path={item.commandId === undefined ? `/invoices/${item.oid}` : `/commands/${item.commandId}`}
-          step={{ ...step, action: step.action as StepAction } satisfies NextStep}
-          onClose={() => setIsOpen(false)}
-        />
+      {isOpen && action === 'note' && <NoteDialog item={item} onClose={() => setIsOpen(false)} />}
+      {isOpen && action !== 'note' && action !== 'resend' && (
+        <StepDialog path={`/commands/${item.commandId}`} step={{ action, isAllowed: true, consequence }} onClose={() => setIsOpen(false)} />
       )}
     </article>
+  );
+}
+
+function NoteDialog({ item, onClose }: { item: AttentionItem; onClose: () => void }) {
+  const { t } = useTranslation();
+  const said = useSaid();
+  const [reason, setReason] = useState('');
+  const note = useChange(['/attention', '/overview', '/audit'], onClose);
+  return (
+    <AskDialog
+      title={t('act.note.title')}
+      consequence={said(item.nextStep.consequence)}
+      action={t('act.note.do')}
+      isRunning={note.isPending}
+      isBlocked={reason.trim() === ''}
+      error={note.error}
+      onClose={onClose}
+      onConfirm={() =>
+        note.mutate({ path: '/attention/note', body: { kind: item.kind, subjectId: item.subjectId, reason: reason.trim() } })
+      }
+    >
+      <Field label={t('act.reason')} hint={t('act.reasonHint')}>
+        <textarea className="input" data-autofocus maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
+      </Field>
+    </AskDialog>
   );
 }

@@ -8,7 +8,7 @@ import { basePath } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
 import type { StoryPage } from '../api/sale.ts';
 import { useViewer } from '../api/session.tsx';
-import type { NextStep } from '../api/views.ts';
+import type { CommandRow, NextStep } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { PageName, Read } from '../parts/page.tsx';
@@ -25,8 +25,9 @@ import { StepDialog } from './sale-steps.tsx';
 
 interface InvoicePage extends StoryPage {
   invoice: InvoiceRow;
-  qrImage?: string;
-  related?: { commands?: { id: string; name: string }[] };
+  /** Relative to the base path. */
+  qrImage: string;
+  related: { payments: CommandRow[] };
 }
 
 export function Invoice() {
@@ -45,7 +46,6 @@ function InvoiceView({ page }: { page: InvoicePage }) {
   const { may } = useViewer();
   const [opened, setOpened] = useState<NextStep>();
   const { invoice } = page;
-  const picture = page.qrImage ?? undefined;
   return (
     <>
       <Crumb base="/invoices" id={invoice.oid} word={t('search.kind.invoice')} />
@@ -75,7 +75,6 @@ function InvoiceView({ page }: { page: InvoicePage }) {
           <section>
             <h2>{t('search.kind.invoice')}</h2>
             <dl>
-              {invoice.number !== undefined && <Fact name="number">{invoice.number}</Fact>}
               <Fact name="merchant">{invoice.merchantName}</Fact>
               <Fact name="created">
                 <ExactMoment at={invoice.at} shape="full" />
@@ -95,13 +94,18 @@ function InvoiceView({ page }: { page: InvoicePage }) {
               </Fact>
             </dl>
           </section>
-          {page.related?.commands?.map((command) => (
-            <Link key={command.id} className="link" href={`/payments/${command.id}`}>
-              {t(`command.${command.name}`, { defaultValue: command.name })}
-            </Link>
-          ))}
+          {page.related.payments.length > 0 && (
+            <section>
+              <h2>{t('sale.related')}</h2>
+              {page.related.payments.map((payment) => (
+                <Link key={payment.id} className="link" href={`/payments/${payment.id}`}>
+                  {t(`command.${payment.name}`, { defaultValue: payment.name })}
+                </Link>
+              ))}
+            </section>
+          )}
         </div>
-        <Timeline steps={page.timeline} unclear={page.unclear ?? []} />
+        <Timeline steps={page.timeline} unclear={page.unclear} />
         <div className="stack wide">
           <section className="card">
             <header>
@@ -125,17 +129,10 @@ function InvoiceView({ page }: { page: InvoicePage }) {
               ))}
             </ul>
           </section>
-          {picture !== undefined && (
-            <section className="card qr-card">
-              <img
-                src={picture.startsWith('http') ? new URL(picture).pathname : picture.startsWith('/') ? picture : `${basePath}/${picture}`}
-                alt={t('invoices.qr')}
-                width={176}
-                height={176}
-              />
-            </section>
-          )}
-          {page.receipt && <Paper receipt={page.receipt} title={invoice.merchantName ?? ''} />}
+          <section className="card qr-card">
+            <img src={`${basePath}${page.qrImage}`} alt={t('invoices.qr')} width={176} height={176} />
+          </section>
+          {page.receipt && <Paper receipt={page.receipt} title={invoice.merchantName} />}
           <RawCard raw={page.raw} />
         </div>
       </div>

@@ -23,9 +23,9 @@ export interface InvoiceRow {
   amount?: number;
   validTo?: string;
   receiptId?: string;
+  paidDeviceName?: string;
   merchantId: string;
-  merchantName?: string;
-  number?: string;
+  merchantName: string;
 }
 
 const states = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'];
@@ -69,7 +69,7 @@ export function Invoices() {
     },
     { head: t('list.state'), cell: (row) => <State state={row.state} /> },
     { head: t('list.amountMdl'), className: 'amount', cell: (row) => (row.amount === undefined ? t('none') : lei(row.amount)) },
-    { head: t('invoices.number'), cell: (row) => row.number ?? t('none') },
+    { head: t('invoices.paidAt'), cell: (row) => row.paidDeviceName ?? t('none') },
     { head: t('invoices.validTo'), cell: (row) => <Moment at={row.validTo} /> },
     { head: t('list.receipt'), cell: (row) => <span className="mono">{row.receiptId ?? t('none')}</span> },
     ...(showsMerchant ? [{ head: t('list.merchant'), cell: (row: InvoiceRow) => <span className="second">{row.merchantName}</span> }] : []),

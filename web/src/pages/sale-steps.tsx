@@ -21,13 +21,16 @@ const icons: Record<StepAction, IconName> = {
   cancel: 'void',
 };
 
+/** One primary button: what finishes the sale comes first, and what undoes it whole never does. */
+const byWeight: StepAction[] = ['close', 'decide', 'refund', 'ask'];
+
 export function NextSteps({ sale }: { sale: SalePage }) {
   const { t } = useTranslation();
   const said = useSaid();
   const { may } = useViewer();
   const [opened, setOpened] = useState<NextStep>();
   const steps = sale.steps;
-  const firstAllowed = steps.find((step) => step.isAllowed);
+  const primary = byWeight.map((action) => steps.find((step) => step.action === action && step.isAllowed)).find(Boolean);
   return (
     <section className="card">
       <header>
@@ -39,7 +42,7 @@ export function NextSteps({ sale }: { sale: SalePage }) {
           <li key={step.action}>
             <button
               type="button"
-              className={`btn block left${step === firstAllowed ? ' primary' : ''}`}
+              className={`btn block left${step === primary ? ' primary' : ''}`}
               disabled={!step.isAllowed || !may('money')}
               onClick={() => setOpened(step)}
             >

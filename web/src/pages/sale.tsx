@@ -148,5 +148,5 @@ const shapes = { good: 'ok', waiting: 'warn', bad: 'bad', neutral: 'none' } as c
 
 /** A mark of the state itself has the state's own shape. */
 export function shapeOf({ key, state }: Mark): string {
-  return key.startsWith('state.') ? key.slice('state.'.length) : shapes[state];
+  return /^(state|invoice)\./.test(key) ? key.replace(/^\w+\./, '') : shapes[state];
 }

@@ -11,7 +11,7 @@ function isTyping(target: EventTarget | null): boolean {
 const isDialogOpen = () => document.querySelector('[role="dialog"]') !== null;
 
 // One for all who listen: the g that one hook sees is the g of every other.
-let firstAtMs = 0;
+let firstAtMs = -Infinity;
 
 /** `actions` by key; `g p` stands for g, then p within a second. */
 export function useKeys(actions: KeyActions): void {

@@ -50,12 +50,12 @@ export function Shell({ children }: { children: ReactNode }) {
         {t('shell.skip')}
       </a>
       {session.isSandbox && (
-        <div className="sandbox-bar" role="note">
+        <aside className="sandbox-bar" aria-label={t('nav.sandbox')}>
           <Icon name="lock" size={14} />
           <span>
             <b>{t('shell.sandbox.short')}</b> <span className="long">{t('shell.sandbox.long')}</span>
           </span>
-        </div>
+        </aside>
       )}
       {stream === 'lost' && (
         <div className="lost-bar" role="status">
@@ -79,12 +79,12 @@ export function Shell({ children }: { children: ReactNode }) {
       <Drawer
         opened={hasDrawer}
         onClose={() => setHasDrawer(false)}
-        withCloseButton={false}
+        title={t('shell.menu')}
+        closeButtonProps={{ 'aria-label': t('dialog.close') }}
         size={280}
         lockScroll={false}
         transitionProps={{ duration: 0 }}
         className="drawer-nav"
-        aria-label={t('shell.menu')}
         overlayProps={{ 'data-holds-page': true } as object}
       >
         <Navigation isNarrow={false} isDrawer onLeave={() => setHasDrawer(false)} />

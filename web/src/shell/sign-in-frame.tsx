@@ -9,12 +9,12 @@ export function SignInFrame({ isSandbox, title, children }: { isSandbox: boolean
   return (
     <>
       {isSandbox && (
-        <div className="sandbox-bar" role="note">
+        <aside className="sandbox-bar" aria-label={t('nav.sandbox')}>
           <Icon name="lock" size={14} />
           <span>
             <b>{t('shell.sandbox.short')}</b> <span className="long">{t('shell.sandbox.long')}</span>
           </span>
-        </div>
+        </aside>
       )}
       <main className="sign-in">
         <div className="box stack wide">

@@ -1,6 +1,6 @@
 // The drawing behind the words of a timeline: lanes, bars, arrows, rings, crosses, the hatched span, the cut.
 import { useId } from 'react';
-import type { Lane } from '../api/views.ts';
+import { type Lane, wasLearnedLater } from '../api/views.ts';
 import { type Layout, lanes, laneWidth, laneX, type PlacedStep, timeWidth } from './layout.ts';
 import { type StepTone, toneOfStep } from './tones.ts';
 
@@ -93,7 +93,7 @@ function StepMark({ placed: { step, y }, nextY }: { placed: PlacedStep; nextY: n
   if (step.kind.startsWith('settled') && step.to === undefined) return <Tick x={laneX(own)} y={y} colour={colour} />;
   if (step.to === undefined || step.to === own) {
     if (step.isLost) return <Cross x={laneX(step.via ?? own)} y={y} colour={colour} />;
-    return step.learnedAt === undefined ? (
+    return !wasLearnedLater(step) ? (
       <circle cx={laneX(own)} cy={y} r={step.isMoney ? 4.5 : 3.5} fill={colour} />
     ) : (
       <Learned x={laneX(own)} y={y} />
@@ -116,7 +116,7 @@ function StepMark({ placed: { step, y }, nextY }: { placed: PlacedStep; nextY: n
         <Tick x={endX} y={y} colour={colour} />
       ) : step.to === 'mqtt' || step.to === 'queue' ? (
         <circle cx={endX} cy={y} r="3" fill="var(--surface)" stroke={colour} strokeWidth="1.5" />
-      ) : step.learnedAt === undefined ? (
+      ) : !wasLearnedLater(step) ? (
         <Head x={endX} y={y} isRight={endX > fromX} colour={colour} />
       ) : (
         <Learned x={endX} y={y} />

@@ -2,7 +2,7 @@
 // The drawing is for the eye; the words beside it are an ordered list that tells the same.
 import './timeline.css';
 import { useTranslation } from 'react-i18next';
-import type { Step, UnclearSpan } from '../api/views.ts';
+import { type Step, type UnclearSpan, wasLearnedLater } from '../api/views.ts';
 import { duration } from '../i18n/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { useSaid, useSideLine } from '../parts/said.ts';
@@ -57,7 +57,7 @@ export function Timeline({ steps, unclear, nowMs }: TimelineProps) {
             </span>
           </div>
           <Lanes steps={steps} unclear={unclear} nowMs={nowMs} />
-          <Legend hasUnclear={unclear.length > 0} hasLearned={steps.some(({ learnedAt }) => learnedAt !== undefined)} />
+          <Legend hasUnclear={unclear.length > 0} hasLearned={steps.some(wasLearnedLater)} />
         </div>
       )}
     </div>
@@ -90,7 +90,7 @@ function Lanes({ steps, unclear, nowMs }: TimelineProps) {
                 )}
               </b>
               <span title={sideLine(step.text)}>
-                {[sideLine(step.text), step.learnedAt === undefined ? '' : t('timeline.learnedAt', { at: step.learnedAt })]
+                {[sideLine(step.text), wasLearnedLater(step) ? t('timeline.learnedAt', { at: step.learnedAt }) : '']
                   .filter(Boolean)
                   .join(' · ')}
               </span>

@@ -1,0 +1,190 @@
+// The cabinet in a real browser against a real sandbox: every page has its name, asks nobody but this gateway, breaks no rule of
+// the content policy, has nothing that axe calls serious in either theme, and fits a phone.
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
+
+const pages = [
+  ['Overview', '/overview'],
+  ['Payments', '/payments'],
+  ['Fiscal operations', '/fiscal'],
+  ['Invoices', '/invoices'],
+  ['Devices', '/devices'],
+  ['Callbacks', '/callbacks'],
+  ['Attention', '/attention'],
+  ['Day close', '/day-close'],
+  ['Keys', '/keys'],
+  ['Merchants', '/merchants'],
+  ['Users', '/users'],
+  ['Audit log', '/audit'],
+  ['Developers', '/developers'],
+] as const;
+
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+let shop: SandboxShop;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let cabinet: string;
+let saleId = '';
+const asked = new Set<string>();
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  shop = await openSandboxShop();
+  cabinet = `${shop.sandbox.baseUrl}/cabinet`;
+  const terminal = shop.terminals[0] ?? '';
+  await shop.till.post('/Device/payment/Pay', { DeviceID: terminal, amount: 150.5, documentNr: crypto.randomUUID() });
+  browser = await chromium.launch({ executablePath: process.env['TILLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium', args: flags });
+  context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-GB' });
+  page = await context.newPage();
+  // Well below the test's own time, so that a failure says what it waited for.
+  page.setDefaultTimeout(8_000);
+  page.on('request', (request) => asked.add(new URL(request.url()).origin));
+  page.on('console', (message) => {
+    // A call that is not there is the page's own business; a policy that was broken is ours.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(`${page.url()}: ${message.text()} ${message.location().url}`);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await shop?.close();
+});
+
+/** Impacts that a person would feel; each with where it was found. */
+async function seriousFindings(): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  )) as axe.Result[];
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+}
+
+async function open(path: string): Promise<void> {
+  await page.goto(`${cabinet}${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+}
+
+const sidewaysPx = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+describe('coming in', () => {
+  it('leads a browser from {base_url} to the sign-in page, which is the sandbox and says so', async () => {
+    await page.goto(shop.sandbox.baseUrl);
+    await page.getByRole('heading', { level: 1, name: 'Sign in', exact: true }).waitFor();
+    expect(page.url()).toMatch(/\/cabinet/);
+    expect(await page.getByText('Sandbox: no real money.').isVisible()).toBe(true);
+    const findings = await seriousFindings();
+    await page.getByRole('button', { name: 'Enter the sandbox', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview', exact: true }).waitFor();
+    expect(findings).toEqual([]);
+  });
+});
+
+describe('every page', () => {
+  it.each(pages)('%s has a link, a heading and nothing serious in light and dark', async (name, path) => {
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+    await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/tillgate/cabinet${path}`);
+    await page.waitForLoadState('networkidle').catch(() => {});
+    for (const theme of ['light', 'dark']) {
+      await page.evaluate(`document.documentElement.setAttribute('data-mantine-color-scheme', '${theme}')`);
+      expect(await seriousFindings(), theme).toEqual([]);
+    }
+    await page.evaluate("document.documentElement.setAttribute('data-mantine-color-scheme', 'light')");
+  });
+
+  it('fits a phone without sideways scrolling', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    const wide: string[] = [];
+    for (const [name, path] of pages) {
+      await open(path);
+      if ((await sidewaysPx()) !== 0) wide.push(name);
+    }
+    await page.setViewportSize({ width: 1440, height: 1000 });
+    expect(wide).toEqual([]);
+  });
+});
+
+describe('a sale', () => {
+  it('is found in the list, opened with the keyboard, and tells its story', async () => {
+    await open('/payments');
+    await page.getByRole('cell', { name: '150.50' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Charged once.' }).waitFor();
+    saleId = page.url().split('/').at(-1) ?? '';
+    expect(await page.getByText('Asked for 150.50 MDL').isVisible()).toBe(true);
+    expect(await page.getByText('Settled: charged once').isVisible()).toBe(true);
+    expect(await seriousFindings()).toEqual([]);
+  });
+
+  it('closes its document from a dialog that said before what will happen', async () => {
+    await page.getByRole('button', { name: 'Close the document' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('No money moves.').waitFor();
+    expect(await seriousFindings()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Close it' }).click();
+    await page.getByText('Nothing to do.').waitFor();
+  });
+
+  it('fits a phone, with its timeline as one line', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open(`/payments/${saleId}`);
+    await page.getByRole('tab', { name: 'Timeline' }).waitFor();
+    expect(await sidewaysPx()).toBe(0);
+    expect(await seriousFindings()).toEqual([]);
+    await page.setViewportSize({ width: 1440, height: 1000 });
+  });
+});
+
+describe('languages and themes', () => {
+  it('are switched and remembered', async () => {
+    await open('/payments');
+    await page.getByRole('button', { name: /^Language/ }).click();
+    await page.getByRole('menuitem', { name: 'Română' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Plăți', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Luminos sau întunecat' }).click();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Plăți', exact: true }).waitFor();
+    const root = page.locator('html');
+    expect([await root.getAttribute('lang'), await root.getAttribute('data-mantine-color-scheme')]).toEqual(['ro', 'dark']);
+    await page.evaluate('localStorage.clear()');
+  });
+});
+
+describe('the browser as a whole', () => {
+  it('asked nobody but this gateway, and broke no rule', () => {
+    expect([...asked]).toEqual([new URL(cabinet).origin]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('loads less than 250 KB before it shows the first page', async () => {
+    const fresh = await browser.newContext();
+    const first = await fresh.newPage();
+    let bytes = 0;
+    const session = await fresh.newCDPSession(first);
+    await session.send('Network.enable');
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await first.goto(cabinet);
+    await first.getByRole('heading', { level: 1 }).waitFor();
+    await fresh.close();
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(250_000);
+  });
+});
