@@ -79,7 +79,7 @@ export function listenForHints(client: QueryClient, onState: (state: StreamState
           if (wasLive) tell({ type: 'resync' });
           wasLive = true;
         });
-        source.addEventListener('message', ({ data }: MessageEvent<string>) => {
+        source.addEventListener('hint', ({ data }: MessageEvent<string>) => {
           const hint = parseHint(data);
           if (hint) tell({ type: 'hint', hint });
         });

@@ -1,58 +1,78 @@
-// The overview as the gateway tells it. Money is in lei, times are ISO, hours are those of the viewer's day as the gateway was asked for it.
+// The overview: what the gateway tells, and how the page reads it. Money is in lei, times are ISO, a day begins at the viewer's midnight.
 
 export type Mode = 'card' | 'qr' | 'cash';
 export const modes: readonly Mode[] = ['card', 'qr', 'cash'];
 
-export interface Sums {
-  money: number;
+interface Sums {
+  amount: number;
   count: number;
 }
 
 export interface HourSums {
-  /** Beginning of the hour (of the day in the 7-day view). */
+  /** Beginning of the hour, or of the day in a longer view. */
   at: string;
   card: number;
   qr: number;
   cash: number;
-  /** The same hour of the period before, all modes. */
-  before?: number;
-  tries?: number;
-  paid?: number;
+  /** The same hour a week before, all modes. */
+  before: number;
 }
 
 export interface BankSums {
-  bank: string;
-  name?: string;
-  money: number;
+  bank?: string;
   paid: number;
-  tries: number;
+  amount: number;
+  success?: number;
   p95Ms?: number;
 }
 
-export interface ShopDevices {
-  shop: string;
-  devices: { id: string; name: string; kind: 'terminal' | 'register'; liveOn: string[]; lastSeenAt?: string }[];
+export interface OverviewDevice {
+  id: string;
+  name: string;
+  kind: 'terminal' | 'register';
+  shop?: string;
+  liveOn: string[];
+  lastSeenAt?: string;
 }
 
 export interface Overview {
   from: string;
-  to?: string;
+  to: string;
   total: Sums;
-  /** The same part of the period before. */
-  before?: Sums;
-  byMode: Record<Mode, Sums>;
-  byHour: HourSums[];
-  byBank: BankSums[];
-  tries: { all: number; paid: number; declined: number; unknown: number };
-  answers: { p50Ms?: number; p95Ms?: number; ownP50Ms?: number; ownP95Ms?: number; histogram?: { uptoMs: number; count: number }[] };
-  devices: ShopDevices[];
-  callbacks: {
-    delivered: number;
-    pending: number;
-    dead: number;
-    bySteps?: { step: number; delayS: number; count: number }[];
-    nextAttemptAt?: string;
-  };
-  attention: { counts: Record<string, number>; sums: Record<string, number>; oldest?: Record<string, string> };
-  settled: { count: number; by: Record<string, number>; longest?: { commandId: string; ms: number; amount?: number } };
+  before: Sums;
+  modes: Record<Mode, Sums>;
+  hours: HourSums[];
+  banks: BankSums[];
+  success: { tries: number; paid: number; declined: number; unknown: number; rate?: number };
+  answers: { p50Ms?: number; p95Ms?: number };
+  ownShare: { p50Ms?: number; p95Ms?: number };
+  histogram: { fromMs: number; count: number }[];
+  devices: OverviewDevice[];
+  callbacks: { delivered: number; waiting: number; dead: number; steps: { attempts: number; count: number }[]; nextAttemptAt?: string };
+  attention: { counts: Record<string, number>; sums: Record<string, number>; oldestSince?: string };
+  settledAlone: { recall: number; lateAnswer: number; lastTransaction: number; person: number; longestMs: number };
+}
+
+/** Devices with one point-of-sale code are a shop. */
+export function shopsOf(devices: readonly OverviewDevice[]): { shop: string; devices: OverviewDevice[] }[] {
+  const shops = new Map<string, OverviewDevice[]>();
+  for (const device of devices) shops.set(device.shop ?? '', [...(shops.get(device.shop ?? '') ?? []), device]);
+  return [...shops].map(([shop, own]) => ({ shop, devices: own }));
+}
+
+/** Hours of several days become days. */
+export function dailySums(hours: readonly HourSums[]): HourSums[] {
+  const days = new Map<string, HourSums>();
+  for (const hour of hours) {
+    const day = new Date(hour.at).toDateString();
+    const sums = days.get(day) ?? { at: hour.at, card: 0, qr: 0, cash: 0, before: 0 };
+    days.set(day, {
+      at: sums.at,
+      card: sums.card + hour.card,
+      qr: sums.qr + hour.qr,
+      cash: sums.cash + hour.cash,
+      before: sums.before + hour.before,
+    });
+  }
+  return [...days.values()];
 }

@@ -42,9 +42,10 @@ const bars = { width: 660, height: 190, left: 40, bottom: 166, top: 18 };
 /** Money by hour, stacked by mode; the same hour before as a mark; the running hour outlined, not extrapolated. */
 export function HourBars({ hours, label, nowWord, nowMs, wordOf }: HourBarsProps) {
   const { width, height, left, bottom, top } = bars;
-  const most = niceTop(Math.max(1, ...hours.map(({ card, qr, cash, before = 0 }) => Math.max(card + qr + cash, before))));
+  const most = niceTop(Math.max(1, ...hours.map(({ card, qr, cash, before }) => Math.max(card + qr + cash, before))));
   const y = (value: number) => bottom - (value / most) * (bottom - top);
-  const slot = (width - left) / Math.max(1, hours.length);
+  // A young day keeps room for the hours to come.
+  const slot = (width - left) / Math.max(hours.length, 7, hours.length > 7 ? 12 : 0);
   const bar = Math.min(32, slot * 0.6);
   const nowIndex = hours.findLastIndex(({ at }) => Date.parse(at) <= nowMs);
   return (
@@ -62,9 +63,7 @@ export function HourBars({ hours, label, nowWord, nowMs, wordOf }: HourBarsProps
         return (
           <g key={hour.at}>
             <Stack hour={hour} x={x} bar={bar} y={y} />
-            {hour.before !== undefined && hour.before > 0 && (
-              <path d={`M${x - 3} ${y(hour.before)}h${bar + 6}`} stroke="var(--ink-2)" strokeWidth="1.5" />
-            )}
+            {hour.before > 0 && <path d={`M${x - 3} ${y(hour.before)}h${bar + 6}`} stroke="var(--ink-2)" strokeWidth="1.5" />}
             {index === nowIndex && nowMs - Date.parse(hour.at) < 86_400_000 && (
               <>
                 <rect
@@ -132,34 +131,23 @@ export function GrowingLine({ values, label }: { values: number[]; label: string
   );
 }
 
-/** A rate between 90 and 100 %, with its lowest point marked and named. */
-export function RateLine({ rates, label, lowWord }: { rates: number[]; label: string; lowWord: (index: number) => string }) {
-  const [width, height, floor] = [250, 60, 0.9];
-  const step = width / Math.max(1, rates.length - 1);
-  const y = (rate: number) => 4 + (1 - (Math.max(floor, rate) - floor) / (1 - floor)) * 34;
-  const lowest = rates.indexOf(Math.min(...rates));
-  const points = rates.map((rate, index) => `${(index * step).toFixed(1)} ${y(rate).toFixed(1)}`);
+/** Shares of one whole, in the tints of the series: what went well, what did not, what is open. */
+export function ShareBar({ parts, label }: { parts: [number, number, number]; label: string }) {
+  const width = 250;
+  const all = Math.max(1, parts[0] + parts[1] + parts[2]);
+  const [first, second] = [(parts[0] / all) * width, (parts[1] / all) * width];
   return (
-    <Chart label={label} width={width} height={height}>
-      <path d={`M0 4.5H${width}M0 21.5H${width}M0 38.5H${width}`} stroke="var(--grid)" />
-      <path d={`M${points.join('L')}`} fill="none" stroke="var(--c1)" strokeWidth="2" strokeLinejoin="round" />
-      <circle
-        cx={Math.min(width - 4, Math.max(4, lowest * step))}
-        cy={y(rates[lowest] ?? 1)}
-        r="3.5"
-        fill="var(--surface)"
-        stroke="var(--c1)"
-        strokeWidth="2"
-      />
-      <text className="axis" x={width} y={height - 4} textAnchor="end">
-        {lowWord(lowest)}
-      </text>
+    <Chart label={label} width={width} height={14}>
+      <rect width={width} height="10" y="2" rx="2" fill="var(--grid)" />
+      <rect width={Math.max(0, first - 1)} height="10" y="2" rx="2" fill="var(--c1)" />
+      <rect x={first} width={Math.max(0, second - 1)} height="10" y="2" rx="2" fill="var(--c2)" />
+      <rect x={first + second} width={(parts[2] / all) * width} height="10" y="2" rx="2" fill="var(--c3)" />
     </Chart>
   );
 }
 
 interface HistogramProps {
-  counts: { uptoMs: number; count: number }[];
+  counts: { fromMs: number; count: number }[];
   p50Ms: number;
   p95Ms: number;
   label: string;
@@ -171,16 +159,18 @@ export function Histogram({ counts, p50Ms, p95Ms, label }: HistogramProps) {
   const most = Math.max(1, ...counts.map(({ count }) => count));
   const slot = width / Math.max(1, counts.length);
   const indexOf = (ms: number) => {
-    const index = counts.findIndex(({ uptoMs }) => uptoMs >= ms);
-    return index === -1 ? counts.length - 1 : index;
+    return Math.max(
+      0,
+      counts.findLastIndex(({ fromMs }) => fromMs <= ms),
+    );
   };
   const [half, tail] = [indexOf(p50Ms), indexOf(p95Ms)];
   const middle = (index: number) => Math.min(width - 14, Math.max(14, index * slot + slot / 2));
   return (
     <Chart label={label} width={width} height={height}>
-      {counts.map(({ uptoMs, count }, index) => (
+      {counts.map(({ fromMs, count }, index) => (
         <rect
-          key={uptoMs}
+          key={fromMs}
           x={index * slot + 1}
           y={base - Math.max(1, (count / most) * 38)}
           width={Math.max(1, slot - 2)}

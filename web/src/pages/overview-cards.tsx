@@ -1,7 +1,8 @@
 // The lower half of the overview: banks, devices, callbacks, and what the gateway settled by itself.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import type { BankSums, Overview, ShopDevices } from '../api/overview.ts';
+import type { BankSums, Overview, OverviewDevice } from '../api/overview.ts';
+import { useViewer } from '../api/session.tsx';
 import { duration, lei } from '../i18n/format.ts';
 import { DeviceShape, reachOf } from '../parts/device-shape.tsx';
 import { State } from '../parts/state-mark.tsx';
@@ -9,7 +10,8 @@ import { Moment } from '../parts/values.tsx';
 
 export function BankTable({ banks, period }: { banks: BankSums[]; period: string }) {
   const { t } = useTranslation();
-  const most = Math.max(1, ...banks.map(({ money }) => money));
+  const { session } = useViewer();
+  const most = Math.max(1, ...banks.map(({ amount }) => amount));
   return (
     <section className="card span-5">
       <header>
@@ -31,18 +33,18 @@ export function BankTable({ banks, period }: { banks: BankSums[]; period: string
           </thead>
           <tbody>
             {banks.map((bank) => (
-              <tr key={bank.bank}>
+              <tr key={bank.bank ?? ''}>
                 <td>
-                  <Link className="strong" href={`/payments?period=${period}&bank=${bank.bank}`}>
-                    {bank.name ?? bank.bank}
+                  <Link className="strong" href={`/payments?period=${period}&bank=${bank.bank ?? ''}`}>
+                    {session.banks.find(({ code }) => code === bank.bank)?.name ?? bank.bank ?? t('none')}
                   </Link>
                   <div className="meter" aria-hidden="true">
-                    <i style={{ width: `${(bank.money / most) * 100}%` }} />
+                    <i style={{ width: `${(bank.amount / most) * 100}%` }} />
                   </div>
                 </td>
-                <td className="strong">{lei(bank.money)}</td>
+                <td className="strong">{lei(bank.amount)}</td>
                 <td className="second">{bank.paid}</td>
-                <td>{bank.tries === 0 ? '–' : `${((bank.paid / bank.tries) * 100).toFixed(1)} %`}</td>
+                <td>{bank.success === undefined ? '–' : `${(bank.success * 100).toFixed(1)} %`}</td>
                 <td>{bank.p95Ms === undefined ? '–' : duration(bank.p95Ms, t)}</td>
               </tr>
             ))}
@@ -53,7 +55,7 @@ export function BankTable({ banks, period }: { banks: BankSums[]; period: string
   );
 }
 
-export function DevicesCard({ shops }: { shops: ShopDevices[] }) {
+export function DevicesCard({ shops }: { shops: { shop: string; devices: OverviewDevice[] }[] }) {
   const { t } = useTranslation();
   const all = shops.flatMap(({ devices }) => devices);
   const isOnline = ({ liveOn }: { liveOn: string[] }) => liveOn.length > 0;
@@ -104,7 +106,7 @@ export function DevicesCard({ shops }: { shops: ShopDevices[] }) {
 
 export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }) {
   const { t } = useTranslation();
-  const { delivered, pending, dead, bySteps = [], nextAttemptAt } = callbacks;
+  const { delivered, waiting: pending, dead, steps, nextAttemptAt } = callbacks;
   const counts = { delivered, pending, dead };
   return (
     <section className="card span-4">
@@ -124,18 +126,14 @@ export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }
           </Link>
         ))}
       </div>
-      {bySteps.length > 0 && (
+      {pending > 0 && (
         <div className="cb-steps">
-          {bySteps.map(({ step, delayS, count }) => (
-            <span key={step}>
+          {steps.map(({ attempts, count }) => (
+            <span key={attempts}>
               <i className={count > 0 ? 'some' : ''}>{count}</i>
-              {delayS === 0 ? t('time.now') : duration(delayS * 1000, t)}
+              {t('overview.afterTries', { n: attempts })}
             </span>
           ))}
-          <span>
-            <i className={dead > 0 ? 'dead' : ''}>{dead}</i>
-            {t('state.dead').toLowerCase()}
-          </span>
         </div>
       )}
       {nextAttemptAt !== undefined && pending > 0 && (
@@ -148,8 +146,9 @@ export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }
   );
 }
 
-export function SettledCard({ settled }: { settled: Overview['settled'] }) {
+export function SettledCard({ settled }: { settled: Overview['settledAlone'] }) {
   const { t } = useTranslation();
+  const by = { recall: settled.recall, 'late-answer': settled.lateAnswer, 'last-transaction': settled.lastTransaction };
   return (
     <section className="card span-3">
       <header>
@@ -157,24 +156,21 @@ export function SettledCard({ settled }: { settled: Overview['settled'] }) {
       </header>
       <p className="inside figure">
         <span>
-          {settled.count} <small>{t('overview.unclear')}</small>
+          {settled.recall + settled.lateAnswer + settled.lastTransaction} <small>{t('overview.unclear')}</small>
         </span>
       </p>
       <div className="pairs">
-        {Object.entries(settled.by).map(([by, count]) => (
-          <div key={by}>
-            <span>{t('overview.foundBy', { by })}</span>
+        {Object.entries(by).map(([source, count]) => (
+          <div key={source}>
+            <span>{t('overview.foundBy', { by: source })}</span>
             <b>{count}</b>
           </div>
         ))}
       </div>
-      {settled.longest && (
+      {settled.longestMs > 0 && (
         <p className="foot-line">
           <span>{t('overview.longest')}</span>
-          <Link className="link num" href={`/payments/${settled.longest.commandId}`}>
-            {duration(settled.longest.ms, t)}
-            {settled.longest.amount !== undefined && `, ${lei(settled.longest.amount)} MDL`}
-          </Link>
+          <span className="num">{duration(settled.longestMs, t)}</span>
         </p>
       )}
     </section>

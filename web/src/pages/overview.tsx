@@ -2,10 +2,10 @@
 import './overview.css';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { type Overview as Day, modes } from '../api/overview.ts';
+import { type Overview as Day, dailySums, modes, shopsOf } from '../api/overview.ts';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import { GrowingLine, Histogram, HourBars, RateLine } from '../charts/charts.tsx';
+import { GrowingLine, Histogram, HourBars, ShareBar } from '../charts/charts.tsx';
 import { duration, exactTime, lei } from '../i18n/format.ts';
 import { useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
@@ -14,7 +14,7 @@ import { StateShape } from '../parts/state-mark.tsx';
 import { Moment, useNowMs } from '../parts/values.tsx';
 import { BankTable, CallbackCard, DevicesCard, SettledCard } from './overview-cards.tsx';
 
-const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const periods = ['today', 'yesterday', '7d'] as const;
 
 export function Overview() {
@@ -23,7 +23,7 @@ export function Overview() {
   const nowMs = useNowMs();
   const filters = useFilters();
   const period = filters.get('period') ?? 'today';
-  const day = useRead<Day>('/overview', { ...scope, period, zone }, { keepsPrevious: true, everyMs: 30_000 });
+  const day = useRead<Day>('/overview', { ...scope, period, timeZone }, { keepsPrevious: true, everyMs: 30_000 });
   const waiting = Object.values(day.data?.attention.counts ?? {}).reduce((sum, count) => sum + count, 0);
   return (
     <>
@@ -59,10 +59,10 @@ export function Overview() {
               <RateTile day={fields} period={period} />
               <AnswerTile day={fields} />
               <HoursCard day={fields} period={period} />
-              <BankTable banks={fields.byBank} period={period} />
-              <DevicesCard shops={fields.devices} />
+              <BankTable banks={fields.banks} period={period} />
+              <DevicesCard shops={shopsOf(fields.devices)} />
               <CallbackCard callbacks={fields.callbacks} />
-              <SettledCard settled={fields.settled} />
+              <SettledCard settled={fields.settledAlone} />
             </div>
           </>
         )}
@@ -73,7 +73,7 @@ export function Overview() {
 
 function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
   const { t } = useTranslation();
-  const { counts, sums, oldest = {} } = day.attention;
+  const { counts, sums, oldestSince } = day.attention;
   if (waiting === 0) {
     return (
       <p className="calm">
@@ -92,6 +92,12 @@ function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
         </b>
         <small>
           {t('overview.sales', { count: waiting })} · {lei(sum)} MDL
+          {oldestSince !== undefined && (
+            <>
+              {' · '}
+              <Moment at={oldestSince} />
+            </>
+          )}
         </small>
       </Link>
       {Object.entries(counts)
@@ -102,15 +108,7 @@ function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
               <StateShape state={kind} />
               {t(`attention.count.${kind}`, { count })}
             </b>
-            <small>
-              {lei(sums[kind] ?? 0)} MDL
-              {oldest[kind] !== undefined && (
-                <>
-                  {' · '}
-                  <Moment at={oldest[kind]} />
-                </>
-              )}
-            </small>
+            <small>{lei(sums[kind] ?? 0)} MDL</small>
           </Link>
         ))}
       <Link href="/attention">
@@ -138,14 +136,14 @@ interface TileProps {
 function MoneyTile({ day, period }: TileProps) {
   const { t } = useTranslation();
   const nowMs = useNowMs();
-  const before = day.before?.money ?? 0;
-  const change = before === 0 ? undefined : (day.total.money - before) / before;
+  const before = day.before.amount;
+  const change = before === 0 ? undefined : (day.total.amount - before) / before;
   return (
     <Link href={`/payments?period=${period}`} className="card tile">
       <TileHead word={t(`overview.money.${period}`, { defaultValue: t('overview.money.today') })} />
       <div className="figure">
         <span>
-          {lei(day.total.money)} <small>MDL</small>
+          {lei(day.total.amount)} <small>MDL</small>
         </span>
       </div>
       <p className="delta">
@@ -160,8 +158,8 @@ function MoneyTile({ day, period }: TileProps) {
       </p>
       <div className="drawn">
         <GrowingLine
-          label={t('overview.growing', { amount: day.total.money })}
-          values={day.byHour.filter(({ at }) => Date.parse(at) <= nowMs).map(({ card, qr, cash }) => card + qr + cash)}
+          label={t('overview.growing', { amount: day.total.amount })}
+          values={day.hours.filter(({ at }) => Date.parse(at) <= nowMs).map(({ card, qr, cash }) => card + qr + cash)}
         />
       </div>
     </Link>
@@ -180,15 +178,15 @@ function ModeTile({ day, period }: TileProps) {
       </div>
       <div className="mode-bar" aria-hidden="true">
         {modes.map((mode) => (
-          <i key={mode} className={`swatch ${mode}-mode`} style={{ flex: Math.max(0.001, day.byMode[mode].money), width: 'auto' }} />
+          <i key={mode} className={`swatch ${mode}-mode`} style={{ flex: Math.max(0.001, day.modes[mode].amount), width: 'auto' }} />
         ))}
       </div>
       {modes.map((mode) => (
         <div key={mode} className="mode-line">
           <i className={`swatch ${mode}-mode`} />
           <span>{t(`mode.${mode}`)}</span>
-          <b>{lei(day.byMode[mode].money)}</b>
-          <span>{day.byMode[mode].count}</span>
+          <b>{lei(day.modes[mode].amount)}</b>
+          <span>{day.modes[mode].count}</span>
         </div>
       ))}
     </Link>
@@ -196,40 +194,28 @@ function ModeTile({ day, period }: TileProps) {
 }
 
 function RateTile({ day, period }: TileProps) {
-  const { t, i18n } = useTranslation();
-  const { all, paid, declined, unknown } = day.tries;
-  const hours = day.byHour.filter(({ tries = 0 }) => tries > 0);
-  const rates = hours.map(({ tries = 1, paid: done = 0 }) => done / tries);
+  const { t } = useTranslation();
+  const { tries, paid, declined, unknown, rate } = day.success;
   return (
     <Link href={`/payments?period=${period}&state=declined`} className="card tile">
       <TileHead word={t('overview.rate')} />
       <div className="figure">
         <span>
-          {all === 0 ? '–' : ((paid / all) * 100).toFixed(1)} <small>%</small>
+          {rate === undefined ? '–' : (rate * 100).toFixed(1)} <small>%</small>
         </span>
       </div>
-      <p className="delta">{t('overview.tries', { paid, all, declined, unknown })}</p>
-      {rates.length > 1 && (
-        <div className="drawn">
-          <RateLine
-            rates={rates}
-            label={t('overview.rateLabel', { percent: all === 0 ? 0 : Math.round((paid / all) * 100) })}
-            lowWord={(index) =>
-              t('overview.lowest', {
-                percent: Math.round((rates[index] ?? 0) * 100),
-                at: exactTime(hours[index]?.at ?? '', i18n.language, 'clock').slice(0, 5),
-              })
-            }
-          />
-        </div>
-      )}
+      <p className="delta">{t('overview.tries', { paid, all: tries, declined, unknown })}</p>
+      <div className="drawn">
+        <ShareBar parts={[paid, declined, unknown]} label={t('overview.rateLabel', { percent: Math.round((rate ?? 0) * 100) })} />
+      </div>
     </Link>
   );
 }
 
 function AnswerTile({ day }: { day: Day }) {
   const { t } = useTranslation();
-  const { p50Ms, p95Ms, ownP50Ms, ownP95Ms, histogram } = day.answers;
+  const { p50Ms, p95Ms } = day.answers;
+  const { p50Ms: ownP50Ms, p95Ms: ownP95Ms } = day.ownShare;
   return (
     <Link href="/payments" className="card tile">
       <TileHead word={t('overview.answers')} />
@@ -244,9 +230,9 @@ function AnswerTile({ day }: { day: Day }) {
       {ownP50Ms !== undefined && ownP95Ms !== undefined && (
         <p className="delta">{t('overview.own', { p50: duration(ownP50Ms, t), p95: duration(ownP95Ms, t) })}</p>
       )}
-      {histogram && p50Ms !== undefined && p95Ms !== undefined && (
+      {day.histogram.length > 0 && p50Ms !== undefined && p95Ms !== undefined && (
         <div className="drawn">
-          <Histogram counts={histogram} p50Ms={p50Ms} p95Ms={p95Ms} label={t('overview.answersLabel')} />
+          <Histogram counts={day.histogram} p50Ms={p50Ms} p95Ms={p95Ms} label={t('overview.answersLabel')} />
         </div>
       )}
     </Link>
@@ -270,7 +256,7 @@ function HoursCard({ day, period }: TileProps) {
               {t(`mode.${mode}`)}
             </span>
           ))}
-          {day.byHour.some(({ before }) => before !== undefined) && (
+          {day.hours.some(({ before }) => before > 0) && (
             <span>
               <i className="swatch before" />
               {t(`overview.beforeMark.${period}`, { defaultValue: '' })}
@@ -279,7 +265,13 @@ function HoursCard({ day, period }: TileProps) {
         </div>
       </header>
       <div className="inside">
-        <HourBars hours={day.byHour} label={t('overview.byHourLabel')} nowWord={t('time.now')} nowMs={nowMs} wordOf={wordOf} />
+        <HourBars
+          hours={isWeek ? dailySums(day.hours) : day.hours}
+          label={t('overview.byHourLabel')}
+          nowWord={t('time.now')}
+          nowMs={nowMs}
+          wordOf={wordOf}
+        />
       </div>
     </section>
   );
