@@ -30,7 +30,7 @@ const samples: Record<CommandName, Sample> = {
     answerWithinS: 300,
   },
   CloseDoc: { args: { documentNr, operationId: '000147' }, answerWithinS: 60 },
-  CloseDay: { args: {}, report: { count: 42, amount: 18350.75 }, answerWithinS: 60 },
+  CloseDay: { args: {}, report: { count: 42, amount: 18350.75, totals: { sales: 18415.25, refunds: 64.5 } }, answerWithinS: 60 },
   Refund: {
     args: { documentNr, operationId: '000147', rrn: '407312908813', amount: 50, currency: 'MDL' },
     report: { rrn: '407312909120', operationId: '000151', amount: 50 },

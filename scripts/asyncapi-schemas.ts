@@ -11,6 +11,7 @@ const refTo = (name: string) => Type.Ref(`#/components/schemas/${name}`);
 const amount = Type.Number({ minimum: 0.01, maximum: 9_999_999_999.99, description: 'Lei with at most two decimals.' });
 /** What a device tells; a total may be zero. */
 const money = (description: string) => Type.Number({ description: `${description} Lei with at most two decimals.` });
+const total = (description: string) => Type.Optional(money(description));
 const currency = Type.Literal('MDL');
 const documentNr = text("The ERP's number of the document, a UUID or any other text.");
 const operationId = text("The bank's number of the payment, as the terminal reported it in Pay.");
@@ -77,14 +78,30 @@ export const reportSchemas: Readonly<Record<CommandName, TSchema>> = {
     time: Type.Optional(time('When the bank said yes.')),
   }),
   CloseDoc: nothing,
-  CloseDay: Type.Object({ count: Type.Integer({ minimum: 0 }), amount: money('What was sent to the bank.') }),
+  CloseDay: Type.Object({
+    count: Type.Integer({ minimum: 0 }),
+    amount: money('What was sent to the bank, net of refunds.'),
+    totals: Type.Optional(
+      Type.Object({ sales: total('Payments, without those that were voided.'), refunds: total('What was given back of them.') }),
+    ),
+  }),
   Refund: Type.Object({ rrn: text('Of the refund.'), operationId: text('Of the refund.'), amount: money('What was given back.') }),
   CancelTransaction: Type.Object({ operationId: text('Of the payment.'), amount: money('What was voided.') }),
   MoneyIn: cashReport,
   MoneyOut: cashReport,
   Report: Type.Object({
     number: numberOrText('Number of the report.'),
-    totals: Type.Object({}, { description: 'Totals in lei, as the register keeps them.' }),
+    totals: Type.Object(
+      {
+        sales: total('All receipts.'),
+        cash: total('What was paid in cash.'),
+        card: total('What was paid by card.'),
+        refunds: total('What was given back.'),
+        cashIn: total('Cash put into the drawer.'),
+        cashOut: total('Cash taken out of it.'),
+      },
+      { description: 'Totals in lei, as the register keeps them; without those named here the day cannot be compared.' },
+    ),
   }),
   PrintReceipt: Type.Object({
     receiptId: numberOrText('Id of the fiscal receipt; an ERP gets it as ReceiptID.'),

@@ -211,6 +211,7 @@ export function assemble(config: Config, world: World, database: Database) {
       cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
       qrOf: invoices.qrOf,
       events,
+      fiscal,
       rotateQrSecret: invoices.rotateQrSecret,
       people,
       basePath: config.basePath,

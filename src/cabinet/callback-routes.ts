@@ -5,20 +5,22 @@ import { writeAudit } from '../access/audit.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../callbacks/delivery-log.ts';
 import type { Database } from '../database/database.ts';
-import { adminAnswers, dateTimeField, readUuid, uuidField } from '../http/schemas.ts';
+import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
 import { parseMoment } from '../invoices/valid-to.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { nextField, scopeOfView } from './list-fields.ts';
 import { isoTime } from './moments.ts';
-import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
+import { listCallbackPage } from './views/callbacks-list.ts';
+import { readCursor, writeCursor } from './views/cursor.ts';
 import { hideLogin } from './views/hidden-login.ts';
 
 export interface CallbackRoutesDeps {
   database: Database;
-  callbacks: Pick<Callbacks, 'list' | 'attempts' | 'wake'>;
+  callbacks: Pick<Callbacks, 'attempts' | 'wake'>;
 }
 
 const stateField = Type.Enum(['pending', 'delivered', 'dead']);
@@ -29,6 +31,8 @@ const listQuery = Type.Object({
   merchantId: Type.Optional(uuidField('Only callbacks of this merchant.')),
   subjectId: Type.Optional(uuidField('Only callbacks about this invoice or operation.')),
   before: Type.Optional(uuidField('The last callback of the page before.')),
+  q: Type.Optional(textField('An id or its beginning, an OID, or a host.', 128)),
+  cursor: Type.Optional(textField('`next` of the page before.', 200)),
 });
 
 const rangeBody = Type.Object({
@@ -95,21 +99,18 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
         querystring: listQuery,
         response: adminAnswers({
           description: 'Callbacks, newest first.',
-          fields: { callbacks: listOf(callbackFields) },
+          fields: { callbacks: listOf(callbackFields), ...nextField },
           example: { callbacks: [exampleCallback] },
         }),
       },
     },
     async (request) => {
-      const { limit = defaultPage, state, merchantId, subjectId, before } = request.query;
-      const listed = await callbacks.list({
-        limit,
-        state,
-        merchantId: scopeOf(request, merchantId),
-        subjectId: subjectId?.toLowerCase(),
-        before: before?.toLowerCase(),
-      });
-      return { callbacks: listed.map(shown) };
+      const { limit = defaultPage, state, merchantId, subjectId, before, q, cursor } = request.query;
+      const last = before === undefined ? undefined : await findCallback(database.queries, before.toLowerCase());
+      const after = cursor === undefined ? last && { atMs: last.createdAtMs, id: last.id } : readCursor(cursor);
+      const filter = { state, subjectId: subjectId?.toLowerCase(), q: q?.trim() || undefined };
+      const page = await listCallbackPage(database.queries, scopeOfView(request, merchantId), filter, { limit, after });
+      return { callbacks: page.callbacks.map(shown), next: page.next && writeCursor(page.next) };
     },
   );
 

@@ -1,20 +1,24 @@
 // Devices in the admin API: register, list, rename, disable, enable, new secret, new pairing code.
 
 import Type from 'typebox';
+import type { Database } from '../database/database.ts';
 import type { Devices } from '../devices/devices.ts';
 import { adminAnswers, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
 import type { Link } from '../link/link.ts';
 import { deviceKinds } from '../link/protocol.ts';
+import { listedCommandFields, shownCommand } from './command-list-routes.ts';
+import { scopeOfView } from './list-fields.ts';
 import { isoTime } from './moments.ts';
-import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
 import { apiPath, exampleIds, exampleTime, idParams, listOf, merchantQuery, moment, tags } from './shared-schemas.ts';
+import { deviceFacts, readLastOfDevices } from './views/device-facts.ts';
 
 export interface DeviceAdminDeps {
   devices: Devices;
-  link: Pick<Link, 'presence'>;
+  database: Database;
+  link: Pick<Link, 'presence' | 'droppedOf'>;
 }
 
 const kindField = Type.Enum(deviceKinds);
@@ -41,7 +45,7 @@ export function registerDeviceAdminRoutes(app: RouteApp, deps: DeviceAdminDeps):
   registerDeviceChanges(app, deps.devices);
 }
 
-function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): void {
+function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAdminDeps): void {
   app.post(
     `${apiPath}/devices`,
     {
@@ -91,6 +95,14 @@ function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): 
               state: Type.Enum(['new', 'paired', 'disabled']),
               hasJournal: Type.Boolean(),
               liveOn: Type.Array(Type.Enum(['mqtt', 'queue'])),
+              channels: listOf({ name: Type.Enum(['mqtt', 'queue']), isLive: Type.Boolean(), since: Type.Optional(moment) }),
+              battery: Type.Optional(Type.Number()),
+              paper: Type.Optional(Type.String()),
+              signal: Type.Optional(Type.Number()),
+              firmware: Type.Optional(Type.String()),
+              clockOffsetMs: Type.Optional(Type.Integer()),
+              lastCommand: Type.Optional(Type.Object(listedCommandFields)),
+              dropped: listOf({ reason: Type.String(), count: Type.Integer() }),
               createdAt: moment,
               lastSeenAt: Type.Optional(moment),
               pairingExpiresAt: Type.Optional(moment),
@@ -118,13 +130,20 @@ function registerDeviceList(app: RouteApp, { devices, link }: DeviceAdminDeps): 
       },
     },
     async (request) => {
-      const listed = await devices.list(scopeOf(request, request.query.merchantId));
+      const scope = scopeOfView(request, request.query.merchantId);
+      const listed = await devices.list(scope.merchantId);
+      const lasts = await readLastOfDevices(database.queries, scope);
       return {
         devices: listed.map(({ createdAtMs, lastSeenAtMs, pairingExpiresAtMs, ...device }) => {
           const snapshot = link.presence.of(device.id);
+          const { last, report = {} } = lasts.get(device.id) ?? {};
+          const { channels, ...facts } = deviceFacts(snapshot, report, link.droppedOf(device.id));
           return {
             ...device,
             liveOn: snapshot?.liveOn ?? [],
+            ...facts,
+            channels: channels.map(({ sinceMs, ...channel }) => ({ ...channel, since: isoTime(sinceMs) })),
+            lastCommand: last && shownCommand(last),
             createdAt: isoTime(createdAtMs),
             lastSeenAt: isoTime(snapshot?.lastSeenAtMs || lastSeenAtMs),
             pairingExpiresAt: isoTime(pairingExpiresAtMs),

@@ -98,7 +98,7 @@ function documentOf({ documentNr, id }: Command): string {
 }
 
 /** The same key for another command, or another amount, is another request. */
-function keyOf({ idempotency, commandId }: PersonalCall): { key: string; requestHash: string } {
+export function keyOf({ idempotency, commandId }: PersonalCall): { key: string; requestHash: string } {
   const requestHash = createHash('sha256').update(`${idempotency.requestHash} ${commandId}`).digest('hex');
   return { key: idempotency.key, requestHash };
 }

@@ -6,7 +6,9 @@ import { registerAttentionRoutes } from './attention-routes.ts';
 import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-routes.ts';
 import { registerCommandListRoutes } from './command-list-routes.ts';
 import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
+import { registerDayCloseRoutes } from './day-close-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
+import { type DeviceStepsDeps, registerDeviceStepRoutes } from './device-steps-routes.ts';
 import { type EventRoutesDeps, registerEventRoutes } from './event-routes.ts';
 import { type InvoiceViewDeps, registerInvoiceViewRoutes } from './invoice-routes.ts';
 import { registerMoneyStepRoutes } from './money-step-routes.ts';
@@ -31,7 +33,8 @@ export type CabinetDeps = AccessRoutesDeps &
   InvoiceViewDeps &
   MoneyStepsDeps &
   OverviewDeps &
-  EventRoutesDeps;
+  EventRoutesDeps &
+  DeviceStepsDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -54,4 +57,6 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerAttentionRoutes(app, deps);
   registerOverviewRoutes(app, deps);
   registerEventRoutes(app, deps);
+  registerDayCloseRoutes(app, deps);
+  registerDeviceStepRoutes(app, deps);
 }

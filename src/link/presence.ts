@@ -8,6 +8,8 @@ import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface DeviceSnapshot {
   liveOn: ChannelName[];
+  /** By channel: since when it has been heard there without a gap. */
+  liveSinceMs?: Partial<Record<ChannelName, number>>;
   lastSeenAtMs: number;
   journalId: string | undefined;
   bootId: string | undefined;
@@ -23,6 +25,7 @@ const keptReportLimit = 16 * 1024;
 interface DeviceState {
   /** Per channel, when the last message came, in clock.elapsed(); absent: ended since, or never seen there. */
   heardAt: Map<ChannelName, number>;
+  liveSince: Map<ChannelName, number>;
   lastSeenAtMs: number;
   journalId: string | undefined;
   bootId: string | undefined;
@@ -65,6 +68,7 @@ export function createPresenceBook(deps: { clock: Clock; channels: readonly Chan
     if (state === undefined) {
       state = {
         heardAt: new Map(),
+        liveSince: new Map(),
         lastSeenAtMs: 0,
         journalId: undefined,
         bootId: undefined,
@@ -84,6 +88,7 @@ export function createPresenceBook(deps: { clock: Clock; channels: readonly Chan
   function hear(state: DeviceState, channel: ChannelName, deviceClock: string | undefined): boolean {
     const wasLive = isStateLive(state, channel);
     state.heardAt.set(channel, clock.elapsed());
+    if (!wasLive) state.liveSince.set(channel, clock.now());
     state.lastSeenAtMs = clock.now();
     if (deviceClock !== undefined) state.offset.add(Date.parse(deviceClock) - clock.now());
     return !wasLive;
@@ -92,6 +97,7 @@ export function createPresenceBook(deps: { clock: Clock; channels: readonly Chan
   function snapshotOf(state: DeviceState): DeviceSnapshot {
     return {
       liveOn: channels.filter((channel) => isStateLive(state, channel)),
+      liveSinceMs: Object.fromEntries(state.liveSince),
       lastSeenAtMs: state.lastSeenAtMs,
       journalId: state.journalId,
       bootId: state.bootId,

@@ -64,7 +64,15 @@ export interface OfficeOptions {
 
 // Card payments have tests of their own; here there are none.
 const notPlayed = () => Promise.reject(new Error('The office plays no terminals.'));
-const cards = { closeDocumentByHand: notPlayed, refund: notPlayed, cancelTransaction: notPlayed, closeDoc: notPlayed };
+const cards = {
+  closeDocumentByHand: notPlayed,
+  refund: notPlayed,
+  cancelTransaction: notPlayed,
+  closeDoc: notPlayed,
+  closeDay: notPlayed,
+  lastTransaction: notPlayed,
+};
+const fiscal = { createReport: notPlayed };
 
 export async function openOffice(engine: Engine, options: OfficeOptions = {}): Promise<Office> {
   const { clock = systemClock, isSandbox = false } = options;
@@ -119,6 +127,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
       rotateQrSecret,
       qrOf: invoices.qrOf,
       events,
+      fiscal,
       ledger,
       cards,
       ...about,

@@ -6,7 +6,7 @@ import type { Link, SeenListener } from '../../src/link/link.ts';
 import type { DeviceSnapshot } from '../../src/link/presence.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 
-export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence'> {
+export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence' | 'droppedOf'> {
   readonly asked: { deviceId: string; question: Question }[];
   readonly snapshots: Map<string, DeviceSnapshot>;
   /** Makes the device live; `answer` is what it says to the next questions, undefined for silence. */
@@ -45,6 +45,7 @@ export function createFakeLink(): FakeLink {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    droppedOf: () => ({}),
     presence: {
       of: (deviceId) => snapshots.get(deviceId),
       all: () => [...snapshots].map(([deviceId, one]) => ({ deviceId, snapshot: one })),

@@ -50,3 +50,16 @@ async function ownerOf(queries: Queries, { kind, subjectId }: Note): Promise<str
   const { rows } = await sql<{ merchant_id: string }>`select merchant_id from ${sql.table(table)} where id = ${id}`.execute(queries);
   return rows[0]?.merchant_id;
 }
+
+export async function readNote(
+  queries: Queries,
+  kind: NotedKind,
+  subjectId: string,
+): Promise<{ atMs: number; actor: string; reason: string } | undefined> {
+  return await queries
+    .selectFrom('notes')
+    .select(['at as atMs', 'actor', 'reason'])
+    .where('kind', '=', kind)
+    .where('subject_id', '=', subjectId)
+    .executeTakeFirst();
+}

@@ -25,6 +25,9 @@ export interface BankEntry {
   originalId?: string;
   /** Of a settlement: how many charges it took along. */
   count?: number;
+  /** Of a settlement: its charges, and what was given back of them. */
+  salesBani?: Bani;
+  refundsBani?: Bani;
   reason?: string;
 }
 
@@ -136,8 +139,9 @@ export async function openBank({ store, clock, random, name }: BankOptions): Pro
     },
     async settle({ reference }) {
       const open = [...byOperation.values()].filter((charge) => !charge.isSettled && !charge.isVoided);
-      const amountBani = open.reduce((sum, charge) => sum + charge.entry.amountBani - charge.refundedBani, 0);
-      return await write('settlement', { reference, amountBani }, { count: open.length });
+      const salesBani = open.reduce((sum, charge) => sum + charge.entry.amountBani, 0);
+      const refundsBani = open.reduce((sum, charge) => sum + charge.refundedBani, 0);
+      return await write('settlement', { reference, amountBani: salesBani - refundsBani }, { count: open.length, salesBani, refundsBani });
     },
     find: (reference) => book.filter((entry) => entry.reference === reference),
     charges: () => [...byOperation.values()],

@@ -154,6 +154,12 @@ export async function openFiscalMemory({ store }: { store: RecordStore }): Promi
 export function describeTotals(totals: ShiftTotals, drawerBani: Bani): JsonObject {
   return {
     receipts: totals.receipts,
+    sales: baniToLei(totals.totalBani),
+    cash: baniToLei(totals.byPayment.cash),
+    card: baniToLei(totals.byPayment.card),
+    refunds: 0,
+    cashIn: baniToLei(totals.moneyInBani),
+    cashOut: baniToLei(totals.moneyOutBani),
     total: baniToLei(totals.totalBani),
     byVat: Object.fromEntries(
       Object.entries(totals.byVat).map(([letter, total]) => [letter, { gross: baniToLei(total.grossBani), vat: baniToLei(total.vatBani) }]),

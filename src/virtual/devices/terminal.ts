@@ -155,7 +155,10 @@ function endingOf(name: string, answer: BankAnswer): Ending {
 function reportOf(name: string, entry: BankEntry): JsonObject {
   const amount = baniToLei(entry.amountBani);
   const time = new Date(entry.atMs).toISOString();
-  if (name === 'CloseDay') return { count: entry.count ?? 0, amount, time };
+  if (name === 'CloseDay') {
+    const totals = { sales: baniToLei(entry.salesBani ?? entry.amountBani), refunds: baniToLei(entry.refundsBani ?? 0) };
+    return { count: entry.count ?? 0, amount, totals, time };
+  }
   if (name === 'CloseDoc') return { operationId: entry.originalId, documentNr: entry.documentNr, time };
   if (name === 'CancelTransaction') return { operationId: entry.originalId, amount, rrn: entry.rrn, time };
   const { rrn, authCode, operationId, token, maskedCard } = entry;

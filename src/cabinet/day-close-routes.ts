@@ -1,0 +1,206 @@
+// The close of a day: shops with their closes, and one day in three books side by side. No logic: the views have it.
+import Type from 'typebox';
+import type { Database } from '../database/database.ts';
+import { adminAnswers, uuidField } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { type Bani, baniToLei } from '../kernel/money.ts';
+import { exampleListed, listedCommandFields, shownCommand } from './command-list-routes.ts';
+import { merchantField, scopeOfView } from './list-fields.ts';
+import { isoTime } from './moments.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
+import { readListed } from './views/commands-list.ts';
+import { csvLine, csvStart, csvType } from './views/csv.ts';
+import { readShopDay, readShops } from './views/day-close.ts';
+import { compareDay, lineNames } from './views/day-compare.ts';
+import { readNote } from './views/notes.ts';
+import type { Scope } from './views/scope.ts';
+
+const optional = Type.Optional;
+const lei = (bani: Bani | undefined) => (bani === undefined ? undefined : baniToLei(bani));
+/** Of each group; the sum is of all. */
+const mostShown = 100;
+
+const dayQuery = Type.Object({ ...merchantField, close: uuidField('Id of a bank-day close or a Z report.') });
+
+export function registerDayCloseRoutes(app: RouteApp, { database }: { database: Database }): void {
+  async function readDay(scope: Scope, closeId: string) {
+    const day = await readShopDay(database.queries, scope, closeId);
+    if (!day) throw new GatewayError('Record_not_exist', 'There is no close of a bank day and no Z report by that id.');
+    const { lines, groups, canCompare, unexplained, operations } = compareDay(day.sources);
+    const own: Scope = { merchantId: day.merchantId };
+    const note = await readNote(database.queries, 'dayClose', closeId);
+    return {
+      merchantId: day.merchantId,
+      shop: day.shop ?? undefined,
+      sources: day.sources.map(({ report: _report, operations: done, fromMs, toMs, ...source }) => ({
+        ...source,
+        from: fromMs === 0 ? undefined : isoTime(fromMs),
+        to: isoTime(toMs),
+        operations: done.length,
+      })),
+      canCompare,
+      lines: lines.map(({ line, bankBani, zBani, ledgerBani, differenceBani }) => ({
+        line,
+        bank: lei(bankBani),
+        z: lei(zBani),
+        ledger: lei(ledgerBani),
+        difference: lei(differenceBani),
+      })),
+      groups: await Promise.all(
+        groups.map(async ({ kind, sumBani, operationIds }) => ({
+          kind,
+          sum: lei(sumBani),
+          count: operationIds.length,
+          operations: (await readListed(database.queries, own, operationIds.slice(0, mostShown))).map(shownCommand),
+        })),
+      ),
+      unexplained: { bank: lei(unexplained.bankBani), z: lei(unexplained.zBani) },
+      operations,
+      note: note && { at: isoTime(note.atMs), actor: note.actor, reason: note.reason },
+    };
+  }
+
+  app.get(
+    `${apiPath}/day-close/shops`,
+    {
+      config: configOf('listShops'),
+      schema: {
+        tags,
+        operationId: 'listShops',
+        summary: 'Shops with their latest closes',
+        description: 'Devices with one point-of-sale code are a shop.',
+        querystring: Type.Object(merchantField),
+        response: adminAnswers({
+          description: 'Shops by merchant and code; closes newest first.',
+          fields: {
+            shops: listOf({
+              merchantId: Type.String(),
+              merchantName: Type.String(),
+              code: Type.String(),
+              devices: listOf({ id: Type.String(), name: Type.String(), kind: Type.String(), bank: optional(Type.String()) }),
+              closes: listOf({
+                id: Type.String(),
+                kind: Type.Enum(['bank', 'z']),
+                deviceId: Type.String(),
+                at: moment,
+                number: optional(Type.String()),
+              }),
+            }),
+          },
+          example: {
+            shops: [{ merchantId: exampleIds.merchant, merchantName: 'Corner shop', code: 'CHI-01', devices: [], closes: [] }],
+          },
+        }),
+      },
+    },
+    async (request) => {
+      const shops = await readShops(database.queries, scopeOfView(request, request.query.merchantId));
+      return {
+        shops: shops.map(({ devices, closes, ...shop }) => ({
+          ...shop,
+          devices: devices.map(({ bank, ...device }) => ({ ...device, bank: bank ?? undefined })),
+          closes: closes.map(({ atMs, ...close }) => ({ ...close, at: isoTime(atMs) })),
+        })),
+      };
+    },
+  );
+
+  app.get(
+    `${apiPath}/day-close`,
+    {
+      config: configOf('readDayClose'),
+      schema: {
+        tags,
+        operationId: 'readDayClose',
+        summary: 'One day of a shop in three books',
+        description:
+          'The close that is named and the nearest closes of the shop’s other devices, with the ledger over exactly their periods. A book without totals is not compared. Groups are the operations that make a difference.',
+        querystring: dayQuery,
+        response: adminAnswers(
+          {
+            description: 'Bank, Z and ledger by line, in lei.',
+            fields: {
+              merchantId: Type.String(),
+              shop: optional(Type.String()),
+              sources: listOf({
+                commandId: Type.String(),
+                kind: Type.Enum(['bank', 'z']),
+                deviceId: Type.String(),
+                deviceName: Type.String(),
+                number: optional(Type.String()),
+                from: optional(moment),
+                to: moment,
+                operations: Type.Integer(),
+              }),
+              canCompare: Type.Object({ bank: Type.Boolean(), z: Type.Boolean() }),
+              lines: listOf({
+                line: Type.Enum([...lineNames]),
+                bank: optional(Type.Number()),
+                z: optional(Type.Number()),
+                ledger: Type.Number(),
+                difference: optional(Type.Number()),
+              }),
+              groups: listOf({
+                kind: Type.Enum(['noReceipt', 'byTerminal', 'byRegister', 'suspect']),
+                sum: Type.Number(),
+                count: Type.Integer(),
+                operations: listOf(listedCommandFields),
+              }),
+              unexplained: Type.Object({ bank: optional(Type.Number()), z: optional(Type.Number()) }),
+              operations: Type.Integer(),
+              note: optional(Type.Object({ at: moment, actor: Type.String(), reason: Type.String() })),
+            },
+            example: {
+              merchantId: exampleIds.merchant,
+              shop: 'CHI-01',
+              sources: [],
+              canCompare: { bank: true, z: true },
+              lines: [{ line: 'cardSales', bank: 24_918.4, z: 24_829.4, ledger: 24_918.4, difference: 89 }],
+              groups: [{ kind: 'noReceipt', sum: 89, count: 1, operations: [exampleListed] }],
+              unexplained: { bank: 0, z: 0 },
+              operations: 184,
+              note: { at: exampleTime, actor: 'Ana', reason: 'Printed the next day.' },
+            },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => readDay(scopeOfView(request, request.query.merchantId), request.query.close.toLowerCase()),
+  );
+
+  app.get(
+    `${apiPath}/day-close.csv`,
+    {
+      config: configOf('exportDayClose'),
+      schema: {
+        tags,
+        operationId: 'exportDayClose',
+        summary: 'One day of a shop in three books, as CSV',
+        querystring: dayQuery,
+        response: {
+          ...adminAnswers({ description: 'The lines, then the operations that make differences.', example: {} }, 'Record_not_exist'),
+          200: { description: 'The table.', content: { 'text/csv': { schema: Type.String() } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const day = await readDay(scopeOfView(request, request.query.merchantId), request.query.close.toLowerCase());
+      const rows = [
+        ['line', 'bank', 'z', 'ledger', 'difference'],
+        ...day.lines.map(({ line, bank, z, ledger, difference }) => [line, bank, z, ledger, difference]),
+        [],
+        ['why', 'time', 'id', 'operation', 'amount', 'document', 'rrn', 'device'],
+        ...day.groups.flatMap(({ kind, operations }) =>
+          operations.map((each) => [kind, each.at, each.id, each.name, each.amount, each.documentNr, each.rrn, each.deviceName]),
+        ),
+      ];
+      return reply
+        .type(csvType)
+        .header('content-disposition', 'attachment; filename="day-close.csv"')
+        .send(csvStart + rows.map(csvLine).join(''));
+    },
+  );
+}

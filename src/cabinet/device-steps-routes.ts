@@ -1,0 +1,133 @@
+// What a person asks a device for from the cabinet: its state, its last transaction, and the closes and reports of a day. No logic.
+import { writeAudit } from '../access/audit.ts';
+import type { Cards } from '../cards/cards.ts';
+import type { Database } from '../database/database.ts';
+import { askStatus } from '../devices/status.ts';
+import type { Fiscal } from '../fiscal/fiscal.ts';
+import { adminAnswers, idempotencyHeaders, operationFields } from '../http/schemas.ts';
+import type { RouteApp } from '../http/server.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { DeviceAnswer } from '../ledger/rules.ts';
+import type { Link } from '../link/link.ts';
+import { personalCallOf } from './money-step-routes.ts';
+import { keyOf, type PersonalCall } from './money-steps.ts';
+import { configOf } from './roles.ts';
+import { apiPath, exampleIds, idParams, tags } from './shared-schemas.ts';
+
+export interface DeviceStepsDeps {
+  database: Database;
+  clock: Clock;
+  link: Pick<Link, 'locate' | 'ask' | 'presence'>;
+  cards: Pick<Cards, 'lastTransaction' | 'closeDay'>;
+  fiscal: Pick<Fiscal, 'createReport'>;
+}
+
+const deviceErrors = ['Record_not_exist', 'Timeout_or_no_response', 'Device_Offline', 'Device_Busy', 'Refused_By_Device'] as const;
+
+export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): void {
+  const { database, cards, fiscal } = deps;
+  const done = (description: string) =>
+    adminAnswers({ description, fields: operationFields, example: { OID: exampleIds.callback } }, ...deviceErrors);
+
+  async function ownerOf(deviceId: string): Promise<string> {
+    const row = await database.queries.selectFrom('devices').select('merchant_id').where('id', '=', deviceId).executeTakeFirst();
+    if (!row) throw new GatewayError('Record_not_exist', 'There is no device by that id.');
+    return row.merchant_id;
+  }
+
+  /** Written first: an entry without an effect misleads nobody. */
+  async function order(
+    call: PersonalCall,
+    action: string,
+    run: (who: ReturnType<typeof whoOf>) => Promise<DeviceAnswer>,
+  ): Promise<DeviceAnswer> {
+    const merchantId = await ownerOf(call.commandId);
+    await writeAudit(database.queries, { actor: call.actor, action, subject: call.commandId, merchantId });
+    return run(whoOf(merchantId, call));
+  }
+  const whoOf = (merchantId: string, call: PersonalCall) => ({
+    merchantId,
+    deviceId: call.commandId,
+    idempotency: keyOf(call),
+    origin: call.origin,
+  });
+
+  app.post(
+    `${apiPath}/devices/:id/status`,
+    {
+      config: configOf('askDeviceStatus'),
+      schema: {
+        tags,
+        operationId: 'askDeviceStatus',
+        summary: 'Ask a device for its state',
+        params: idParams,
+        response: done('Its report.'),
+      },
+    },
+    async (request) => {
+      const id = request.params.id.toLowerCase();
+      return { report: await askStatus(deps, await ownerOf(id), id) };
+    },
+  );
+
+  app.post(
+    `${apiPath}/devices/:id/lastTransaction`,
+    {
+      config: configOf('askLastTransaction'),
+      schema: {
+        tags,
+        operationId: 'askLastTransaction',
+        summary: 'Ask a terminal for its last transaction',
+        params: idParams,
+        response: done('Its report.'),
+      },
+    },
+    async (request) => {
+      const deviceId = request.params.id.toLowerCase();
+      return cards.lastTransaction({ merchantId: await ownerOf(deviceId), deviceId });
+    },
+  );
+
+  app.post(
+    `${apiPath}/devices/:id/closeDay`,
+    {
+      config: configOf('orderCloseDay'),
+      schema: {
+        tags,
+        operationId: 'orderCloseDay',
+        summary: 'Close the bank day of a terminal',
+        description: 'What was closed can no longer be refunded.',
+        headers: idempotencyHeaders,
+        params: idParams,
+        response: done('Count and amount are in `report`.'),
+      },
+    },
+    (request) => order(personalCallOf(request, request.params.id.toLowerCase()), 'device.close-day', (who) => cards.closeDay(who)),
+  );
+
+  for (const [path, operationId, isFiscal] of [
+    ['xReport', 'orderXReport', false],
+    ['zReport', 'orderZReport', true],
+  ] as const) {
+    app.post(
+      `${apiPath}/devices/:id/${path}`,
+      {
+        config: configOf(operationId),
+        schema: {
+          tags,
+          operationId,
+          summary: isFiscal ? 'Print a Z report' : 'Print an X report',
+          description: isFiscal ? 'It closes the fiscal day and cannot be taken back.' : 'It tells the totals and changes nothing.',
+          headers: idempotencyHeaders,
+          params: idParams,
+          response: done('The totals are in `report`.'),
+        },
+      },
+      (request) =>
+        order(personalCallOf(request, request.params.id.toLowerCase()), `device.${isFiscal ? 'z' : 'x'}-report`, (who) =>
+          fiscal.createReport({ ...who, isFiscal }),
+        ),
+    );
+  }
+}

@@ -1,0 +1,195 @@
+// Reading a shop's day: which closes there are, which belong together, and the operations of exactly their periods.
+// A device does one command at a time, so what was issued after its close before and before this one is in this one.
+import { type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../database/database.ts';
+import { type DayOperation, type DaySource } from './day-compare.ts';
+import type { Scope } from './scope.ts';
+
+export interface ShopDevice {
+  id: string;
+  name: string;
+  kind: 'terminal' | 'register';
+  bank: string | null;
+}
+
+export interface ShopClose {
+  id: string;
+  kind: 'bank' | 'z';
+  deviceId: string;
+  atMs: number;
+  number?: string | undefined;
+}
+
+export interface Shop {
+  merchantId: string;
+  merchantName: string;
+  code: string;
+  devices: ShopDevice[];
+  /** The newest first. */
+  closes: ShopClose[];
+}
+
+const mostShops = 500;
+const closesPerDevice = 14;
+/** Closes of one day lie this close together. */
+const sameDayMs = 18 * 3_600_000;
+const rowsAtOnce = 2_000;
+const mostOperations = 40_000;
+
+interface CloseRow {
+  id: string;
+  name: string;
+  device_id: string;
+  merchant_id: string;
+  issued_at: number;
+  report: string | null;
+}
+
+/** CloseDay, and Report that is a Z: an X closes nothing. */
+const isClose = sql<SqlBool>`c.name in ('CloseDay', 'Report') and c.state = 'done' and (c.name = 'CloseDay' or c.args = '{"fiscal":true}')`;
+
+async function closesOf(queries: Queries, deviceId: string, limit: number, beforeMs?: number): Promise<CloseRow[]> {
+  const before = beforeMs === undefined ? sql`` : sql` and c.issued_at < cast(${beforeMs} as bigint)`;
+  const { rows } = await sql<CloseRow>`
+    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from commands c
+    where c.device_id = ${deviceId} and ${isClose}${before} order by c.issued_at desc limit ${sql.lit(limit)}`.execute(queries);
+  return rows;
+}
+
+export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]> {
+  const rows = await queries
+    .selectFrom('devices as d')
+    .innerJoin('merchants as m', 'm.id', 'd.merchant_id')
+    .select([
+      'd.id',
+      'd.name',
+      'd.kind',
+      'd.bank',
+      'd.point_of_sales_code as code',
+      'd.merchant_id as merchantId',
+      'm.name as merchantName',
+    ])
+    .where('d.point_of_sales_code', 'is not', null)
+    .$if(scope.merchantId !== undefined, (query) => query.where('d.merchant_id', '=', scope.merchantId ?? ''))
+    .orderBy('m.name')
+    .orderBy('d.point_of_sales_code')
+    .orderBy('d.name')
+    .limit(mostShops * 4)
+    .execute();
+  const shops = new Map<string, Shop>();
+  for (const { code, merchantId, merchantName, ...device } of rows) {
+    const key = `${merchantId} ${code}`;
+    const shop = shops.get(key) ?? { merchantId, merchantName, code: code ?? '', devices: [], closes: [] };
+    if (shops.size >= mostShops && !shops.has(key)) break;
+    shops.set(key, shop);
+    shop.devices.push(device);
+    const closes = await closesOf(queries, device.id, closesPerDevice);
+    shop.closes.push(...closes.map(shownClose));
+  }
+  for (const shop of shops.values()) shop.closes.sort((one, other) => other.atMs - one.atMs);
+  return [...shops.values()];
+}
+
+function shownClose(row: CloseRow): ShopClose {
+  return { id: row.id, kind: row.name === 'CloseDay' ? 'bank' : 'z', deviceId: row.device_id, atMs: row.issued_at, number: numberOf(row) };
+}
+
+function numberOf({ report }: CloseRow): string | undefined {
+  const { number } = reportOf(report);
+  return typeof number === 'string' || typeof number === 'number' ? String(number) : undefined;
+}
+
+function reportOf(report: string | null): Record<string, unknown> {
+  return report === null ? {} : (JSON.parse(report) as Record<string, unknown>);
+}
+
+export interface ShopDay {
+  merchantId: string;
+  shop: string | null;
+  sources: DaySource[];
+}
+
+/** The day of a close: it, and the closes of the shop's other devices that lie nearest to it. Undefined: no such close, or a foreign one. */
+export async function readShopDay(queries: Queries, scope: Scope, closeId: string): Promise<ShopDay | undefined> {
+  const { rows } = await sql<CloseRow & { code: string | null }>`
+    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report, d.point_of_sales_code as code
+    from commands c join devices d on d.id = c.device_id where c.id = ${closeId} and ${isClose}`.execute(queries);
+  const [chosen] = rows;
+  if (!chosen || (scope.merchantId !== undefined && scope.merchantId !== chosen.merchant_id)) return undefined;
+  const devices = await queries
+    .selectFrom('devices')
+    .select(['id', 'name'])
+    .where('merchant_id', '=', chosen.merchant_id)
+    .where(chosen.code === null ? sql<SqlBool>`id = ${chosen.device_id}` : sql<SqlBool>`point_of_sales_code = ${chosen.code}`)
+    .orderBy('name')
+    .limit(100)
+    .execute();
+  const sources: DaySource[] = [];
+  for (const device of devices) {
+    const close = device.id === chosen.device_id ? chosen : await nearestClose(queries, device.id, chosen.issued_at);
+    if (close)
+      sources.push(
+        await readSource(queries, device, close, mostOperations - sources.reduce((sum, { operations }) => sum + operations.length, 0)),
+      );
+  }
+  return { merchantId: chosen.merchant_id, shop: chosen.code, sources };
+}
+
+async function nearestClose(queries: Queries, deviceId: string, atMs: number): Promise<CloseRow | undefined> {
+  const around = await closesOf(queries, deviceId, 10, atMs + sameDayMs);
+  const near = around.filter(({ issued_at }) => Math.abs(issued_at - atMs) <= sameDayMs);
+  return near.sort((one, other) => Math.abs(one.issued_at - atMs) - Math.abs(other.issued_at - atMs))[0];
+}
+
+async function readSource(queries: Queries, device: { id: string; name: string }, close: CloseRow, most: number): Promise<DaySource> {
+  const earlier = (await closesOf(queries, device.id, 20, close.issued_at)).find(({ name }) => name === close.name);
+  const fromMs = earlier?.issued_at ?? 0;
+  const operations: DayOperation[] = [];
+  for (let afterMs = fromMs; operations.length < most; ) {
+    const rows = await readOperations(queries, device.id, afterMs, close.issued_at);
+    operations.push(...rows);
+    const last = rows.at(-1);
+    if (rows.length < rowsAtOnce || last === undefined) break;
+    afterMs = last.issuedAtMs;
+  }
+  return {
+    commandId: close.id,
+    kind: close.name === 'CloseDay' ? 'bank' : 'z',
+    deviceId: device.id,
+    deviceName: device.name,
+    number: numberOf(close),
+    fromMs,
+    toMs: close.issued_at,
+    report: reportOf(close.report),
+    operations,
+  };
+}
+
+/** A device has one command at a time, so no two share their moment. */
+async function readOperations(queries: Queries, deviceId: string, afterMs: number, beforeMs: number): Promise<DayOperation[]> {
+  const rows = await queries
+    .selectFrom('commands')
+    .select(['id', 'name', 'amount_bani', 'cash_bani', 'card_bani', 'document_nr', 'receipt_uid', 'target_id', 'issued_at', 'settled_by'])
+    .select(['review_since', 'reviewed_at'])
+    .where('device_id', '=', deviceId)
+    .where('issued_at', '>', afterMs)
+    .where('issued_at', '<', beforeMs)
+    .where('state', '=', 'done')
+    .where('name', 'in', ['Pay', 'Refund', 'CancelTransaction', 'PrintReceipt', 'MoneyIn', 'MoneyOut'])
+    .orderBy('issued_at')
+    .limit(rowsAtOnce)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    amountBani: row.amount_bani ?? 0,
+    cashBani: row.cash_bani ?? 0,
+    cardBani: row.card_bani ?? 0,
+    documentNr: row.document_nr,
+    receiptUid: row.receipt_uid,
+    targetId: row.target_id,
+    issuedAtMs: row.issued_at,
+    settledBy: row.settled_by,
+    isInReview: row.review_since !== null && row.reviewed_at === null,
+  }));
+}

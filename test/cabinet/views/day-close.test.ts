@@ -1,0 +1,182 @@
+// The day of a shop in three books: by devices that really closed it, and by hand for every difference.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compareDay, type DayOperation, type DaySource } from '../../../src/cabinet/views/day-compare.ts';
+import { type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
+
+const operation = (changes: Partial<DayOperation>): DayOperation => ({
+  id: 'x',
+  name: 'Pay',
+  amountBani: 0,
+  cashBani: 0,
+  cardBani: 0,
+  documentNr: null,
+  receiptUid: null,
+  targetId: null,
+  issuedAtMs: 0,
+  settledBy: 'answer',
+  isInReview: false,
+  ...changes,
+});
+const source = (kind: 'bank' | 'z', report: object, operations: DayOperation[]): DaySource => ({
+  commandId: kind,
+  kind,
+  deviceId: kind,
+  deviceName: kind,
+  fromMs: 0,
+  toMs: 1,
+  report: { ...report },
+  operations,
+});
+const pay = (id: string, lei: number, documentNr: string | null = id) => operation({ id, amountBani: lei * 100, documentNr });
+const print = (id: string, lei: number, receiptUid: string | null = id) =>
+  operation({ id: `p-${id}`, name: 'PrintReceipt', amountBani: lei * 100, cardBani: lei * 100, receiptUid });
+const lineOf = (result: ReturnType<typeof compareDay>, name: string) => result.lines.find(({ line }) => line === name);
+
+describe('a day in three books', () => {
+  it('agrees where all was charged, printed and closed', () => {
+    const result = compareDay([
+      source('bank', { amount: 70, totals: { sales: 100, refunds: 30 } }, [
+        pay('a', 40),
+        pay('b', 60),
+        operation({ name: 'Refund', amountBani: 3_000 }),
+      ]),
+      source('z', { totals: { card: 100, cash: 0, cashIn: 0, cashOut: 0 } }, [print('a', 40), print('b', 60)]),
+    ]);
+    expect(result.lines.map(({ differenceBani }) => differenceBani ?? 0)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect(result).toMatchObject({ groups: [], unexplained: { bankBani: 0, zBani: 0 }, canCompare: { bank: true, z: true } });
+  });
+
+  it('finds the sale without a receipt that makes the whole difference', () => {
+    const result = compareDay([
+      source('bank', { amount: 189, totals: { sales: 189, refunds: 0 } }, [pay('a', 100), pay('b', 89)]),
+      source('z', { totals: { card: 100, cash: 0, cashIn: 0, cashOut: 0 } }, [print('a', 100)]),
+    ]);
+    expect(lineOf(result, 'cardSales')).toEqual({
+      line: 'cardSales',
+      bankBani: 18_900,
+      zBani: 10_000,
+      ledgerBani: 18_900,
+      differenceBani: 8_900,
+    });
+    expect(result.groups).toEqual([{ kind: 'noReceipt', sumBani: 8_900, operationIds: ['b'] }]);
+    expect(result.unexplained).toEqual({ bankBani: 0, zBani: 0 });
+  });
+
+  it('calls no receipt missing where none is linked, and knows cards that the register charged', () => {
+    const result = compareDay([
+      source('bank', { amount: 100 }, [pay('a', 100, null)]),
+      source('z', { totals: { card: 50, cash: 0, cashIn: 0, cashOut: 0 } }, [print('own', 50)]),
+    ]);
+    expect(result.groups).toEqual([
+      { kind: 'byTerminal', sumBani: 10_000, operationIds: ['a'] },
+      { kind: 'byRegister', sumBani: 5_000, operationIds: ['p-own'] },
+    ]);
+    expect(result.unexplained).toEqual({ bankBani: 0, zBani: 0 });
+  });
+
+  it('leaves a voided payment out, and tells what no operation explains', () => {
+    const voided = [pay('a', 100), pay('b', 20), operation({ id: 'v', name: 'CancelTransaction', targetId: 'b', amountBani: 2_000 })];
+    expect(compareDay([source('bank', { amount: 100, totals: { sales: 100, refunds: 0 } }, voided)]).unexplained.bankBani).toBe(0);
+    const more = compareDay([
+      source('bank', { amount: 150, totals: { sales: 150, refunds: 0 } }, [{ ...pay('a', 100), settledBy: 'person' }]),
+    ]);
+    expect(more.unexplained.bankBani).toBe(5_000);
+    expect(more.groups).toContainEqual({ kind: 'suspect', sumBani: 10_000, operationIds: ['a'] });
+  });
+
+  it('says that it cannot compare without totals', () => {
+    const result = compareDay([source('z', { number: 1, totals: { total: 5 } }, [print('a', 5)]), source('bank', { count: 1 }, [])]);
+    expect(result.canCompare).toEqual({ bank: false, z: false });
+    expect(result.lines.every(({ differenceBani }) => differenceBani === undefined)).toBe(true);
+    expect(result.unexplained).toEqual({ bankBani: undefined, zBani: undefined });
+    // One of two registers that does not tell spoils the sum.
+    const half = compareDay([source('z', { totals: { cash: 5 } }, []), source('z', { totals: {} }, [])]);
+    expect(half.canCompare.z).toBe(false);
+  });
+});
+
+describe('the day of a shop over HTTP', () => {
+  let world: CabinetWorld;
+  beforeEach(async () => {
+    world = await createCabinetWorld();
+  });
+  afterEach(() => world.close());
+
+  it('is summed over exactly its period, by the devices’ own totals', async () => {
+    const terminal = await world.terminal();
+    const register = await world.register();
+    await world.database.queries.updateTable('devices').set({ point_of_sales_code: 'CHI-01' }).execute();
+    const sale = async (amount: number, isPrinted: boolean) => {
+      const documentNr = world.random.uuid();
+      const paid = await world.erp('/Device/payment/Pay', { DeviceID: terminal.id, amount, documentNr });
+      const { operationId } = JSON.parse(String(paid['report'])) as { operationId: string };
+      await world.erp('/Device/payment/CloseDoc', { DeviceID: terminal.id, documentNr, operationId });
+      const Receipt = { Uid: documentNr, Items: [{ Name: 'x', Quantity: 1, Price: amount }], Payments: [{ PaymentCode: 0 }] };
+      if (isPrinted) await world.erp('/Device/Invoice/Pay', { DeviceID: register.id, Receipt });
+      return String(paid['OID']);
+    };
+    const order = (id: string, action: string) => world.act(`/devices/${id}/${action}`, {}, { 'idempotency-key': world.random.uuid() });
+    await sale(500, true);
+    expect((await order(terminal.id, 'closeDay')).errorCode).toBe(0);
+    expect((await order(register.id, 'zReport')).errorCode).toBe(0);
+    // That was yesterday.
+    const dayMs = 24 * 3_600_000;
+    await world.database.queries
+      .updateTable('commands')
+      .set((row) => ({ issued_at: row('issued_at', '-', dayMs), settled_at: row('settled_at', '-', dayMs) }))
+      .execute();
+
+    await sale(100, true);
+    const unprinted = await sale(89, false);
+    const refunded = await sale(30, true);
+    await world.act(`/commands/${refunded}/refund`, { amount: 10 }, { 'idempotency-key': 'r' });
+    await world.erp('/Device/Money/In', { DeviceID: register.id, Amount: 50 });
+    expect((await order(register.id, 'xReport')).errorCode).toBe(0);
+    const closed = await order(terminal.id, 'closeDay');
+    const z = await order(register.id, 'zReport');
+
+    const { shops } = (await world.look('/day-close/shops')) as unknown as {
+      shops: { code: string; closes: { id: string; kind: string }[] }[];
+    };
+    expect(shops).toMatchObject([{ code: 'CHI-01' }]);
+    expect(shops[0]?.closes.map(({ kind }) => kind)).toEqual(['z', 'bank', 'z', 'bank']);
+    for (const close of [closed['OID'], z['OID']]) {
+      const day = await world.look(`/day-close?close=${String(close)}`);
+      expect(day['lines']).toEqual([
+        { line: 'cardSales', bank: 219, z: 0, ledger: 219, difference: 219 },
+        { line: 'cardRefunds', bank: 10, ledger: 10, difference: 0 },
+        { line: 'cardNet', bank: 209, ledger: 209, difference: 0 },
+        { line: 'cashSales', z: 130, ledger: 130, difference: 0 },
+        { line: 'cashIn', z: 50, ledger: 50, difference: 0 },
+        { line: 'cashOut', z: 0, ledger: 0, difference: 0 },
+        { line: 'drawer', z: 180, ledger: 180, difference: 0 },
+      ]);
+      expect(day['groups']).toMatchObject([{ kind: 'noReceipt', sum: 89, operations: [{ id: unprinted }] }]);
+      expect(day['unexplained']).toEqual({ bank: 0, z: 0 });
+    }
+    expect((await world.look(`/day-close.csv?close=${String(z['OID'])}`)).text).toContain('noReceipt');
+    expect(await world.look(`/day-close?close=${unprinted}`)).toMatchObject({ errorCode: 20 });
+    await world.act('/attention/note', { kind: 'dayClose', subjectId: String(z['OID']), reason: 'Printed the next day.' });
+    expect(await world.look(`/day-close?close=${String(z['OID'])}`)).toMatchObject({ note: { reason: 'Printed the next day.' } });
+  });
+
+  it('shows devices as they are, with what they did last', async () => {
+    const terminal = await world.terminal();
+    await world.erp('/Device/payment/Pay', { DeviceID: terminal.id, amount: 10 });
+    const { devices } = (await world.look('/devices')) as unknown as { devices: { id: string; channels: object[] }[] };
+    const shown = devices.find(({ id }) => id === terminal.id);
+    expect(shown).toMatchObject({
+      liveOn: ['mqtt', 'queue'],
+      battery: expect.any(Number),
+      lastCommand: { name: 'Pay', shownState: 'notClosed' },
+      dropped: [],
+    });
+    expect(shown?.channels).toMatchObject([
+      { name: 'mqtt', isLive: true, since: expect.any(String) },
+      { name: 'queue', isLive: true, since: expect.any(String) },
+    ]);
+    expect(await world.act(`/devices/${terminal.id}/status`)).toMatchObject({ errorCode: 0, report: expect.stringContaining('battery') });
+    expect((await world.act(`/devices/${terminal.id}/lastTransaction`)).errorCode).toBe(0);
+    expect(await world.act(`/devices/${terminal.id}/closeDay`)).toMatchObject({ errorCode: 40 });
+  });
+});
