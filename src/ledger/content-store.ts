@@ -14,6 +14,8 @@ export interface Content {
   merchantId: string;
   deviceId: string;
   requestHash: string;
+  /** Not this one. */
+  exceptId?: string | undefined;
 }
 
 export interface Untold {
@@ -23,7 +25,7 @@ export interface Untold {
 }
 
 /** The newest command with this content that did, or may have done, something, and whose outcome nobody is known to have heard. */
-export async function findUntold(queries: Queries, { merchantId, deviceId, requestHash }: Content): Promise<Untold | undefined> {
+export async function findUntold(queries: Queries, { merchantId, deviceId, requestHash, exceptId }: Content): Promise<Untold | undefined> {
   const since = sql<number>`now_ms() - cast(${recognisedForMs} as bigint)`;
   const row = await queries
     .selectFrom('commands')
@@ -45,6 +47,7 @@ export async function findUntold(queries: Queries, { merchantId, deviceId, reque
     .where('request_hash', '=', requestHash)
     .where(sql<SqlBool>`request_hash is not null and told_at is null`)
     .where('state', '!=', 'never')
+    .$if(exceptId !== undefined, (query) => query.where('id', '!=', exceptId ?? ''))
     .where((where) => where.or([openOnly, where('settled_at', '>', since), where('unheard_at', '>', since)]))
     .orderBy('issued_at', 'desc')
     .limit(1)

@@ -72,9 +72,10 @@ export function createFirstCommits({ database, link, instanceId, reception }: De
   }
 
   /** An equal command may have begun and ended since it was looked for, and left its caller without the outcome. */
-  async function refuseIfRepeat(queries: Queries, { merchantId, deviceId, requestHash, idempotency }: CommandRequest): Promise<void> {
+  async function refuseIfRepeat(queries: Queries, request: CommandRequest, exceptId?: string): Promise<void> {
+    const { merchantId, deviceId, requestHash, idempotency } = request;
     if (requestHash === undefined || idempotency) return;
-    const untold = await findUntold(queries, { merchantId, deviceId, requestHash });
+    const untold = await findUntold(queries, { merchantId, deviceId, requestHash, exceptId });
     if (untold && reception.noteOn(untold.command.id) !== 'told') throw new LostRace();
   }
 
@@ -84,6 +85,8 @@ export function createFirstCommits({ database, link, instanceId, reception }: De
       await refuseIfRepeat(queries, request);
       await guard?.(queries);
       const command = await store.insertSent(queries, fresh);
+      // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
+      if (command) await refuseIfRepeat(queries, request, command.id);
       if (!command || !idempotency) return command;
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
       const claimed = await claimKey(queries, claim);

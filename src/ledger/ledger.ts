@@ -126,9 +126,9 @@ export function createLedger(deps: Deps): Ledger {
     await keepKey(request, command.id);
     const followed = await followEarlier(command, request.recipient);
     // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
-    const again = isIssuedAgain(followed) ? await repeats.find(request).catch(unlessDown) : undefined;
+    const again = await store.lastIssueOf(database.queries, followed).catch(unlessDown);
     if (again === 'hidden') return { command, isRepeated };
-    if (again && again.command.id !== followed.id) return join(again, request);
+    if (again.id !== followed.id) return join({ command: again, isByContent: isRepeated }, request);
     await dropKeyOfNever(followed, request);
     return { command: followed, isRepeated };
   }
@@ -195,8 +195,4 @@ export function createLedger(deps: Deps): Ledger {
 function unlessDown(error: unknown): 'hidden' {
   if (isDatabaseDown(error)) return 'hidden';
   throw error;
-}
-
-function isIssuedAgain(command: Command): boolean {
-  return command.state === 'never' && command.outcome === 'expired';
 }

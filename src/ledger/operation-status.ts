@@ -32,6 +32,11 @@ export const operationStates: Record<CommandState, string> = {
   never: 'NotDone',
 };
 
+const unknownName = 'No operation of this merchant is known by that name; nothing was begun under it.';
+/** Keys are forgotten, so the absence of one proves nothing about an old call. */
+const unknownKey =
+  'No operation of this merchant is known by that Idempotency-Key. A key is forgotten after 24 hours: about an older call this says nothing, so ask by its OID, documentNr or ReceiptUid.';
+
 interface StatusDeps {
   database: Database;
   ledger: Pick<Ledger, 'lookAgain' | 'moduleOf' | 'reception'>;
@@ -40,7 +45,7 @@ interface StatusDeps {
 export async function operationStatus({ database, ledger }: StatusDeps, request: StatusRequest): Promise<DeviceAnswer> {
   const found = await findOperation(database.queries, request);
   if (found?.merchantId !== request.merchantId) {
-    throw new GatewayError('Record_not_exist', 'No operation of this merchant is known by that name; nothing was begun under it.');
+    throw new GatewayError('Record_not_exist', request.idempotencyKey === undefined ? unknownName : unknownKey);
   }
   const module = ledger.moduleOf(found);
   if (!request.modules.has(module)) throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`);

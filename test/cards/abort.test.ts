@@ -2,6 +2,7 @@
 // only said when the invoice is cancelled, too.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { findCommand, settle } from '../../src/ledger/store.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
@@ -109,6 +110,24 @@ describe('an abort', () => {
     expect(terminal.bank.charges()).toHaveLength(0);
     const { state } = await world.database.queries.selectFrom('invoices').select('state').where('oid', '=', oid).executeTakeFirstOrThrow();
     expect(state).toBe(cancelled);
+  });
+
+  it('that could not be asked for, because too many calls wait, is 41 and leaves no mark: the bank’s later no cancels nothing', async () => {
+    const full = () => Promise.reject(new GatewayError('Too_Many_Requests', 'The gateway is waiting for too many answers.'));
+    const busy = await world.startLife({ database: world.database, alterLink: (link) => ({ ...link, ask: full }) });
+    const { terminal, paying, invoice } = await askedBank(10_000);
+    const { documentNr } = await world.lastCommand();
+    const asked = {
+      merchantId: world.merchantId,
+      deviceId: terminal.id,
+      documentNr: String(documentNr),
+      operationId: 'none',
+      token: 'none',
+    };
+    expect((await world.run(busy.cards.cancelTransaction({ ...asked, amountBani: 1061 }))).code).toBe(41);
+    expect((await world.lastCommand()).abortRequestedAtMs).toBeNull();
+    expect((await world.run(paying)).code).toBe(50);
+    expect(await invoice()).toBe(newItem);
   });
 
   it('is 3 while the outcome is unknown, and names the call that tells it', async () => {

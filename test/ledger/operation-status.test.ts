@@ -117,6 +117,17 @@ describe('an operation', () => {
     expect((await told({ idempotencyKey: 'pay' })).code).toBe(20);
   });
 
+  it('whose Idempotency-Key was forgotten is not told as one that nothing was begun under', async () => {
+    const idempotency = { key: 'pay', requestHash: 'h' };
+    const { oid } = await world.run(world.pay(terminal.id, 10, world.random.uuid(), { idempotency }));
+    await world.database.queries.updateTable('idempotency_keys').set({ created_at: 1 }).execute();
+    const forgotten = await told({ idempotencyKey: 'pay' });
+    expect(forgotten.code).toBe(20);
+    expect(forgotten.message).not.toContain('nothing was begun');
+    expect(forgotten.message).toContain('24 hours');
+    expect((await told({ oid: String(oid) })).code).toBe(0);
+  });
+
   it('must have exactly one name, and a key that opens its module', async () => {
     const { oid = '' } = await world.run(cashIn());
     for (const names of [{}, { oid, documentNr: 'x' }, { receiptUid: 'x', idempotencyKey: 'y' }])

@@ -1,0 +1,24 @@
+// A command that expired by a wrong clock and went out once more [D65]: whoever follows the first is led to the second by its row.
+import { describe, expect, it } from 'vitest';
+import { createSaleWorld } from '../support/sale-world.ts';
+
+describe('a command that went out once more', () => {
+  it('and ended under its new id before a joiner at another gateway looked again is told him as it ended', async () => {
+    const world = await createSaleWorld();
+    const quick = await world.terminal({ timing: { customerMs: 1, bankMs: 1 } });
+    // It hears nothing, so it looks every now and then.
+    const other = await world.startLife({ database: { ...world.database, onWake: () => () => {} } });
+    await world.clock.advance(31_000);
+    quick.setFaults({ clockSkewMs: 60_000 });
+    const documentNr = world.random.uuid();
+    const declined = { merchantId: world.merchantId, deviceId: quick.id, amountBani: 1061, documentNr };
+    world.weather = { ...world.weather, shortestDelayMs: 50, longestDelayMs: 50 };
+    const paying = world.told(world.cards.pay(declined));
+    await world.clock.advance(20);
+    const joined = world.told(other.cards.pay(declined));
+    await world.clock.advance(5_000);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['never', 'refused']);
+    expect(await paying).toMatchObject({ code: 50 });
+    expect(await joined).toEqual(await paying);
+  });
+});
