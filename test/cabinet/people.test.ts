@@ -69,6 +69,21 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await openBrowser(office.url).post('/links/use', late)).toMatchObject({ errorCode: 20 });
   });
 
+  it('closes the way of the first operator once there is one, however they became it', async () => {
+    const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
+    const use = (answer: Record<string, unknown>) =>
+      openBrowser(office.url).post('/links/use', { token: tokenOf(answer), password, name: 'Eve', email: 'eve@evil.example' });
+    const promoted = await office.post('/users/first-operator');
+    const standing = { role: 'operator', merchant_id: null } as const;
+    await office.database.queries.updateTable('users').set(standing).where('id', '=', ana.id).execute();
+    expect(await use(promoted)).toMatchObject({ errorCode: 20 });
+    await office.database.queries.updateTable('users').set({ password_hash: null }).where('id', '=', ana.id).execute();
+    const invited = await office.post('/users/first-operator');
+    await settle({ role: 'operator', email: 'olga@tillgate.md' });
+    expect(await use(invited)).toMatchObject({ errorCode: 20 });
+    expect((await office.get('/users')).users).toHaveLength(2);
+  });
+
   it('signs in by password, tells nobody which part was wrong, and keeps only hashes', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const good = await again('ANA@shop.md ');
@@ -355,6 +370,8 @@ describe.each(engines)('people on %s', (engine) => {
     visitor.cookie = player.cookie;
     expect(await visitor.get('/merchants')).toMatchObject({ status: 401 });
     expect(await office.post('/users/first-operator')).toMatchObject({ errorCode: 0 });
+    expect((await player.get('/users'))['users']).toHaveLength(1);
+    expect((await office.get('/users')).users).toEqual([]);
     await sandbox.server.stop(0);
     sandbox.access.stop();
     sandbox.people.stop();

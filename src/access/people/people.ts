@@ -1,6 +1,6 @@
 // The people of the cabinet in one piece: signing in, sessions, users, one-time links, passwords and one-time codes.
 // Every change is one transaction with its audit entry, and is felt at once here and within seconds on other instances.
-import type { Database } from '../../database/database.ts';
+import type { Database, Queries } from '../../database/database.ts';
 import type { Viewer } from '../../http/viewer.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -70,6 +70,15 @@ export function createPeople({ database, clock, random, logger, isSandbox, baseU
     return result;
   }
 
+  /** False: there is none, or it is not that user's. */
+  async function endAudited(queries: Queries, actor: string, sessionId: string, ofUserId?: string): Promise<boolean> {
+    const ended = await endSession(queries, sessionId, ofUserId);
+    if (!ended) return false;
+    const merchantId = (await findUser(queries, ended.userId))?.merchantId;
+    await writeAudit(queries, { actor, action: 'session.end', subject: ended.userId, merchantId, detail: { sessionId } });
+    return true;
+  }
+
   async function requireUser(id: string): Promise<ListedUser> {
     const user = await findUser(database.queries, id);
     if (!user) throw noSuchUser();
@@ -111,24 +120,16 @@ export function createPeople({ database, clock, random, logger, isSandbox, baseU
     confirmedUntilMs: (viewer: Viewer): number => clock.now() + Math.min(confirmationMs, viewer.confirmedUntilMs - clock.elapsed()),
 
     /** Also when it has ended meanwhile. */
-    async signOut({ sessionId, userId, actor }: Person): Promise<void> {
-      await change(async (queries) => {
-        if (!(await endSession(queries, sessionId))) return;
-        await writeAudit(queries, { actor, action: 'session.end', subject: userId, detail: { sessionId } });
-      });
-    },
+    signOut: ({ sessionId, actor }: Person): Promise<boolean> => change((queries) => endAudited(queries, actor, sessionId)),
     async endSession(actor: string, sessionId: string, ofUserId?: string): Promise<void> {
-      await change(async (queries) => {
-        const ended = await endSession(queries, sessionId, ofUserId);
-        if (!ended) throw new GatewayError('Record_not_exist', 'There is no session by that id.');
-        const merchantId = (await findUser(queries, ended.userId))?.merchantId;
-        await writeAudit(queries, { actor, action: 'session.end', subject: ended.userId, merchantId, detail: { sessionId } });
-      });
+      const isEnded = await change((queries) => endAudited(queries, actor, sessionId, ofUserId));
+      if (!isEnded) throw new GatewayError('Record_not_exist', 'There is no session by that id.');
     },
     listSessions: (userId: string): Promise<ListedSession[]> => listSessions(database.queries, userId),
 
     findUser: (id: string) => findUser(database.queries, id),
-    listUsers: (filter: UserFilter): Promise<ListedUser[]> => listUsers(database.queries, filter),
+    listUsers: (filter: Omit<UserFilter, 'hasSandboxUser'>): Promise<ListedUser[]> =>
+      listUsers(database.queries, { ...filter, hasSandboxUser: isSandbox }),
 
     async createUser(viewer: Viewer, wanted: NewUser): Promise<{ user: ListedUser } & Link> {
       const { id, link } = await database.transaction(async (queries) => {

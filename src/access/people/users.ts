@@ -80,12 +80,15 @@ export interface UserFilter {
   /** The last e-mail of the page before. */
   after?: string | undefined;
   limit: number;
+  /** Elsewhere than in the sandbox its user can do nothing, and is not shown. */
+  hasSandboxUser: boolean;
 }
 
 /** By e-mail. */
-export async function listUsers(queries: Queries, { merchantId, after, limit }: UserFilter): Promise<ListedUser[]> {
+export async function listUsers(queries: Queries, { merchantId, after, limit, hasSandboxUser }: UserFilter): Promise<ListedUser[]> {
   const rows = await listedUsers(queries)
     .$if(merchantId !== undefined, (query) => query.where('u.merchant_id', '=', merchantId ?? ''))
+    .$if(!hasSandboxUser, (query) => query.where('u.is_sandbox', '=', 0))
     .$if(after !== undefined, (query) => query.where('u.email', '>', after ?? ''))
     .orderBy('u.email')
     .limit(limit)
