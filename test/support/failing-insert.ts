@@ -1,14 +1,16 @@
-// The same database, in which the next insert into a table fails: what stands before it in one transaction must go with it.
+// The same database, in which the next inserts into a table fail: what stands before it in one transaction must go with it.
 import type { KyselyPlugin } from 'kysely';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 
-export function withFailingInsert(database: Database): { database: Database; failNextInsertInto(table: string): void } {
+export function withFailingInsert(database: Database): { database: Database; failNextInsertInto(table: string, times?: number): void } {
   let failing: string | undefined;
+  let timesLeft = 0;
   const plugin: KyselyPlugin = {
     transformQuery({ node }) {
       if (node.kind === 'InsertQueryNode' && failing !== undefined && node.into?.table.identifier.name === failing) {
-        failing = undefined;
+        timesLeft -= 1;
+        if (timesLeft === 0) failing = undefined;
         throw databaseDown('The database failed in the middle of a transaction.');
       }
       return node;
@@ -21,8 +23,9 @@ export function withFailingInsert(database: Database): { database: Database; fai
       queries: database.queries.withPlugin(plugin),
       transaction: (work) => database.transaction((queries) => work(queries.withPlugin(plugin))),
     },
-    failNextInsertInto(table) {
+    failNextInsertInto(table, times = 1) {
       failing = table;
+      timesLeft = times;
     },
   };
 }

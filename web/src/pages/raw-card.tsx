@@ -53,7 +53,7 @@ export function Json({ value, depth = 0 }: { value: unknown; depth?: number }): 
   const pad = '  '.repeat(depth + 1);
   if (value === null || typeof value !== 'object') {
     const isText = typeof value === 'string';
-    return <span className={isText ? 'text' : 'figure'}>{depth === 0 && isText ? value : JSON.stringify(value)}</span>;
+    return <span className={isText ? 'json-text' : 'json-number'}>{depth === 0 && isText ? value : JSON.stringify(value)}</span>;
   }
   const isList = Array.isArray(value);
   const entries = Object.entries(value);
