@@ -21,8 +21,8 @@ export interface Erp {
 
 /** Amounts ending so make a virtual device misbehave; most do not. Not 72: that one is busy for ever. */
 const magicEndings = [61, 62, 63, 64, 65, 66, 67, 68, 69, 71, 73, 74, 75];
-const mostTries = 400;
-const mostTriesAfterClosing = 40;
+const maxTries = 400;
+const maxTriesAfterClosing = 40;
 
 export function startErp(shop: Shop, random: Random): Erp {
   const { clock, merchantId, plan } = shop;
@@ -66,9 +66,9 @@ export function startErp(shop: Shop, random: Random): Erp {
 
   /** The same request until it is answered by one of `ends`; undefined when it is given up. */
   async function insist(name: string, ends: readonly number[], call: (life: GatewayLife) => Promise<{ report?: string }>) {
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       // Some amounts fail anew with each attempt, for ever.
-      if (isClosing && tries > mostTriesAfterClosing) break;
+      if (isClosing && tries > maxTriesAfterClosing) break;
       const answer = await ask(call);
       shop.trace(`erp ${name} ${answer.code}`);
       if (answer.code !== undefined && ends.includes(answer.code)) return answer;

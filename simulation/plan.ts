@@ -50,7 +50,7 @@ export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
       duplicateRate: pick([0, 0.05, 0.2]),
       unclearRate: pick([0, 0.02]),
       shortestDelayMs: 1,
-      longestDelayMs: pick([5, 300, 4_000, 15_000]),
+      maxDelayMs: pick([5, 300, 4_000, 15_000]),
     },
     tradingMs,
     every: {

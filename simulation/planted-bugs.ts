@@ -87,7 +87,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     // Answers get lost, and so do the journals that would know them.
     alterPlan: (plan) => ({
       ...often(withJournals(plan), { 'journal-loss': minuteMs, 'device-cut': 2 * minuteMs, 'gateway-crash': Number.POSITIVE_INFINITY }),
-      weather: { ...plan.weather, lossRate: 0.35, longestDelayMs: 300 },
+      weather: { ...plan.weather, lossRate: 0.35, maxDelayMs: 300 },
     }),
   },
   {
@@ -123,7 +123,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'settles without a guard',
     alterSql: (text) => (text.startsWith('update "commands" set "state"') ? text.replace(` and state in ('sent', 'unknown')`, '') : text),
-    alterPlan: (plan) => ({ ...withJournals(plan), weather: { ...plan.weather, duplicateRate: 0.3, longestDelayMs: 4_000 } }),
+    alterPlan: (plan) => ({ ...withJournals(plan), weather: { ...plan.weather, duplicateRate: 0.3, maxDelayMs: 4_000 } }),
   },
   {
     name: 'loses callbacks in a crash',

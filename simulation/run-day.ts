@@ -26,11 +26,11 @@ export interface DayOptions {
   calmAtMostMs?: number;
 }
 
-const longestCalmMs = 26 * 3_600_000;
+const maxCalmMs = 26 * 3_600_000;
 const lookEveryMs = 60_000;
 
 export async function runDay(seed: number, options: DayOptions = {}): Promise<DayResult> {
-  const { bug, tradingMs, calmAtMostMs = longestCalmMs } = options;
+  const { bug, tradingMs, calmAtMostMs = maxCalmMs } = options;
   const drawn = drawPlan(seededRandom(seed), tradingMs);
   const plan = bug?.alterPlan?.(drawn) ?? drawn;
   const clock = createEventClock();

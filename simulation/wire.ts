@@ -14,10 +14,10 @@ export interface Weather {
   /** How many sends break off so that nobody knows whether they went out. */
   unclearRate: number;
   shortestDelayMs: number;
-  longestDelayMs: number;
+  maxDelayMs: number;
 }
 
-export const fairWeather: Readonly<Weather> = { lossRate: 0, duplicateRate: 0, unclearRate: 0, shortestDelayMs: 1, longestDelayMs: 1 };
+export const fairWeather: Readonly<Weather> = { lossRate: 0, duplicateRate: 0, unclearRate: 0, shortestDelayMs: 1, maxDelayMs: 1 };
 
 export type Passing =
   | { kind: 'command'; channel: ChannelName; deviceId: string; message: CommandMessage }
@@ -70,11 +70,11 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
   const gateways = new Map<string, Attachment>();
 
   function travel(deliver: () => void, mayBeDoubled: boolean): void {
-    const { lossRate, duplicateRate, shortestDelayMs, longestDelayMs } = weather();
+    const { lossRate, duplicateRate, shortestDelayMs, maxDelayMs } = weather();
     if (lossRate > 0 && random.fraction() < lossRate) return;
     const copies = mayBeDoubled && duplicateRate > 0 && random.fraction() < duplicateRate ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
-      const spread = longestDelayMs - shortestDelayMs;
+      const spread = maxDelayMs - shortestDelayMs;
       clock.after(shortestDelayMs + (spread > 0 ? Math.floor(random.fraction() ** 3 * spread) : 0), deliver);
     }
   }

@@ -2,7 +2,7 @@
 // Every change is one transaction with its audit entry; a change of keys is felt at once here and within seconds elsewhere.
 import type { Database } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
-import type { Caller } from '../http/authentication.ts';
+import type { Caller } from '../kernel/callers.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Random } from '../kernel/random.ts';
@@ -19,7 +19,7 @@ import {
 } from './keys.ts';
 import { insertMerchant, listMerchants, type Merchant, type NewMerchant, setShare } from './merchants.ts';
 import { hashSecret } from './secrets.ts';
-import { createBriefMemory } from './short-lived-cache.ts';
+import { createShortLivedCache } from './short-lived-cache.ts';
 
 /** A lost wake-up delays a revocation on another instance by this much at most. */
 const knownForMs = 5_000;
@@ -54,7 +54,7 @@ function shareOf(percent: number | null): { sharePercent?: number } {
 }
 
 export function createAccess({ database, clock, random }: AccessDeps): Access {
-  const callers = createBriefMemory<Caller>(clock, memoryCapacity, async (keyHash) => {
+  const callers = createShortLivedCache<Caller>(clock, memoryCapacity, async (keyHash) => {
     const row = await database.queries
       .selectFrom('api_keys')
       .innerJoin('merchants', 'merchants.id', 'api_keys.merchant_id')

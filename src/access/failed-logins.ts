@@ -7,7 +7,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { writeAudit } from './audit.ts';
 
 const minuteMs = 60_000;
-const mostAddresses = 200;
+const maxAddresses = 200;
 const elsewhere = 'other addresses';
 
 export interface FailedLogins {
@@ -21,7 +21,7 @@ export function createFailedLogins({ database, clock, logger }: { database: Data
   let timer: Cancel | undefined;
 
   function add(address: string, count: number): void {
-    const name = counts.has(address) || counts.size < mostAddresses ? address : elsewhere;
+    const name = counts.has(address) || counts.size < maxAddresses ? address : elsewhere;
     counts.set(name, (counts.get(name) ?? 0) + count);
   }
 

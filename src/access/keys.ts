@@ -3,7 +3,7 @@
 // The functions that change something are called inside a transaction, and write the audit log in it.
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
-import type { Module } from '../http/authentication.ts';
+import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import type { Random } from '../kernel/random.ts';
 import { writeAudit } from './audit.ts';

@@ -1,5 +1,5 @@
 // Remembers what a look-up found for a few seconds, so that a busy till does not ask the database at every call.
-// Always holds: at most `capacity` entries; nothing found before `forget` is ever handed out after it; at most `atOnce` look-ups
+// Always holds: at most `capacity` entries; nothing found before `forget` is ever handed out after it; at most `maxLookUps` look-ups
 // run together, and a name that was found lately waits only for others like it. So a flood of wrong names (keys, devices) costs the
 // database a bounded effort and refuses nobody: no right name is turned away because of others' wrong ones.
 import type { Clock } from '../kernel/clock.ts';
@@ -17,22 +17,22 @@ interface Entry<Value> {
   known: { fromMs: number; untilMs: number } | undefined;
 }
 
-export interface BriefMemory<Value> {
+export interface ShortLivedCache<Value> {
   /** What was found more than `maxAgeMs` ago is looked up again, even if it might still be remembered. */
   get(name: string, maxAgeMs?: number): Promise<Value | undefined>;
   forget(): void;
 }
 
 /** Look-ups at once; a connection or two of the database stay free for whoever is already in. */
-const atOnce = 6;
+const maxLookUps = 6;
 
-export function createBriefMemory<Value>(
+export function createShortLivedCache<Value>(
   clock: Clock,
   capacity: number,
   lookUp: (name: string) => Promise<Found<Value>>,
-): BriefMemory<Value> {
+): ShortLivedCache<Value> {
   const entries = new Map<string, Entry<Value>>();
-  const gate = createGate(atOnce);
+  const gate = createGate(maxLookUps);
   /** Names that were good when they were last looked up, the longest ago first; they survive `forget`, since they only say who goes first. */
   const wereGood = new Set<string>();
 

@@ -7,8 +7,7 @@ import type { Database } from '../database/database.ts';
 import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
-import { parseMoment } from '../invoices/valid-to.ts';
-import { isoTime } from './moments.ts';
+import { isoTime, parseMoment } from '../kernel/moments.ts';
 import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
 import {

@@ -6,10 +6,10 @@ import type { Cards } from '../cards/cards.ts';
 import { adminAnswers, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
+import { isoTime } from '../kernel/moments.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isoTime } from './moments.ts';
 import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
 import {

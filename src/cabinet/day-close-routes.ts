@@ -4,10 +4,10 @@ import type { Database } from '../database/database.ts';
 import { adminAnswers, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { isoTime } from '../kernel/moments.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { exampleListed, listedCommandFields, shownCommand } from './command-list-routes.ts';
 import { merchantField, scopeOfView } from './list-fields.ts';
-import { isoTime } from './moments.ts';
 import { configOf } from './roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
 import { readListed } from './views/commands-list.ts';
@@ -20,7 +20,7 @@ import type { Scope } from './views/scope.ts';
 const optional = Type.Optional;
 const lei = (bani: Bani | undefined) => (bani === undefined ? undefined : baniToLei(bani));
 /** Of each group; the sum is of all. */
-const mostShown = 100;
+const maxShown = 100;
 
 const dayQuery = Type.Object({ ...merchantField, close: uuidField('Id of a bank-day close or a Z report.') });
 
@@ -53,7 +53,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
           kind,
           sum: lei(sumBani),
           count: operationIds.length,
-          operations: (await readListed(database.queries, own, operationIds.slice(0, mostShown))).map(shownCommand),
+          operations: (await readListed(database.queries, own, operationIds.slice(0, maxShown))).map(shownCommand),
         })),
       ),
       unexplained: { bank: lei(unexplained.bankBani), z: lei(unexplained.zBani) },

@@ -19,7 +19,7 @@ export interface EventRoutesDeps {
 /** More often than proxies and our own guard against readers that do not read lose patience. */
 const beatEveryMs = 20_000;
 /** A reader that is this far behind is cut; it comes again and reads anew. */
-const mostBehindBytes = 64 * 1024;
+const maxBehindBytes = 64 * 1024;
 
 export function registerEventRoutes(app: RouteApp, { clock, events, people }: EventRoutesDeps): void {
   app.get(
@@ -43,7 +43,7 @@ export function registerEventRoutes(app: RouteApp, { clock, events, people }: Ev
       const { raw } = reply;
       const write = (text: string) => {
         raw.write(text);
-        return raw.writableLength <= mostBehindBytes;
+        return raw.writableLength <= maxBehindBytes;
       };
       const stops: Cancel[] = [];
       const end = () => {

@@ -2,8 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { dateTimeField, textField, uuidField } from '../http/schemas.ts';
-import { parseMoment } from '../invoices/valid-to.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
+import { parseMoment } from '../kernel/moments.ts';
 import { type Bani, parseAmount } from '../kernel/money.ts';
 import { scopeOf } from './own-rows.ts';
 import { type Place, readCursor } from './views/cursor.ts';

@@ -9,8 +9,8 @@ import { textField } from '../http/schemas.ts';
 import { setSessionCookie } from '../http/session-cookie.ts';
 import { viewerOf } from '../http/viewer.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { isoTime } from '../kernel/moments.ts';
 import { networkOf } from '../kernel/network-of.ts';
-import { isoTime } from './moments.ts';
 import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
 
 export interface PeopleRoutesDeps {

@@ -7,7 +7,7 @@ import type { RouteApp } from '../http/server.ts';
 import { actorOf } from '../http/viewer.ts';
 import { refusal, type State, states } from '../invoices/rules.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { isoTime } from './moments.ts';
+import { isoTime } from '../kernel/moments.ts';
 import { scopeOf } from './own-rows.ts';
 import { configOf } from './roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from './shared-schemas.ts';

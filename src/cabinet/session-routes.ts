@@ -7,7 +7,7 @@ import type { RouteApp } from '../http/server.ts';
 import { clearSessionCookie, setSessionCookie } from '../http/session-cookie.ts';
 import { actorOf, optionalViewerOf, viewerOf } from '../http/viewer.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
-import { isoTime } from './moments.ts';
+import { isoTime } from '../kernel/moments.ts';
 import {
   codeField,
   emailField,

@@ -5,7 +5,7 @@ import type { RouteApp } from '../http/server.ts';
 import { setSessionCookie } from '../http/session-cookie.ts';
 import { actorOf, viewerOf } from '../http/viewer.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { isoTime } from './moments.ts';
+import { isoTime } from '../kernel/moments.ts';
 import { scopeOf } from './own-rows.ts';
 import {
   codeField,

@@ -20,7 +20,7 @@ interface Deps {
   onEnded(): void;
 }
 
-const databasePauses = { firstMs: 100, longestMs: 2_000 };
+const databasePauses = { firstMs: 100, maxMs: 2_000 };
 
 export class Attempts {
   readonly counts = { delivered: 0, failedAttempts: 0, died: 0 };

@@ -40,7 +40,7 @@ export interface SenderOptions {
   socketsPerHost: number;
 }
 
-const bodyLimitBytes = 4096;
+const maxBodyBytes = 4096;
 const keptBytes = 512;
 /** The status line decides; the body is only for the delivery log and must not hold a place for long. */
 const bodyTimeoutMs = 2_000;
@@ -174,7 +174,7 @@ function readHead(response: IncomingMessage, clock: Clock, done: (head: string |
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > bodyLimitBytes) finish();
+    if (size > maxBodyBytes) finish();
   });
   response.on('end', finish);
   response.on('error', finish);

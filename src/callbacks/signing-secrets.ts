@@ -11,7 +11,7 @@ interface EarlierSecret {
 }
 
 /** Each signs every callback, so there is an end to them. */
-const mostEarlier = 4;
+const maxEarlier = 4;
 
 function livingSecrets(stored: string | null, atMs: number): EarlierSecret[] {
   const all = stored === null ? [] : (JSON.parse(stored) as EarlierSecret[]);
@@ -38,10 +38,10 @@ export async function replaceSigningSecret(
   const earlier = [{ secret: row.callback_secret, endsAtMs: oldSecretEndsAtMs }, ...livingSecrets(row.earlier_callback_secrets, row.now)]
     .map(({ secret, endsAtMs }) => ({ secret, endsAtMs: Math.min(endsAtMs, oldSecretEndsAtMs) }))
     .filter(({ endsAtMs }) => endsAtMs > row.now);
-  if (earlier.length > mostEarlier) {
+  if (earlier.length > maxEarlier) {
     throw new GatewayError(
       'The_status_cannot_be_applied',
-      `${mostEarlier} secrets from before are still good; wait until one of them has ended, or rotate with overlapS 0, which ends them all.`,
+      `${maxEarlier} secrets from before are still good; wait until one of them has ended, or rotate with overlapS 0, which ends them all.`,
     );
   }
   await queries

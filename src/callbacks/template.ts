@@ -10,7 +10,7 @@ export interface TemplateValues {
   DeviceID?: string | null | undefined;
 }
 
-export const largestTemplateLength = 2048;
+export const maxTemplateLength = 2048;
 
 type Placeholder = keyof TemplateValues;
 
@@ -35,7 +35,7 @@ export function expandTemplate(template: string, values: TemplateValues): string
 }
 
 function cut(text: string): TemplateParts {
-  if (text.length > largestTemplateLength) throw broken(`must not be longer than ${largestTemplateLength} characters`);
+  if (text.length > maxTemplateLength) throw broken(`must not be longer than ${maxTemplateLength} characters`);
   // A URL parser would silently drop line breaks and tabs, and trim blanks.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(text)) throw broken('must not hold blanks or control characters');

@@ -8,7 +8,7 @@ import type { AttemptResult, Send } from './sender.ts';
 import { readSigningSecrets } from './signing-secrets.ts';
 import { expandTemplate } from './template.ts';
 
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 const perMerchant = { burst: 5, perS: 1 / 5 };
 /** Its words in the places of the template: an OID that no invoice has, and a state that is none. */
 const testValues = { OID: '00000000-0000-0000-0000-000000000000', State: 'Test', ReceiptID: '', DeviceID: '' };
@@ -28,7 +28,7 @@ export function createTestSender(deps: { database: Database; clock: Clock; send:
   return async ({ id, merchantId, template }) => {
     const url = expand(template);
     const secrets = await readSigningSecrets(deps.database.queries, merchantId);
-    if (running.has(merchantId) || running.size >= mostAtOnce) {
+    if (running.has(merchantId) || running.size >= maxAtOnce) {
       throw new GatewayError('Too_Many_Requests', 'A test callback is under way; wait for its answer.', { retryAfterS: 1 });
     }
     limit.require(merchantId, 'Too many test callbacks were sent; wait a little.');

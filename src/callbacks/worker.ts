@@ -41,7 +41,7 @@ const idleLookMs = 10_000;
 /** There was work that could not be taken, perhaps because another instance has an older one of the same subject in flight. */
 const blockedLookMs = 250;
 /** Timers cannot be set further than this; looking again does no harm. */
-const longestNapMs = 3_600_000;
+const maxNapMs = 3_600_000;
 
 export class CallbackWorker {
   readonly #deps: WorkerDeps;
@@ -136,7 +136,7 @@ export class CallbackWorker {
 
   #nap(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#deps.clock.after(Math.min(Math.max(delayMs, 1), longestNapMs), () => this.#endNap?.());
+      const cancel = this.#deps.clock.after(Math.min(Math.max(delayMs, 1), maxNapMs), () => this.#endNap?.());
       this.#endNap = () => {
         this.#endNap = undefined;
         cancel();

@@ -17,12 +17,12 @@ import {
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { Cards } from './cards.ts';
-import { mostOf } from './rules.ts';
+import { maxLength } from './rules.ts';
 
 const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.') };
 const operation = {
   documentNr: textField('Document number of the payment.', 128),
-  operationId: textField('Operation id, returned by Pay.', mostOf.operationId),
+  operationId: textField('Operation id, returned by Pay.', maxLength.operationId),
 };
 const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '0b1c2d3e-4f50-4617-a283-94a5b6c7d8e9' };
 const operationExample = { ...example, documentNr: '3b241101-e2bb-4255-8caf-4136c566a962', operationId: 'OP000123' };
@@ -174,7 +174,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
           {
             ...device,
             ...operation,
-            rrn: textField('Reference Retrieval Number of the payment.', mostOf.rrn),
+            rrn: textField('Reference Retrieval Number of the payment.', maxLength.rrn),
             amount: amountField('At most what is left of the original amount.'),
             currency: Type.Optional(textField('Only MDL.', 8)),
           },

@@ -13,7 +13,7 @@ export const administrativeTimeoutMs = 60_000;
 export const lastTransactionTimeoutMs = 30_000;
 
 /** Characters that a bank's number may have. */
-export const mostOf = { operationId: 128, rrn: 64 };
+export const maxLength = { operationId: 128, rrn: 64 };
 
 /** documentNr is a UUID in Pay and any text elsewhere: a UUID is compared whatever its letter case. */
 export function sameDocument(documentNr: string): string {
@@ -33,7 +33,7 @@ export function checkRepeatedPay(earlier: Command, asked: { deviceId: string; am
 
 /** A sentence when an approval cannot be taken as it is: then a person must look. */
 export function doubtApproval(command: Command, report: JsonObject): string | undefined {
-  if (!isName(report['rrn'], mostOf.rrn) || !isName(report['operationId'], mostOf.operationId))
+  if (!isName(report['rrn'], maxLength.rrn) || !isName(report['operationId'], maxLength.operationId))
     return 'The terminal reported an approval without an rrn and operationId that later calls could name.';
   if (parseAmount(report['amount']) !== command.amountBani) {
     return `The terminal reported an approval of ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
@@ -67,6 +67,6 @@ export function noSuchOperation(): GatewayError {
 }
 
 /** What CloseDoc, Refund and CancelTransaction can name, and both databases can keep and find. */
-function isName(value: unknown, mostCharacters: number): boolean {
-  return typeof value === 'string' && value !== '' && value.length <= mostCharacters && isPlainText(value);
+function isName(value: unknown, maxCharacters: number): boolean {
+  return typeof value === 'string' && value !== '' && value.length <= maxCharacters && isPlainText(value);
 }

@@ -3,9 +3,9 @@
 // A right secret is never refused because of others' wrong ones [D62]: those are only kept from costing much.
 
 import { hashSecret, sameHash } from '../access/secrets.ts';
-import { createBriefMemory } from '../access/short-lived-cache.ts';
+import { createShortLivedCache } from '../access/short-lived-cache.ts';
 import type { Database } from '../database/database.ts';
-import type { DeviceCaller } from '../http/authentication.ts';
+import type { DeviceCaller } from '../kernel/callers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { parseUuid } from '../kernel/ids.ts';
 
@@ -31,7 +31,7 @@ export interface Credentials {
 
 export function createCredentials(database: Database, clock: Clock): Credentials {
   // By the device and not by the secret: any number of wrong secrets for one device costs one look-up a second.
-  const devices = createBriefMemory<KnownDevice>(clock, memoryCapacity, async (deviceId) => {
+  const devices = createShortLivedCache<KnownDevice>(clock, memoryCapacity, async (deviceId) => {
     const row = await database.queries
       .selectFrom('devices')
       .innerJoin('merchants', 'merchants.id', 'devices.merchant_id')

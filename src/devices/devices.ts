@@ -1,7 +1,7 @@
 // The devices room in one piece: register, pairing, credentials, presence. Each change is one transaction with its audit entry;
 // whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances.
 import type { Database } from '../database/database.ts';
-import type { DeviceCaller } from '../http/authentication.ts';
+import type { DeviceCaller } from '../kernel/callers.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { createGuessLimit } from '../kernel/guess-limit.ts';
 import type { Random } from '../kernel/random.ts';
@@ -24,7 +24,7 @@ const wakeTopic = 'device-credentials';
 const wrongCodes = {
   perAddress: { burst: 10, perS: 10 / 60 },
   inAll: { burst: 300, perS: 5 },
-  mostWaiting: 200,
+  maxWaiting: 200,
   sentence: 'Too many wrong pairing codes were tried; wait a little.',
 };
 const defaultPairingLifetimeMs = 15 * 60_000;

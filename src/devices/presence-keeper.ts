@@ -16,7 +16,7 @@ import type { DeviceSnapshot } from '../link/presence.ts';
 const lookEveryMs = 5_000;
 const writeEveryMs = 60_000;
 /** A report larger than this is not kept; the device still gets its due otherwise. */
-const reportLimit = 16 * 1024;
+const maxReport = 16 * 1024;
 
 interface Written {
   atMs: number;
@@ -35,7 +35,7 @@ export function keptReport(report: DeviceSnapshot['report']): string | null {
   if (report === undefined) return null;
   const { clock: _clock, bootId: _bootId, journalId: _journalId, kind: _kind, ...kept } = report;
   const text = JSON.stringify(maskReport(kept));
-  return text.length > reportLimit ? null : text;
+  return text.length > maxReport ? null : text;
 }
 
 export function createPresenceKeeper(deps: {

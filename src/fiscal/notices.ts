@@ -47,10 +47,10 @@ export function completionNotices(deps: { random: Random; callbacks: { wake(): v
 /** The id of a receipt as people read it, to find the print by; one that the database could not keep and index is left in the report alone. */
 export function receiptIdToFind(report: JsonObject): { receiptId: string | undefined } {
   const receiptId = receiptIdIn(report);
-  return { receiptId: receiptId !== undefined && receiptId.length <= longestReceiptId && isPlainText(receiptId) ? receiptId : undefined };
+  return { receiptId: receiptId !== undefined && receiptId.length <= maxReceiptIdLength && isPlainText(receiptId) ? receiptId : undefined };
 }
 
-const longestReceiptId = 128;
+const maxReceiptIdLength = 128;
 
 function receiptIdOf(command: Command): string | undefined {
   return command.report === null ? undefined : receiptIdIn(parseExactJson(command.report) as JsonObject);

@@ -4,6 +4,7 @@
 // behind which others may sit. What they may cost is bounded where they are looked up [D62].
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { Caller, DeviceCaller, Module } from '../kernel/callers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -13,22 +14,6 @@ import type { Owner } from './places.ts';
 import { factsOf } from './request-facts.ts';
 import { readSessionToken, requireOwnPage } from './session-cookie.ts';
 import { adminViewer, optionalViewerOf, type Role, setViewer, type Viewer } from './viewer.ts';
-
-export type Module = 'POS' | 'QR' | 'Fiscal';
-
-export interface Caller {
-  merchantId: string;
-  keyId: string;
-  modules: ReadonlySet<Module>;
-  /** Of the places for requests, if an operator set one for the merchant. */
-  sharePercent?: number | undefined;
-}
-
-export interface DeviceCaller {
-  deviceId: string;
-  merchantId: string;
-  sharePercent?: number | undefined;
-}
 
 export type Access =
   | { kind: 'key'; modules: readonly Module[] }

@@ -7,19 +7,19 @@ import { brokenCap } from '../kernel/json-shape.ts';
 
 export interface JsonCaps {
   deepest: number;
-  mostValues: number;
+  maxValues: number;
 }
 
 /** Far more than any number needs, and short enough that whatever reads one may take its time. */
-const longestNumber = 64;
+const maxNumberLength = 64;
 
 function checkShape(text: string, caps: JsonCaps): void {
-  const broken = brokenCap(text, { ...caps, longestNumber });
+  const broken = brokenCap(text, { ...caps, maxNumberLength });
   if (broken === undefined) return;
   const sentences = {
     deepest: `The body must not be nested deeper than ${caps.deepest} levels.`,
-    mostValues: `The body must not hold more than ${caps.mostValues} values.`,
-    longestNumber: `A number in the body must not have more than ${longestNumber} characters.`,
+    maxValues: `The body must not hold more than ${caps.maxValues} values.`,
+    maxNumberLength: `A number in the body must not have more than ${maxNumberLength} characters.`,
   };
   throw invalidRequest(sentences[broken]);
 }

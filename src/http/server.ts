@@ -59,7 +59,7 @@ export interface HttpLimits {
 
 export const defaultLimits: HttpLimits = {
   bodyBytes: 1024 * 1024,
-  json: { deepest: 32, mostValues: 50_000 },
+  json: { deepest: 32, maxValues: 50_000 },
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,

@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { DeviceCaller } from '../kernel/callers.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import type { DeviceCaller } from './authentication.ts';
 import { protocolFailure } from './envelope.ts';
 
 export interface Upgrade {

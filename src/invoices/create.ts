@@ -2,19 +2,20 @@
 // Dying before the commit leaves nothing; dying after it leaves an invoice that the repeat under the same key finds.
 // A commit whose answer got lost is read back: by the OID that was drawn, or, under a key, by claiming that once more.
 // Nobody is called back [D25], and the invoice's history starts with its row: creating writes no event.
+
+import { claimKey } from '../access/idempotency.ts';
 import { checkTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
+import { parseMoment } from '../kernel/moments.ts';
 import { checkReceipt } from '../kernel/receipt.ts';
 import { receiptTotal } from '../kernel/receipt-sums.ts';
-import { claimKey } from '../ledger/idempotency.ts';
 import type { InvoiceDeps } from './move.ts';
 import { checkText } from './rules.ts';
 import { findInvoice, insertInvoice, type NewInvoice } from './store.ts';
 import { onceMoreIfUnclear } from './unclear-commit.ts';
-import { parseValidTo } from './valid-to.ts';
 
 export interface CreateRequest {
   merchantId: string;
@@ -78,7 +79,7 @@ function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchan
     receipt: JSON.stringify(receipt),
     amountBani: receiptTotal(receipt) ?? null,
     callbackUri: callbackUri ?? null,
-    validToMs: validTo == null ? null : parseValidTo(validTo),
+    validToMs: validTo == null ? null : parseMoment('ValidTo', validTo),
     pointOfSalesCode: pointOfSalesCode == null ? null : checkText('PointOfSalesCode', pointOfSalesCode, 64),
     preferredDeviceId,
   };

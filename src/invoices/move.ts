@@ -28,7 +28,7 @@ export interface Asker {
 }
 
 /** A state only moves forward, and there are three steps at most: whoever loses more races than this has met a bug. */
-const mostLostRaces = 8;
+const maxLostRaces = 8;
 
 /** Within the caller's transaction. Undefined if the guard did not hold: then nothing was written. Wake the callbacks after the commit. */
 export async function writeMove(
@@ -80,7 +80,7 @@ export async function withCurrent<Found extends Facts & { oid: string }, Result>
   find: () => Promise<Found | undefined>,
   step: (found: Found) => Promise<Result | undefined>,
 ): Promise<Result> {
-  for (let lost = 0; lost < mostLostRaces; lost += 1) {
+  for (let lost = 0; lost < maxLostRaces; lost += 1) {
     const found = await find();
     if (!found) throw noSuchInvoice();
     if (isOverdue(found)) {

@@ -7,7 +7,7 @@ import { type Asker, type InvoiceDeps, move, withCurrent } from './move.ts';
 import { checkReceiptId, checkText, judge, refusal, type State, states } from './rules.ts';
 import { findInvoiceForPayment, type InvoiceFacts, insertEvents, insertOrphan, type Payment } from './store.ts';
 
-const largestDeviceIdLength = 64;
+const maxDeviceIdLength = 64;
 
 /** Why a payment is on the orphan board. */
 type OrphanReason = 'device-not-registered' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
@@ -21,7 +21,7 @@ export async function payInvoice(
   const oid = await deps.qrSecrets.read(qr);
   const payment = {
     receiptId: checkReceiptId(named.receiptId),
-    deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, largestDeviceIdLength),
+    deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, maxDeviceIdLength),
   };
   await withCurrent(
     deps,

@@ -12,7 +12,7 @@ const macBytes = 16;
 const textPattern = /^[A-Za-z0-9]{44}$/;
 
 /** One text in four will do; a random source that never gives one is broken. */
-const mostDraws = 1000;
+const maxDraws = 1000;
 
 export function writeQr(oid: string, secret: Uint8Array): string {
   const head = Buffer.concat([Uint8Array.of(version), uuidToBytes(oid)]);
@@ -21,7 +21,7 @@ export function writeQr(oid: string, secret: Uint8Array): string {
 
 /** A fresh OID whose text is safe everywhere. */
 export function drawQr(random: Random, secret: Uint8Array): { oid: string; qr: string } {
-  for (let draw = 0; draw < mostDraws; draw += 1) {
+  for (let draw = 0; draw < maxDraws; draw += 1) {
     const oid = random.uuid();
     const qr = writeQr(oid, secret);
     if (textPattern.test(qr)) return { oid, qr };

@@ -75,12 +75,12 @@ export function noSuchInvoice(): GatewayError {
   return new GatewayError('Record_not_exist', 'There is no invoice with this QR.');
 }
 
-const largestReceiptIdLength = 128;
+const maxReceiptIdLength = 128;
 
 /** A text that a caller names and the database keeps as it is. `field` is the name that the caller knows. */
-export function checkText(field: string, value: string, largestLength: number): string {
-  if (value === '' || value.length > largestLength || !isPlainText(value)) {
-    throw invalidRequest(`${field} must be a text of 1 to ${largestLength} characters without control characters.`);
+export function checkText(field: string, value: string, maxLength: number): string {
+  if (value === '' || value.length > maxLength || !isPlainText(value)) {
+    throw invalidRequest(`${field} must be a text of 1 to ${maxLength} characters without control characters.`);
   }
   return value;
 }
@@ -90,8 +90,8 @@ export function checkText(field: string, value: string, largestLength: number): 
  * Only what a database cannot hold is refused.
  */
 export function checkReceiptId(value: string): string {
-  if (value === '' || value.length > largestReceiptIdLength || !value.isWellFormed() || value.includes('\0')) {
-    throw invalidRequest(`ReceiptID must be a text of 1 to ${largestReceiptIdLength} characters without the character zero.`);
+  if (value === '' || value.length > maxReceiptIdLength || !value.isWellFormed() || value.includes('\0')) {
+    throw invalidRequest(`ReceiptID must be a text of 1 to ${maxReceiptIdLength} characters without the character zero.`);
   }
   return value;
 }

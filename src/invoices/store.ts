@@ -257,7 +257,7 @@ export async function insertEvents(queries: Queries, oids: readonly string[], ev
 }
 
 /** Whoever holds a QR can name any number of receipts: what an invoice's board may hold is bounded. */
-const mostOrphansPerInvoice = 100;
+const maxOrphansPerInvoice = 100;
 
 /** Whether the payment is on the board now for the first time, was there before, or found the invoice's part of it full. */
 export async function insertOrphan(
@@ -273,7 +273,7 @@ export async function insertOrphan(
     .where('oid', '=', invoice.oid)
     .where((row) => row.not(row.and({ receipt_id: payment.receiptId, device_id: payment.deviceId })))
     .executeTakeFirstOrThrow();
-  if (count >= mostOrphansPerInvoice) return 'full';
+  if (count >= maxOrphansPerInvoice) return 'full';
   const made = await queries
     .insertInto('orphan_payments')
     .values({

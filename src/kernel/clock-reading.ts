@@ -2,14 +2,14 @@
 // Both ends read it here, so that neither believes a time that the other could not answer in [D55].
 
 /** Far more than any way to write a time needs. */
-const longestText = 40;
+const maxTextLength = 40;
 /** A year has four digits in a date-time; a command's limits lie minutes beyond the reading, so the last year is left out. */
 const earliestMs = Date.parse('0001-01-01T00:00:00Z');
 const latestMs = Date.parse('9999-01-01T00:00:00Z');
 
 /** Milliseconds since 1970, or undefined if the value is no such time. */
 export function clockReadingMs(value: unknown): number | undefined {
-  if (typeof value !== 'string' || value.length > longestText) return undefined;
+  if (typeof value !== 'string' || value.length > maxTextLength) return undefined;
   const ms = Date.parse(value);
   return ms >= earliestMs && ms <= latestMs ? ms : undefined;
 }

@@ -6,7 +6,7 @@ export interface Gate {
   run<Result>(work: () => Promise<Result>, isAhead?: boolean): Promise<Result>;
 }
 
-export function createGate(atOnce: number): Gate {
+export function createGate(maxInside: number): Gate {
   let inside = 0;
   const ahead: (() => void)[] = [];
   const behind: (() => void)[] = [];
@@ -19,7 +19,7 @@ export function createGate(atOnce: number): Gate {
 
   return {
     async run(work, isAhead = false) {
-      if (inside < atOnce) inside += 1;
+      if (inside < maxInside) inside += 1;
       else await new Promise<void>((enter) => (isAhead ? ahead : behind).push(enter));
       try {
         return await work();

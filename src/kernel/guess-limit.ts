@@ -16,7 +16,7 @@ export interface GuessLimitOptions {
   perAddress: Allowance;
   inAll: Allowance;
   /** Tries of one address that may wait for those before them. */
-  mostWaiting: number;
+  maxWaiting: number;
   sentence: string;
 }
 
@@ -26,7 +26,7 @@ export interface GuessLimit {
 }
 
 export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
-  const { clock, sentence, mostWaiting } = options;
+  const { clock, sentence, maxWaiting } = options;
   const ofAddress = createRateLimiter({ clock, ...options.perAddress });
   const ofAll = createRateLimiter({ clock, ...options.inAll });
   /** One try of an address at a time: whether the next may go depends on how this one ends. */
@@ -55,7 +55,7 @@ export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
   return {
     async attempt(address, tryIt) {
       const line = lines.get(address) ?? { last: Promise.resolve(), length: 0 };
-      if (line.length >= mostWaiting) throw refusal(1);
+      if (line.length >= maxWaiting) throw refusal(1);
       lines.set(address, line);
       line.length += 1;
       const turn = line.last.then(() => judged(address, tryIt));

@@ -3,9 +3,9 @@
 
 export interface ShapeCaps {
   deepest: number;
-  mostValues?: number;
+  maxValues?: number;
   /** Characters. */
-  longestNumber?: number;
+  maxNumberLength?: number;
 }
 
 const quote = 0x22;
@@ -19,7 +19,7 @@ function isPartOfNumber(unit: number): boolean {
 
 /** The first cap that the text goes beyond, or undefined. */
 export function brokenCap(text: string, caps: ShapeCaps): keyof ShapeCaps | undefined {
-  const { deepest, mostValues = Infinity, longestNumber = Infinity } = caps;
+  const { deepest, maxValues = Infinity, maxNumberLength = Infinity } = caps;
   let depth = 0;
   let values = 1;
   let inText = false;
@@ -32,7 +32,7 @@ export function brokenCap(text: string, caps: ShapeCaps): keyof ShapeCaps | unde
       continue;
     }
     digits = isPartOfNumber(unit) ? digits + 1 : 0;
-    if (digits > longestNumber) return 'longestNumber';
+    if (digits > maxNumberLength) return 'maxNumberLength';
     if (unit === quote) {
       inText = true;
     } else if (unit === 0x7b || unit === 0x5b) {
@@ -44,7 +44,7 @@ export function brokenCap(text: string, caps: ShapeCaps): keyof ShapeCaps | unde
     } else if (unit === comma) {
       values += 1;
     }
-    if (values > mostValues) return 'mostValues';
+    if (values > maxValues) return 'maxValues';
   }
   return undefined;
 }

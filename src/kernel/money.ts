@@ -3,7 +3,7 @@
 
 export type Bani = number;
 
-export const largestAmountBani: Bani = 999_999_999_999;
+export const maxAmountBani: Bani = 999_999_999_999;
 
 const decimalPattern = /^(0|[1-9]\d{0,9})(?:\.(\d{1,2}))?$/;
 

@@ -1,5 +1,5 @@
 // Token buckets: each name may do `burst` things at once and `perS` a second in the long run.
-// Always holds: at most `largestCount` names are kept, and each call looks at a handful of them at most, however many there are.
+// Always holds: at most `maxCount` names are kept, and each call looks at a handful of them at most, however many there are.
 import type { Clock } from './clock.ts';
 import { GatewayError } from './error-codes.ts';
 
@@ -23,13 +23,13 @@ export interface RateLimiterOptions {
   clock: Clock;
   perS: number;
   burst: number;
-  largestCount?: number;
+  maxCount?: number;
 }
 
 /** Buckets looked at when there is no room for another: enough to let go of full ones faster than new ones come. */
 const lookedAt = 8;
 
-export function createRateLimiter({ clock, perS, burst, largestCount = 20_000 }: RateLimiterOptions): RateLimiter {
+export function createRateLimiter({ clock, perS, burst, maxCount = 20_000 }: RateLimiterOptions): RateLimiter {
   // The order is that of the last touch: those at the front are the likeliest to be full again, which is the same as none.
   const buckets = new Map<string, Bucket>();
   const tokensAt = (bucket: Bucket, nowMs: number) => Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) / 1000) * perS);
@@ -51,7 +51,7 @@ export function createRateLimiter({ clock, perS, burst, largestCount = 20_000 }:
   function take(name: string): number | undefined {
     const nowMs = clock.elapsed();
     const known = buckets.get(name);
-    if (known === undefined && buckets.size >= largestCount) makeRoom(nowMs);
+    if (known === undefined && buckets.size >= maxCount) makeRoom(nowMs);
     const tokens = known === undefined ? burst : tokensAt(known, nowMs);
     const wait = secondsUntilToken(tokens);
     buckets.delete(name);

@@ -1,6 +1,6 @@
 // What a receipt comes to: each line exactly, half a ban rounded away from zero, and how its total is shared out among the payments.
 // Undefined where the numbers make no amount; such a receipt is passed on all the same, and the register says what is wrong with it.
-import { type Bani, largestAmountBani, parseAmount } from './money.ts';
+import { type Bani, maxAmountBani, parseAmount } from './money.ts';
 import { cashPaymentCode, isCardPayment, type Receipt } from './receipt.ts';
 
 export interface ReceiptSums {
@@ -18,7 +18,7 @@ export function receiptTotal(receipt: Receipt): Bani | undefined {
     if (lineBani === undefined) return undefined;
     totalBani += lineBani;
   }
-  return totalBani >= 1 && totalBani <= largestAmountBani ? totalBani : undefined;
+  return totalBani >= 1 && totalBani <= maxAmountBani ? totalBani : undefined;
 }
 
 /** A payment without an amount covers what those before it left. */
@@ -67,6 +67,6 @@ export function lineTotal(quantity: unknown, price: unknown): Bani | undefined {
   const divisor = 10n ** BigInt(count.places + each.places);
   const size = product < 0n ? -product : product;
   const rounded = (size * 2n + divisor) / (divisor * 2n);
-  if (rounded > BigInt(largestAmountBani)) return undefined;
+  if (rounded > BigInt(maxAmountBani)) return undefined;
   return Number(product < 0n ? -rounded : rounded);
 }

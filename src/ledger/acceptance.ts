@@ -18,7 +18,7 @@ const gatherMs = 50;
 const retryMs = 1_000;
 const contradiction = 'The device has accepted the command, but it was settled as one that never began.';
 /** A statement takes only so many parameters. */
-const writtenAtOnce = 500;
+const maxPerStatement = 500;
 
 export interface Acceptances {
   note(commandId: string): void;
@@ -58,7 +58,7 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
 
   async function write(): Promise<void> {
     while (heard.size > 0) {
-      const ids = [...heard].slice(0, writtenAtOnce);
+      const ids = [...heard].slice(0, maxPerStatement);
       const marked = await markAccepted(database.queries, ids, contradiction);
       for (const id of ids) heard.delete(id);
       for (const command of marked) if (command.state === 'never') onContradiction(command, contradiction);

@@ -8,7 +8,7 @@ import { type Command, commandColumns, openOnly, toCommand } from './command.ts'
 
 /** So long after its end, or after the last time that 3 was said about it, a command is recognised. */
 const recognisedForMs = 10 * 60_000;
-const idsAtOnce = 500;
+const maxIdsPerStatement = 500;
 
 export interface Content {
   merchantId: string;
@@ -57,11 +57,11 @@ export async function findUntold(queries: Queries, { merchantId, deviceId, reque
 
 /** Somebody knows the outcome: from now on an equal request is a new one. */
 export async function writeTold(queries: Queries, ids: readonly string[]): Promise<void> {
-  for (let start = 0; start < ids.length; start += idsAtOnce) {
+  for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
     await queries
       .updateTable('commands')
       .set({ told_at: nowMs })
-      .where('id', 'in', ids.slice(start, start + idsAtOnce))
+      .where('id', 'in', ids.slice(start, start + maxIdsPerStatement))
       .where('told_at', 'is', null)
       .execute();
   }
@@ -69,11 +69,11 @@ export async function writeTold(queries: Queries, ids: readonly string[]): Promi
 
 /** The caller is without the outcome. Each 3 counts anew; that somebody left counts once. */
 export async function writeUnheard(queries: Queries, ids: readonly string[], why: 'answered 3' | 'left'): Promise<void> {
-  for (let start = 0; start < ids.length; start += idsAtOnce) {
+  for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
     await queries
       .updateTable('commands')
       .set({ unheard_at: nowMs })
-      .where('id', 'in', ids.slice(start, start + idsAtOnce))
+      .where('id', 'in', ids.slice(start, start + maxIdsPerStatement))
       .$if(why === 'left', (query) => query.where('unheard_at', 'is', null))
       .execute();
   }

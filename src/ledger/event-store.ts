@@ -10,11 +10,11 @@ export interface CommandEvent {
 }
 
 /** A statement takes only so many parameters. */
-const eventsAtOnce = 500;
+const maxEventsPerStatement = 500;
 
 export async function addEvents(queries: Queries, events: CommandEvent[]): Promise<void> {
-  for (let start = 0; start < events.length; start += eventsAtOnce) {
-    const rows = events.slice(start, start + eventsAtOnce).map((event) => ({
+  for (let start = 0; start < events.length; start += maxEventsPerStatement) {
+    const rows = events.slice(start, start + maxEventsPerStatement).map((event) => ({
       command_id: event.commandId,
       at: event.atMs,
       step: event.step,

@@ -1,12 +1,13 @@
 // The first commit of a command: its row as `sent`, which is the device's lock too, with its Idempotency-Key in the same transaction.
 // Nothing goes out before it. Undefined: another command was faster, and nothing was written.
+
+import { claimKey, moveKey } from '../access/idempotency.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Recipient } from '../http/recipient.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { Link } from '../link/link.ts';
 import type { Command } from './command.ts';
 import { findUntold } from './content-store.ts';
-import { claimKey, moveKey } from './idempotency.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
 import type { Reception } from './reception.ts';
 import * as store from './store.ts';

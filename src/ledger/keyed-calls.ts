@@ -1,8 +1,9 @@
 // What the Idempotency-Key of a call stands for among the ledger's commands [D13]: same key and body, same command; other body, 22.
+
+import { claimKey, findKey, moveKey } from '../access/idempotency.ts';
 import type { Database } from '../database/database.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Command } from './command.ts';
-import { claimKey, findKey, moveKey } from './idempotency.ts';
 import { findCommand } from './store.ts';
 
 export interface KeyedCall {

@@ -8,7 +8,7 @@ import { isOpen } from './command.ts';
 import type { Settlements } from './settlement.ts';
 import { findCommand } from './store.ts';
 
-const pauses = { firstMs: 500, longestMs: 30_000 };
+const pauses = { firstMs: 500, maxMs: 30_000 };
 /** Together a minute of looks that found nothing; those that failed do not count. */
 const readBackPausesMs = [500, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
 

@@ -10,6 +10,8 @@
 // If the database fails [D59]
 //   before or at the insert .......... 2: this request sent nothing. An unclear insert is read back for a minute and ended as `never`
 //   after the publish ................ 3, whatever failed: the outcome is kept here, committed when the database is back, and a repeat gets it
+
+import { releaseKey, sweepKeys } from '../access/idempotency.ts';
 import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
@@ -20,7 +22,6 @@ import type { Link } from '../link/link.ts';
 import { type Command, isOpen } from './command.ts';
 import { type CommandEvent, listEvents } from './event-store.ts';
 import { type CommandCall, type CommandPlan, type CommandRequest, createFirstCommits } from './first-commit.ts';
-import { releaseKey, sweepKeys } from './idempotency.ts';
 import { CommandsInFlight } from './in-flight.ts';
 import { createKeyedCalls, type KeyedCalls } from './keyed-calls.ts';
 import { createLateCommits } from './late-commits.ts';

@@ -1,11 +1,12 @@
 // Device/Operation/Status [D64]: what a call would be told about an operation, without doing anything. However often it is asked, it
 // starts nothing; of an operation whose outcome is unknown the device may be asked once more (Recall, which starts nothing either).
+
+import { findKey } from '../access/idempotency.ts';
 import type { Database, Queries } from '../database/database.ts';
-import type { Module } from '../http/authentication.ts';
 import type { Recipient } from '../http/recipient.ts';
+import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { type Command, type CommandState, commandColumns, openOrDone, paymentsOnly, toCommand } from './command.ts';
-import { findKey } from './idempotency.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
 import { findCommand, lastIssueOf } from './store.ts';

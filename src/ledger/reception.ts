@@ -12,9 +12,9 @@ import { writeTold, writeUnheard } from './content-store.ts';
 
 type Note = 'told' | 'answered 3' | 'left';
 
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 
 export interface Reception {
   /** What is known here and perhaps not yet written. */
@@ -42,7 +42,7 @@ export function createReception({ database, clock, logger }: { database: Databas
     waiting.delete(id);
     waiting.set(id, note);
     const [oldest] = waiting.keys();
-    if (waiting.size > mostWaiting && oldest !== undefined) waiting.delete(oldest);
+    if (waiting.size > maxWaiting && oldest !== undefined) waiting.delete(oldest);
     if (!cancelRetry) writing ??= write();
   }
 
@@ -63,7 +63,7 @@ export function createReception({ database, clock, logger }: { database: Databas
         cancelRetry = undefined;
         writing ??= write();
       });
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     } finally {
       writing = undefined;
     }

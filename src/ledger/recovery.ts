@@ -22,10 +22,10 @@ const sweepEveryMs = 2_000;
 const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;
 const recallTimeoutMs = 10_000;
-const longestPauseMs = 5 * 60_000;
-const atOnce = 50;
+const maxPauseMs = 5 * 60_000;
+const maxPerSweep = 50;
 /** A device has one open command at a time; one that says more than this at once is broken, and must not keep the database from the others. */
-const lateWordsAtOnce = 20;
+const maxLateAnswers = 20;
 
 export interface Recovery {
   start(): void;
@@ -126,10 +126,10 @@ export function createRecovery(deps: Deps): Recovery {
   async function sweep(): Promise<void> {
     try {
       // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
-      const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, atOnce + inFlight.count);
-      askAll(await store.findCommands(database.queries, due.filter((id) => !inFlight.has(id)).slice(0, atOnce)));
+      const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, maxPerSweep + inFlight.count);
+      askAll(await store.findCommands(database.queries, due.filter((id) => !inFlight.has(id)).slice(0, maxPerSweep)));
       // Nobody carries them any more, and their time is over: who follows them, and their completion notices, must hear so.
-      const abandoned = await store.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, atOnce);
+      const abandoned = await store.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, maxPerSweep);
       for (const command of abandoned) if (!inFlight.has(command.id)) await settlements.becomeUnknown(command, 0);
       for (const commandId of await store.putOverdueOnReview(database.queries, reviewAfterMs)) {
         logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
@@ -142,7 +142,7 @@ export function createRecovery(deps: Deps): Recovery {
 
   async function hearLate(deviceId: string, answer: AnswerMessage): Promise<void> {
     const underWay = lateWords.get(deviceId) ?? 0;
-    if (underWay >= lateWordsAtOnce) return;
+    if (underWay >= maxLateAnswers) return;
     lateWords.set(deviceId, underWay + 1);
     try {
       await settleLate(deviceId, answer);
@@ -198,7 +198,7 @@ export function createRecovery(deps: Deps): Recovery {
 
 /** 2 s, 4 s, 8 s ... 5 min. */
 function pauseAfter(recalls: number): number {
-  return Math.min(2_000 * 2 ** Math.min(recalls, 20), longestPauseMs);
+  return Math.min(2_000 * 2 ** Math.min(recalls, 20), maxPauseMs);
 }
 
 function findingOfAnswer(answer: AnswerMessage): Finding {

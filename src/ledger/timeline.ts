@@ -6,7 +6,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { addEvents, type CommandEvent } from './event-store.ts';
 
 const flushAfterMs = 50;
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 
 export interface Timeline {
   add(event: CommandEvent): void;
@@ -33,7 +33,7 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
 
   return {
     add(event) {
-      if (waiting.length >= mostWaiting) return;
+      if (waiting.length >= maxWaiting) return;
       waiting.push(event);
       timer ??= clock.after(flushAfterMs, () => void flush());
     },

@@ -2,7 +2,7 @@
 import { growingPauseMs, spreadPauseMs } from '../kernel/backoff.ts';
 import type { Random } from '../kernel/random.ts';
 
-const reconnectPauses = { firstMs: 200, longestMs: 10_000 };
+const reconnectPauses = { firstMs: 200, maxMs: 10_000 };
 
 /** `attempt` counts from 1. */
 export function reconnectDelayMs(attempt: number, random: Random): number {

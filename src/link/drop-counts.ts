@@ -1,5 +1,5 @@
 // How many messages of devices were dropped and why: in all, and per device for whoever looks for the one that is broken or in foreign hands.
-// Bounded: of more devices than `mostDevices` those are forgotten whose last drop is longest ago; the sums in all stay.
+// Bounded: of more devices than `maxDevices` those are forgotten whose last drop is longest ago; the sums in all stay.
 import type { DropReason } from './messages.ts';
 
 /** `late-question`: the answer to a question that nobody waits for any more. */
@@ -12,7 +12,7 @@ export interface DropCounts {
   of(deviceId: string): Drops;
 }
 
-export function createDropCounts(mostDevices = 10_000): DropCounts {
+export function createDropCounts(maxDevices = 10_000): DropCounts {
   const inAll: Drops = {};
   const byDevice = new Map<string, Drops>();
 
@@ -28,7 +28,7 @@ export function createDropCounts(mostDevices = 10_000): DropCounts {
       byDevice.delete(deviceId);
       byDevice.set(deviceId, drops);
       count(drops, reason);
-      if (byDevice.size > mostDevices) for (const oldest of byDevice.keys().take(1)) byDevice.delete(oldest);
+      if (byDevice.size > maxDevices) for (const oldest of byDevice.keys().take(1)) byDevice.delete(oldest);
     },
     inAll: () => ({ ...inAll }),
     of: (deviceId) => ({ ...byDevice.get(deviceId) }),

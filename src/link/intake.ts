@@ -13,7 +13,7 @@ import type { ChannelName, OfferedMessage } from './channel.ts';
 
 /** A token pays for this much of a message. */
 const bytesPerToken = 64 * 1024;
-const mostDevices = 20_000;
+const maxDevices = 20_000;
 const idFields = /"id"\s*:\s*"([0-9a-fA-F-]{36})"/g;
 
 export interface IntakeDeps {
@@ -55,7 +55,7 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
         held: new Map(),
         cancelRelease: () => {},
       };
-      if (shares.size >= mostDevices) for (const oldest of shares.keys().take(1)) forget(oldest);
+      if (shares.size >= maxDevices) for (const oldest of shares.keys().take(1)) forget(oldest);
     } else shares.delete(deviceId);
     shares.set(deviceId, share);
     return share;

@@ -60,17 +60,17 @@ export interface LinkDeps {
   gatewayId: string;
   /** One of each name at most. */
   channels: readonly Channel[];
-  waitingLimit?: number;
+  maxWaiting?: number;
   deviceMessagesPerS?: number;
 }
 
-const defaultWaitingLimit = 10_000;
+const defaultMaxWaiting = 10_000;
 const defaultDeviceMessagesPerS = 20;
 
 export function createLink(deps: LinkDeps): Link {
   const { clock, random, logger, gatewayId, channels } = deps;
   const book = createPresenceBook({ clock, channels: channels.map(({ name }) => name) });
-  const waiting = createWaitingRoom(deps.waitingLimit ?? defaultWaitingLimit);
+  const waiting = createWaitingRoom(deps.maxWaiting ?? defaultMaxWaiting);
   const carries = new Set<Carry>();
   const lateListeners = new Set<LateAnswerListener>();
   const seenListeners = new Set<SeenListener>();

@@ -10,7 +10,7 @@ import {
   deviceKinds,
   endingOutcomes,
   type JsonObject,
-  messageLimitBytes,
+  maxMessageBytes,
   outcomes,
   protocolVersion,
   recallStates,
@@ -63,15 +63,15 @@ export function readPresence(bytes: Uint8Array | string, fromDevice: string): Re
 
 /** What a frame of the built-in queue adds to the message in it. */
 const frameBytes = { answer: '{"answer":}'.length, presence: '{"presence":}'.length };
-export const frameLimitBytes = messageLimitBytes + frameBytes.presence;
+export const maxFrameBytes = maxMessageBytes + frameBytes.presence;
 
 /** A frame that a device sent on the built-in queue: an answer or a presence, of that device. */
 export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string): Reading<QueueFrame> {
-  const parsed = readJsonObject(bytes, frameLimitBytes);
+  const parsed = readJsonObject(bytes, maxFrameBytes);
   if (parsed.message === undefined) return parsed;
   const { answer, presence } = parsed.message;
   if (isJsonObject(answer)) {
-    if (sizeOf(bytes) > messageLimitBytes + frameBytes.answer) return { problem: 'too-large' };
+    if (sizeOf(bytes) > maxMessageBytes + frameBytes.answer) return { problem: 'too-large' };
     const reading = answerOf(answer, fromDevice);
     return reading.message === undefined ? reading : { message: { answer: reading.message } };
   }
@@ -148,7 +148,7 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
   };
 }
 
-function readJsonObject(bytes: Uint8Array | string, limitBytes = messageLimitBytes): Reading<JsonObject> {
+function readJsonObject(bytes: Uint8Array | string, limitBytes = maxMessageBytes): Reading<JsonObject> {
   if (sizeOf(bytes) > limitBytes) return { problem: 'too-large' };
   let value: unknown;
   try {
@@ -192,11 +192,11 @@ function kindField(value: unknown): { kind?: DeviceKind } {
   return typeof value === 'string' && kindNames.has(value) ? { kind: value as DeviceKind } : {};
 }
 
-const textLimit = 1000;
+const maxTextLength = 1000;
 
 /** PostgreSQL has no U+0000, and half a surrogate pair is no text: a sentence for people loses nothing without them. */
 function storable(text: string): string {
-  return text.slice(0, textLimit).replaceAll('\u0000', '').toWellFormed();
+  return text.slice(0, maxTextLength).replaceAll('\u0000', '').toWellFormed();
 }
 
 function textField<Name extends string>(name: Name, value: unknown): { [key in Name]?: string } {

@@ -20,7 +20,7 @@ export interface DeviceSnapshot {
 }
 
 export const liveForMs = 75_000;
-const keptReportLimit = 16 * 1024;
+const maxKeptReport = 16 * 1024;
 
 interface DeviceState {
   /** Per channel, when the last message came, in clock.elapsed(); absent: ended since, or never seen there. */
@@ -139,7 +139,7 @@ export function createPresenceBook(deps: { clock: Clock; channels: readonly Chan
 
     noteReport(deviceId, report) {
       // A device may report up to a mebibyte; for the times when it is away that is not worth its place, and the last short one is kept.
-      if (JSON.stringify(report).length <= keptReportLimit) stateOf(deviceId).report = report;
+      if (JSON.stringify(report).length <= maxKeptReport) stateOf(deviceId).report = report;
     },
 
     isLive(deviceId, channel) {

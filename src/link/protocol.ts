@@ -2,7 +2,7 @@
 // Shared by the gateway's side (this room) and the device's side (virtual/); docs/device-protocol.md is its prose.
 
 export const protocolVersion = 1;
-export const messageLimitBytes = 1024 * 1024;
+export const maxMessageBytes = 1024 * 1024;
 
 /** Commands that move money or write fiscal memory: journaled by the device, `accepted` first, one ending answer. */
 export const ledgerCommandNames = [

@@ -13,7 +13,7 @@ import type { AnswerMessage, RecallReport } from './wire-schemas.ts';
 /** So long a device may be silent to Recall. */
 export const recallPatienceMs = 30_000;
 const recallEveryMs = 5_000;
-const recallsAtOnce = 10;
+const maxRecalls = 10;
 
 interface Deps {
   clock: Clock;
@@ -86,7 +86,7 @@ export class Recalls {
     const id = random.uuid();
     this.#ids.push(id);
     // A device that reboots without end must not fill the waiting room with questions: the newest will do.
-    if (this.#ids.length > recallsAtOnce) waiting.forget(this.#ids.shift() ?? '');
+    if (this.#ids.length > maxRecalls) waiting.forget(this.#ids.shift() ?? '');
     waiting.enter(id, deviceId, (channel, answer) => this.#answered(id, channel, answer));
     const question = writeCommand({
       id,

@@ -43,7 +43,7 @@ const paydTries = 5;
 const paydWaitMs = 1_000;
 const requestTimeoutMs = 15_000;
 /** Attempts at one invoice that were refused, after which the device gives up. */
-const attemptLimit = 50;
+const maxAttempts = 50;
 const cardPaymentCode = 1;
 
 export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
@@ -108,7 +108,7 @@ async function printAndPay(device: VirtualDevice, oid: string, receipt: JsonObje
 
 /** Runs the command unless an earlier scan of this invoice did; an attempt that came to nothing is followed by a new one. */
 async function performOnce(device: VirtualDevice, oid: string, name: LedgerCommandName, args: JsonObject): Promise<Ending> {
-  for (let attempt = 1; attempt <= attemptLimit; attempt += 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const id = attemptId(`${device.deviceId} ${oid} ${name} ${attempt}`);
     const earlier = device.journal().find(id);
     const cameToNothing = earlier?.state === 'ended' && earlier.outcome !== 'done' && earlier.outcome !== 'unknown';

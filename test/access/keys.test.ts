@@ -4,7 +4,7 @@ import { type Access, createAccess } from '../../src/access/access.ts';
 import { listAudit } from '../../src/access/audit.ts';
 import { ensureDemo } from '../../src/cli/demo-merchant.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { Module } from '../../src/http/authentication.ts';
+import type { Module } from '../../src/kernel/callers.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';

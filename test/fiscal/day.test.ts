@@ -12,7 +12,7 @@ it('Z totals equal the sum of what the ledger holds', { timeout: 120_000 }, asyn
   const dice = seededRandom(7);
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(dice.fraction() * items.length)] as Item;
   const call = { merchantId: world.merchantId, deviceId: register.id };
-  world.weather = { ...world.weather, lossRate: 0.02, duplicateRate: 0.05, shortestDelayMs: 1, longestDelayMs: 400 };
+  world.weather = { ...world.weather, lossRate: 0.02, duplicateRate: 0.05, shortestDelayMs: 1, maxDelayMs: 400 };
 
   /** As an ERP does: the same request until the answer is a yes or a no. */
   async function insist(send: () => Promise<{ report?: string }>): Promise<Told> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseJsonBody } from '../../src/http/json-body.ts';
 import { parseAmount } from '../../src/kernel/money.ts';
 
-const caps = { deepest: 32, mostValues: 1_000 };
+const caps = { deepest: 32, maxValues: 1_000 };
 const read = (text: string) => parseJsonBody(Buffer.from(text), caps) as Record<string, unknown>;
 const amountIn = (literal: string) => parseAmount(read(`{"amount":${literal}}`)['amount']);
 

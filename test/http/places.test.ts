@@ -1,8 +1,9 @@
 // Whose the places are [D62]: in a model of pure numbers, and over HTTP while one merchant takes all that it can get.
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Caller, keyFor } from '../../src/http/authentication.ts';
+import { keyFor } from '../../src/http/authentication.ts';
 import { createPlaces, mayEnter } from '../../src/http/places.ts';
 import type { HttpLimits } from '../../src/http/server.ts';
+import type { Caller } from '../../src/kernel/callers.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createSample, type Sample } from './sample-server.ts';
 

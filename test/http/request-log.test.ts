@@ -1,6 +1,6 @@
 // One line a request, and no secret in any of them [D9].
 import { afterEach, expect, it } from 'vitest';
-import { createLogger } from '../../src/http/request-log.ts';
+import { createLogger } from '../../src/cli/logger.ts';
 import { openRaw, sendRaw } from './raw-socket.ts';
 import { adminToken, base, createSample, deviceId, deviceSecret, posKey, type Sample } from './sample-server.ts';
 

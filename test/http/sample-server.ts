@@ -1,16 +1,7 @@
 // A server with a small made-up slice, for the tests of the http room.
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import {
-  type Caller,
-  callerOf,
-  createTokenCheck,
-  deviceCallerOf,
-  keyFor,
-  open,
-  optionalCallerOf,
-  optionalKey,
-} from '../../src/http/authentication.ts';
+import { callerOf, createTokenCheck, deviceCallerOf, keyFor, open, optionalCallerOf, optionalKey } from '../../src/http/authentication.ts';
 import { idempotencyKeyOf, requestHash } from '../../src/http/idempotency-key.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import {
@@ -27,6 +18,7 @@ import {
 } from '../../src/http/schemas.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions, type RouteApp } from '../../src/http/server.ts';
 import { actorOf, optionalViewerOf } from '../../src/http/viewer.ts';
+import type { Caller } from '../../src/kernel/callers.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { baniToLei } from '../../src/kernel/money.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';

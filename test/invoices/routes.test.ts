@@ -1,10 +1,10 @@
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/http/authentication.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { registerInvoiceRoutes } from '../../src/invoices/routes.ts';
+import type { Caller } from '../../src/kernel/callers.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { quietLogger } from '../support/quiet-logger.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { growingPauseMs, spreadPauseMs } from '../../src/kernel/backoff.ts';
 
-const range = { firstMs: 200, longestMs: 10_000 };
+const range = { firstMs: 200, maxMs: 10_000 };
 const fixed = (fraction: number) => ({ uuid: () => '', bytes: () => Buffer.alloc(0), fraction: () => fraction });
 
 describe('pauses between tries', () => {

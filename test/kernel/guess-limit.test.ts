@@ -10,7 +10,7 @@ function setUp() {
     clock,
     perAddress: { burst: 3, perS: 1 },
     inAll: { burst: 10, perS: 1 },
-    mostWaiting: 20,
+    maxWaiting: 20,
     sentence: 'Slowly.',
   });
   const outcome = (work: Promise<unknown>) =>

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { brokenCap } from '../../src/kernel/json-shape.ts';
 
-const caps = { deepest: 3, mostValues: 5, longestNumber: 4 };
+const caps = { deepest: 3, maxValues: 5, maxNumberLength: 4 };
 
 describe('the shape of a JSON text', () => {
   it.each([
@@ -10,10 +10,10 @@ describe('the shape of a JSON text', () => {
     ['[{"a":[[]]}]', 'deepest'],
     ['["[[[[{{{{", "\\"[[[[", "\\\\"]', undefined],
     ['[1,2,3,4]', undefined],
-    ['[1,2,3,4,5]', 'mostValues'],
+    ['[1,2,3,4,5]', 'maxValues'],
     ['",,,,,,,,,,"', undefined],
     ['[12.5]', undefined],
-    ['[-12.5]', 'longestNumber'],
+    ['[-12.5]', 'maxNumberLength'],
     ['"123456789"', undefined],
   ] as const)('%s: %s', (text, broken) => {
     expect(brokenCap(text, caps)).toBe(broken);

@@ -34,7 +34,7 @@ describe('a bucket', () => {
   });
 
   it('is forgotten under pressure only when it is full or the oldest', () => {
-    const limiter = createRateLimiter({ clock: createVirtualClock(), perS: 1, burst: 1, largestCount: 2 });
+    const limiter = createRateLimiter({ clock: createVirtualClock(), perS: 1, burst: 1, maxCount: 2 });
     limiter.take('old');
     limiter.take('a');
     limiter.take('b');

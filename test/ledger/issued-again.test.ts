@@ -12,7 +12,7 @@ describe('a command that went out once more', () => {
     quick.setFaults({ clockSkewMs: 60_000 });
     const documentNr = world.random.uuid();
     const declined = { merchantId: world.merchantId, deviceId: quick.id, amountBani: 1061, documentNr };
-    world.weather = { ...world.weather, shortestDelayMs: 50, longestDelayMs: 50 };
+    world.weather = { ...world.weather, shortestDelayMs: 50, maxDelayMs: 50 };
     const paying = world.told(world.cards.pay(declined));
     await world.clock.advance(20);
     const joined = world.told(other.cards.pay(declined));

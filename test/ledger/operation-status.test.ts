@@ -87,7 +87,7 @@ describe('an operation', () => {
   it('that went out once more, because of a wrong clock, is told under the id that it had before, too', async () => {
     await world.clock.advance(1_000);
     terminal.setFaults({ clockSkewMs: 60_000 });
-    world.weather = { ...world.weather, shortestDelayMs: 1_000, longestDelayMs: 1_000 };
+    world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, 10, documentNr);
     await world.clock.advance(500);

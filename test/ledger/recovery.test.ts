@@ -257,7 +257,7 @@ describe('expired', () => {
   it('whoever joined the first one is answered by the second', async () => {
     const terminal = await skewed();
     const documentNr = world.random.uuid();
-    world.weather = { ...world.weather, shortestDelayMs: 1_000, longestDelayMs: 1_000 };
+    world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
     const paying = world.pay(terminal.id, 10.64, documentNr);
     await world.clock.advance(500);
     const joined = world.pay(terminal.id, 10.64, documentNr, key('joined'));
@@ -279,7 +279,7 @@ describe('expired', () => {
 
   it('is not tried again when it is to be aborted: the abort is answered 0', async () => {
     const terminal = await skewed();
-    world.weather = { ...world.weather, shortestDelayMs: 1_000, longestDelayMs: 1_000 };
+    world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, 10, documentNr);
     await world.clock.advance(900);

@@ -335,7 +335,7 @@ describe('a call that was held up', () => {
   it('by a wrong clock, and went out again, is found under its new id by whoever repeats it', async () => {
     await world.clock.advance(1_000);
     register.setFaults({ clockSkewMs: 60_000 });
-    world.weather = { ...world.weather, shortestDelayMs: 1_000, longestDelayMs: 1_000 };
+    world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
     const caller = createFakeRecipient();
     const leaving = world.told(cashIn({ recipient: caller }));
     await world.clock.advance(500);

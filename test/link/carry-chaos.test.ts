@@ -19,7 +19,7 @@ interface Weather {
   seed: number;
   hasJournal: boolean;
   lossPercent: number;
-  longestDelayMs: number;
+  maxDelayMs: number;
   doubles: boolean;
   breaks: boolean;
 }
@@ -31,7 +31,7 @@ function playDevice(bench: LinkBench, weather: Weather): Device {
   const isLost = () => random.fraction() * 100 < weather.lossPercent;
   const travel = (action: () => void) => {
     const times = weather.doubles && random.fraction() < 0.3 ? 2 : 1;
-    for (let copy = 0; copy < times; copy += 1) if (!isLost()) bench.clock.after(random.fraction() * weather.longestDelayMs, action);
+    for (let copy = 0; copy < times; copy += 1) if (!isLost()) bench.clock.after(random.fraction() * weather.maxDelayMs, action);
   };
   const say = (channel: FakeChannel, id: string, outcome: AnswerMessage['outcome'], report?: AnswerMessage['report']) => {
     const clock = new Date(bench.clock.now()).toISOString();
@@ -115,7 +115,7 @@ const weathers: fc.Arbitrary<Weather> = fc.record({
   seed: fc.nat(1_000_000),
   hasJournal: fc.boolean(),
   lossPercent: fc.constantFrom(0, 10, 50, 90),
-  longestDelayMs: fc.constantFrom(1, 500, 5_000, 15_000),
+  maxDelayMs: fc.constantFrom(1, 500, 5_000, 15_000),
   doubles: fc.boolean(),
   breaks: fc.boolean(),
 });
@@ -149,7 +149,7 @@ describe('carry() in bad weather', () => {
         seed,
         hasJournal: seed % 2 === 0,
         lossPercent: 0,
-        longestDelayMs: 500,
+        maxDelayMs: 500,
         doubles: seed % 3 === 0 && seed % 2 === 0,
         breaks: false,
       });

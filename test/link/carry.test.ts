@@ -244,7 +244,7 @@ describe('limits', () => {
   });
 
   it('a full waiting room refuses before anything is sent', async () => {
-    const bench = await createLinkBench({ waitingLimit: 1 });
+    const bench = await createLinkBench({ maxWaiting: 1 });
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery());
     const sends = bench.mqtt.sends.length;

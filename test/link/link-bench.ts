@@ -31,7 +31,7 @@ export interface LinkBench {
   commandsOn(channel: FakeChannel, name: string): CommandMessage[];
 }
 
-export async function createLinkBench(options: { seed?: number; waitingLimit?: number } = {}): Promise<LinkBench> {
+export async function createLinkBench(options: { seed?: number; maxWaiting?: number } = {}): Promise<LinkBench> {
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
   const mqtt = createFakeChannel('mqtt');
   const queue = createFakeChannel('queue');
@@ -41,7 +41,7 @@ export async function createLinkBench(options: { seed?: number; waitingLimit?: n
     logger: quietLogger,
     gatewayId,
     channels: [mqtt, queue],
-    ...(options.waitingLimit === undefined ? {} : { waitingLimit: options.waitingLimit }),
+    ...(options.maxWaiting === undefined ? {} : { maxWaiting: options.maxWaiting }),
   });
   await link.start();
   const steps: LinkStep[] = [];

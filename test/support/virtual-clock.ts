@@ -3,7 +3,7 @@
 import type { Cancel, Clock } from '../../src/kernel/clock.ts';
 
 /** Node fires a longer timer at once; here it is a mistake in the caller. */
-const longestDelayMs = 2 ** 31 - 1;
+const maxDelayMs = 2 ** 31 - 1;
 
 // Taken at load time, so that a test's fake timers do not stop this clock as well.
 const realImmediate = globalThis.setImmediate;
@@ -61,7 +61,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 15, 9, 0, 0), opt
   let sequence = 0;
 
   function after(delayMs: number, action: () => void): Cancel {
-    if (!(delayMs <= longestDelayMs)) throw new RangeError(`A timer of ${delayMs} ms would fire at once on the real clock.`);
+    if (!(delayMs <= maxDelayMs)) throw new RangeError(`A timer of ${delayMs} ms would fire at once on the real clock.`);
     sequence += 1;
     const timer = { atMs: elapsedMs + Math.max(0, delayMs), sequence, action };
     timers.add(timer);

@@ -5,7 +5,7 @@ import type { Viewer } from '../../http/viewer.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { hashSecret } from '../secrets.ts';
-import { createBriefMemory } from '../short-lived-cache.ts';
+import { createShortLivedCache } from '../short-lived-cache.ts';
 import { findSession, livingSessions } from './sessions.ts';
 
 const wakeTopic = 'sessions';
@@ -38,7 +38,7 @@ export function actorNamed(user: { name: string; email: string }): string {
 }
 
 export function createSessionKeeper({ database, clock, logger, isSandbox }: Deps): SessionKeeper {
-  const viewers = createBriefMemory<Viewer>(clock, memoryCapacity, async (tokenHash) => {
+  const viewers = createShortLivedCache<Viewer>(clock, memoryCapacity, async (tokenHash) => {
     const found = await findSession(database.queries, tokenHash);
     if (!found || (found.isSandbox && !isSandbox)) return { value: undefined, validForMs: unknownForMs };
     const viewer: Viewer = {

@@ -10,7 +10,7 @@ import { hashSecret } from '../secrets.ts';
 export const sessionLifetimeMs = 12 * 3_600_000;
 export const confirmationMs = 15 * 60_000;
 export const earlierTokenMs = 10_000;
-const mostPerUser = 20;
+const maxPerUser = 20;
 
 export interface Origin {
   address: string;
@@ -49,7 +49,7 @@ export async function insertSession(queries: Queries, random: Random, userId: st
     .deleteFrom('sessions')
     .where('user_id', '=', userId)
     .where('id', 'not in', (eb) =>
-      eb.selectFrom('sessions').select('id').where('user_id', '=', userId).orderBy('created_at', 'desc').orderBy('id').limit(mostPerUser),
+      eb.selectFrom('sessions').select('id').where('user_id', '=', userId).orderBy('created_at', 'desc').orderBy('id').limit(maxPerUser),
     )
     .where('id', '<>', session.id)
     .execute();

@@ -13,7 +13,7 @@ const perKnown = { burst: 10, perS: 1 / 60 };
 const inAll = { burst: 100, perS: 1 };
 const waitingPerAddress = 8;
 const waitingInAll = 100;
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 
 export interface Trier {
   address: string;
@@ -64,7 +64,7 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((addr
     known.delete(name);
     known.add(name);
     const [oldest] = known;
-    if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
+    if (known.size > maxKnown && oldest !== undefined) known.delete(oldest);
   }
 
   return {

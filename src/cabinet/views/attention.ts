@@ -42,7 +42,7 @@ export interface Attention {
   isCut: boolean;
 }
 
-const mostOfEach = 200;
+const maxOfEach = 200;
 /** A document is open for a moment after every payment. */
 export const closeWithinMs = 5 * 60_000;
 /** Mismatches further back are history, and in the day's close. */
@@ -62,7 +62,7 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
     .flat()
     .filter((item) => !seen.has(`${item.kind} ${item.subjectId}`) && seen.add(`${item.kind} ${item.subjectId}`))
     .sort((one, other) => one.sinceMs - other.sinceMs);
-  return { items, ...sumUp(items), isCut: parts.some((part) => part.length >= mostOfEach) };
+  return { items, ...sumUp(items), isCut: parts.some((part) => part.length >= maxOfEach) };
 }
 
 export function sumUp(items: readonly Pick<AttentionItem, 'kind' | 'amountBani'>[]): Pick<Attention, 'counts' | 'sumsBani'> {
@@ -100,12 +100,12 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
 }
 
 async function unclearItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { state: 'unknown' }, { limit: mostOfEach });
+  const { commands } = await listCommands(queries, scope, { state: 'unknown' }, { limit: maxOfEach });
   return commands.map((command) => itemOf('unknown', command, command.issuedAtMs, 'ask'));
 }
 
 async function reviewItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { state: 'needsPerson' }, { limit: mostOfEach });
+  const { commands } = await listCommands(queries, scope, { state: 'needsPerson' }, { limit: maxOfEach });
   return commands.map((command) => {
     const isOpen = command.state === 'sent' || command.state === 'unknown';
     return itemOf(isOpen ? 'unknown' : 'contradiction', command, command.reviewSinceMs ?? command.issuedAtMs, 'decide');
@@ -113,7 +113,7 @@ async function reviewItems(queries: Queries, scope: Scope): Promise<AttentionIte
 }
 
 async function notClosedItems(queries: Queries, scope: Scope, nowMs: number): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { state: 'notClosed', toMs: nowMs }, { limit: mostOfEach });
+  const { commands } = await listCommands(queries, scope, { state: 'notClosed', toMs: nowMs }, { limit: maxOfEach });
   return commands
     .filter(({ settledAtMs }) => (settledAtMs ?? nowMs) <= nowMs - closeWithinMs)
     .map((command) => itemOf('notClosed', command, command.settledAtMs ?? command.issuedAtMs, 'close'));
@@ -132,7 +132,7 @@ async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionIte
     .$if(scope.merchantId !== undefined, (query) => query.where('o.merchant_id', '=', scope.merchantId ?? ''))
     .where(unnoted('paydRefused', sql`cast(o.id as text)`))
     .orderBy('o.id', 'desc')
-    .limit(mostOfEach)
+    .limit(maxOfEach)
     .execute();
   return rows.map((row) => ({
     kind: 'paydRefused',
@@ -163,7 +163,7 @@ async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionIte
     .$if(scope.merchantId !== undefined, (query) => query.where('k.merchant_id', '=', scope.merchantId ?? ''))
     .where(unnoted('erpNotTold', sql`k.id`))
     .orderBy('k.created_at', 'desc')
-    .limit(mostOfEach)
+    .limit(maxOfEach)
     .execute();
   return rows.map((row) => ({
     kind: 'erpNotTold',
@@ -193,14 +193,14 @@ async function mismatchItems(queries: Queries, scope: Scope, nowMs: number): Pro
     where ${recent} and c.name = 'PrintReceipt' and ${within} and ${unnoted('paymentWithoutReceipt', sql`p.id`)}
       and not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.receipt_uid = c.receipt_uid and o.receipt_uid is not null
         and o.state in ('sent', 'unknown', 'done'))
-    order by c.issued_at desc limit ${sql.lit(mostOfEach)}`.execute(queries);
+    order by c.issued_at desc limit ${sql.lit(maxOfEach)}`.execute(queries);
   const { rows: unpaid } = await sql<{ id: string }>`
     select p.id from commands c
     join commands p on p.merchant_id = c.merchant_id and p.receipt_uid = c.document_nr and p.receipt_uid is not null and p.state = 'done'
     where ${recent} and c.name = 'Pay' and ${within} and ${unnoted('receiptWithoutPayment', sql`p.id`)}
       and not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.document_nr = c.document_nr and o.document_nr is not null
         and o.name = 'Pay' and o.state in ('sent', 'unknown', 'done'))
-    order by c.issued_at desc limit ${sql.lit(mostOfEach)}`.execute(queries);
+    order by c.issued_at desc limit ${sql.lit(maxOfEach)}`.execute(queries);
   const items: AttentionItem[] = [];
   for (const [kind, found] of [
     ['paymentWithoutReceipt', unprinted],

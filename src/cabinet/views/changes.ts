@@ -30,7 +30,7 @@ const kinds: readonly Kind[] = ['command', 'invoice', 'callback'];
 /** Steps that are on the way to an outcome touch nothing else. */
 const passing: ReadonlySet<string> = new Set(['sent', 'accepted', 'answered', 'recall', 'recalled', 'seen-again', 'channel-lost']);
 
-const rowsAtOnce = 1_000;
+const maxRows = 1_000;
 /** Longer than a transaction may take. */
 const lateCommitsMs = 15_000;
 
@@ -67,7 +67,7 @@ export function createChangeReader(): ChangeReader {
     const changes: Change[] = [];
     for (let after = fromId; ; ) {
       const { rows } = await sql<{ id: number; subject: string; target: string | null; word: string; merchant_id: string }>`
-        select e.id, ${columns[kind]}, t.merchant_id from ${sources[kind]} where e.id > cast(${after} as bigint) order by e.id limit ${sql.lit(rowsAtOnce)}`.execute(
+        select e.id, ${columns[kind]}, t.merchant_id from ${sources[kind]} where e.id > cast(${after} as bigint) order by e.id limit ${sql.lit(maxRows)}`.execute(
         queries,
       );
       for (const row of rows) {
@@ -80,7 +80,7 @@ export function createChangeReader(): ChangeReader {
       }
       const last = rows.at(-1)?.id;
       if (last !== undefined && last > (cursor.marks.at(-1)?.id ?? 0)) cursor.marks.push({ atMs: nowMs, id: last });
-      if (rows.length < rowsAtOnce || last === undefined) return changes;
+      if (rows.length < maxRows || last === undefined) return changes;
       after = last;
     }
   }

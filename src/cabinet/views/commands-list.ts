@@ -40,7 +40,7 @@ export interface CommandPage {
 }
 
 /** A bank or shop with more devices than this is walked by time: so many devices are met often enough. */
-const mostDevicesApart = 100;
+const maxDevicesApart = 100;
 
 const commandRows: Walkable = { table: sql`commands c`, time: sql`c.issued_at`, id: sql`c.id` };
 
@@ -61,7 +61,7 @@ async function sourcesOf(queries: Queries, scope: Scope, filter: CommandFilter):
     return inDevices ? lookups.map((lookup) => ({ ...lookup, where: sql<SqlBool>`${lookup.where} and ${inDevices}` })) : lookups;
   }
   if (inDevices === undefined || deviceIds === undefined) return [{ where: within, isOrdered: true }];
-  if (deviceIds.length > mostDevicesApart) return [{ where: sql<SqlBool>`${within} and ${inDevices}`, isOrdered: true }];
+  if (deviceIds.length > maxDevicesApart) return [{ where: sql<SqlBool>`${within} and ${inDevices}`, isOrdered: true }];
   return deviceIds.map((id) => ({ where: sql<SqlBool>`${within} and c.device_id = ${id}`, isOrdered: true }));
 }
 

@@ -29,12 +29,12 @@ export interface Shop {
   closes: ShopClose[];
 }
 
-const mostShops = 500;
+const maxShops = 500;
 const closesPerDevice = 14;
 /** Closes of one day lie this close together. */
 const sameDayMs = 18 * 3_600_000;
-const rowsAtOnce = 2_000;
-const mostOperations = 40_000;
+const maxRows = 2_000;
+const maxOperations = 40_000;
 
 interface CloseRow {
   id: string;
@@ -74,13 +74,13 @@ export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]>
     .orderBy('m.name')
     .orderBy('d.point_of_sales_code')
     .orderBy('d.name')
-    .limit(mostShops * 4)
+    .limit(maxShops * 4)
     .execute();
   const shops = new Map<string, Shop>();
   for (const { code, merchantId, merchantName, ...device } of rows) {
     const key = `${merchantId} ${code}`;
     const shop = shops.get(key) ?? { merchantId, merchantName, code: code ?? '', devices: [], closes: [] };
-    if (shops.size >= mostShops && !shops.has(key)) break;
+    if (shops.size >= maxShops && !shops.has(key)) break;
     shops.set(key, shop);
     shop.devices.push(device);
     const closes = await closesOf(queries, device.id, closesPerDevice);
@@ -129,7 +129,7 @@ export async function readShopDay(queries: Queries, scope: Scope, closeId: strin
     const close = device.id === chosen.device_id ? chosen : await nearestClose(queries, device.id, chosen.issued_at);
     if (close)
       sources.push(
-        await readSource(queries, device, close, mostOperations - sources.reduce((sum, { operations }) => sum + operations.length, 0)),
+        await readSource(queries, device, close, maxOperations - sources.reduce((sum, { operations }) => sum + operations.length, 0)),
       );
   }
   return { merchantId: chosen.merchant_id, shop: chosen.code, sources };
@@ -149,7 +149,7 @@ async function readSource(queries: Queries, device: { id: string; name: string }
     const rows = await readOperations(queries, device.id, afterMs, close.issued_at);
     operations.push(...rows);
     const last = rows.at(-1);
-    if (rows.length < rowsAtOnce || last === undefined) break;
+    if (rows.length < maxRows || last === undefined) break;
     afterMs = last.issuedAtMs;
   }
   return {
@@ -177,7 +177,7 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
     .where('state', '=', 'done')
     .where('name', 'in', ['Pay', 'Refund', 'CancelTransaction', 'PrintReceipt', 'MoneyIn', 'MoneyOut'])
     .orderBy('issued_at')
-    .limit(rowsAtOnce)
+    .limit(maxRows)
     .execute();
   return rows.map((row) => ({
     id: row.id,

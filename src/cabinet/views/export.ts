@@ -5,7 +5,7 @@ import { GatewayError } from '../../kernel/error-codes.ts';
 import { type Cell, csvLine, csvStart } from './csv.ts';
 import type { Place } from './cursor.ts';
 
-const exportsAtOnce = 4;
+const maxExports = 4;
 let running = 0;
 
 export interface ExportPage<Row> {
@@ -18,7 +18,7 @@ export function exportCsv<Row>(
   readPage: (after: Place | undefined) => Promise<ExportPage<Row>>,
   cellsOf: (row: Row) => Cell[],
 ): Readable {
-  if (running >= exportsAtOnce) {
+  if (running >= maxExports) {
     throw new GatewayError('Too_Many_Requests', 'Other exports are running; try again shortly.', { retryAfterS: 10 });
   }
   running += 1;

@@ -18,7 +18,7 @@ export interface HourFigures {
 
 export const durationStepMs = 200;
 /** Longer ones count as this: a payment has five minutes. */
-const mostSteps = 1_800;
+const maxSteps = 1_800;
 
 export async function readHour(queries: Queries, scope: Scope, fromMs: number, toMs: number): Promise<HourFigures> {
   const span = (column: ReturnType<typeof sql>) =>
@@ -81,7 +81,7 @@ export async function readHour(queries: Queries, scope: Scope, fromMs: number, t
       bani: row.bani,
       unclearMs: row.unclear_ms,
     })),
-    durations: durations.rows.map((row) => ({ deviceId: row.device_id, step: Math.min(row.step, mostSteps), count: row.count })),
+    durations: durations.rows.map((row) => ({ deviceId: row.device_id, step: Math.min(row.step, maxSteps), count: row.count })),
     refundedBani: refunds?.bani ?? 0,
     cash: { count: fiscal?.cash_count ?? 0, bani: fiscal?.cash ?? 0 },
     registerCards: { count: fiscal?.card_count ?? 0, bani: fiscal?.card ?? 0 },
@@ -94,7 +94,7 @@ const hourMs = 3_600_000;
 /** By then nearly everything of an hour is settled. */
 const restsAfterMs = 15 * 60_000;
 const rememberedForMs = 10 * 60_000;
-const mostRemembered = 5_000;
+const maxRemembered = 5_000;
 
 export interface HourBook {
   read(queries: Queries, scope: Scope, fromMs: number, toMs: number, nowMs: number): Promise<HourFigures[]>;
@@ -119,7 +119,7 @@ export function createHourBook(): HourBook {
         remembered.delete(name);
         if (endMs + restsAfterMs <= nowMs) remembered.set(name, { untilMs: nowMs + rememberedForMs, figures });
         const [oldest] = remembered.keys();
-        if (remembered.size > mostRemembered && oldest !== undefined) remembered.delete(oldest);
+        if (remembered.size > maxRemembered && oldest !== undefined) remembered.delete(oldest);
       }
       return hours;
     },

@@ -30,7 +30,7 @@ export interface InvoicePage {
   isCancellable: boolean;
 }
 
-const mostOrphans = 100;
+const maxOrphans = 100;
 
 /** Undefined: there is none, or it is another merchant's. */
 export async function readInvoicePage(queries: Queries, scope: Scope, oid: string): Promise<InvoicePage | undefined> {
@@ -53,7 +53,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     .select(['receipt_id as receiptId', 'device_id as deviceId', 'reason', 'at as atMs'])
     .where('oid', '=', oid)
     .orderBy('id')
-    .limit(mostOrphans)
+    .limit(maxOrphans)
     .execute();
   const callbacks = await readCallbacks(queries, own, [oid]);
   const attempts = await readAttempts(queries, callbacks);

@@ -100,6 +100,6 @@ export function settledAloneOf(hours: readonly HourFigures[]) {
     lateAnswer: by('late-answer'),
     lastTransaction: by('last-transaction'),
     person: by('person'),
-    longestMs: cards.reduce((longest, { unclearMs }) => Math.max(longest, unclearMs), 0),
+    maxMs: cards.reduce((longest, { unclearMs }) => Math.max(longest, unclearMs), 0),
   };
 }

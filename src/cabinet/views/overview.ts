@@ -43,7 +43,7 @@ export interface Overview {
 
 const hourMs = 3_600_000;
 const freshForMs = 3_000;
-const mostKept = 200;
+const maxKept = 200;
 
 export interface OverviewBook {
   read(queries: Queries, scope: Scope, period: PeriodName, zone: string, nowMs: number): Promise<Overview>;
@@ -100,7 +100,7 @@ export function createOverviewBook(): OverviewBook {
       // A failure is not worth keeping.
       page.catch(() => kept.delete(name));
       const [oldest] = kept.keys();
-      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
       return page;
     },
   };

@@ -7,8 +7,8 @@ import type { CommandEvent } from '../../ledger/event-store.ts';
 import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
 import type { Scope } from './scope.ts';
 
-const mostRelated = 200;
-const mostEvents = 1_000;
+const maxRelated = 200;
+const maxEvents = 1_000;
 
 /** Undefined: there is none, or it is another merchant's. */
 export async function readSale(
@@ -50,7 +50,7 @@ export async function readCommands(queries: Queries, scope: Scope, where: Return
     .where(where)
     .$if(scope.merchantId !== undefined, (query) => query.where('c.merchant_id', '=', scope.merchantId ?? ''))
     .orderBy('c.issued_at')
-    .limit(mostRelated)
+    .limit(maxRelated)
     .execute();
   return rows.map((row) => ({
     ...toCommand(row),
@@ -101,7 +101,7 @@ function channelOf(name: string | undefined): StoryEvent['channel'] {
 /** Written in batches: one that was noted earlier may have been written later. */
 function storyEvents(events: readonly CommandEvent[]): StoryEvent[] {
   return events
-    .slice(0, mostEvents)
+    .slice(0, maxEvents)
     .map(({ commandId, atMs, step, channel, detail }) => ({
       commandId,
       atMs,
@@ -121,7 +121,7 @@ export async function readInvoiceEvents(
     .select(['at', 'event', 'detail'])
     .where('oid', '=', oid)
     .orderBy('id')
-    .limit(mostEvents)
+    .limit(maxEvents)
     .execute();
   const told = rows.map((row) => ({ atMs: row.at, event: row.event, detail: JSON.parse(row.detail) as Record<string, unknown> }));
   return [{ atMs: createdAtMs, event: 'NewItem', detail: {} }, ...told];
@@ -136,7 +136,7 @@ export async function readCallbacks(queries: Queries, { merchantId = '' }: Scope
     .where('merchant_id', '=', merchantId)
     .orderBy('created_at')
     .orderBy('sequence')
-    .limit(mostRelated)
+    .limit(maxRelated)
     .execute();
 }
 
@@ -151,7 +151,7 @@ export async function readAttempts(queries: Queries, callbacks: StoryCallback[])
       callbacks.map(({ id }) => id),
     )
     .orderBy('id')
-    .limit(mostEvents)
+    .limit(maxEvents)
     .execute();
 }
 

@@ -18,7 +18,7 @@ export interface SearchResult {
   amount?: number | undefined;
 }
 
-const mostOfEach = 10;
+const maxOfEach = 10;
 
 export async function search(queries: Queries, scope: Scope, q: string): Promise<SearchResult[]> {
   const words = q.trim();
@@ -32,7 +32,7 @@ export async function search(queries: Queries, scope: Scope, q: string): Promise
 }
 
 async function findCommands(queries: Queries, scope: Scope, q: string): Promise<SearchResult[]> {
-  const { commands } = await listCommands(queries, scope, { q }, { limit: mostOfEach });
+  const { commands } = await listCommands(queries, scope, { q }, { limit: maxOfEach });
   return commands.map((command) => ({
     kind: 'command',
     id: command.id,
@@ -57,7 +57,7 @@ async function findInvoices(queries: Queries, scope: Scope, q: string): Promise<
     .where('i.receipt_id', '=', q)
     .$if(scope.merchantId !== undefined, (query) => query.where('i.merchant_id', '=', scope.merchantId ?? ''))
     .orderBy('i.created_at', 'desc')
-    .limit(mostOfEach);
+    .limit(maxOfEach);
   const rows = await byReceipt.execute();
   if (prefix !== undefined) {
     rows.push(
@@ -66,7 +66,7 @@ async function findInvoices(queries: Queries, scope: Scope, q: string): Promise<
         .select(['i.oid', 'i.state', 'i.receipt_id', 'i.created_at', 'i.amount_bani'])
         .where(beginsWith(sql`i.oid`, prefix))
         .$if(scope.merchantId !== undefined, (query) => query.where('i.merchant_id', '=', scope.merchantId ?? ''))
-        .limit(mostOfEach)
+        .limit(maxOfEach)
         .execute()),
     );
   }
@@ -95,7 +95,7 @@ async function findDevices(queries: Queries, scope: Scope, q: string): Promise<S
       ]),
     )
     .orderBy('d.name')
-    .limit(mostOfEach)
+    .limit(maxOfEach)
     .execute();
   return rows.map((row) => ({
     kind: 'device',
@@ -114,7 +114,7 @@ async function findCallbacks(queries: Queries, scope: Scope, q: string): Promise
     .select(['k.id', 'k.state', 'k.host', 'k.subject_kind', 'k.subject_id', 'k.created_at'])
     .$if(scope.merchantId !== undefined, (query) => query.where('k.merchant_id', '=', scope.merchantId ?? ''))
     .where(id === undefined ? beginsWith(sql`k.id`, prefix) : sql<SqlBool>`(k.id = ${id} or k.subject_id = ${id})`)
-    .limit(mostOfEach)
+    .limit(maxOfEach)
     .execute();
   return rows.map((row) => ({
     kind: 'callback',

@@ -1,5 +1,5 @@
 // Walking a long table newest first, by keyset: (time, id) of the last row shown is where the next page begins.
-// Always holds: one statement looks at no more than `walkAtOnce` rows of one index, so that no filter, however rare its hits, keeps the
+// Always holds: one statement looks at no more than `maxPerWalk` rows of one index, so that no filter, however rare its hits, keeps the
 // database from a payment; a page may therefore be short and still have a next one [D81].
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
@@ -40,7 +40,7 @@ interface Walked {
   time: number;
 }
 
-const walkAtOnce = 5_000;
+const maxPerWalk = 5_000;
 const walksPerPage = 20;
 
 export async function walk(
@@ -53,7 +53,7 @@ export async function walk(
   let after = page.after;
   for (let walks = 0; walks < walksPerPage && sources.length > 0; walks += 1) {
     const wanted = page.limit + 1 - found.length;
-    const size = sieve.length === 0 ? wanted : Math.ceil(walkAtOnce / sources.length);
+    const size = sieve.length === 0 ? wanted : Math.ceil(maxPerWalk / sources.length);
     const statement = walkOf(rows, sources, walked, size, after);
     found.push(...(await sieved(queries, rows, statement, sieve, wanted)));
     after = found.length > page.limit || sieve.length === 0 ? undefined : await endOf(queries, statement, size);

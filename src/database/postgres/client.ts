@@ -4,14 +4,14 @@ import pg from 'pg';
 import { toBindable } from '../values.ts';
 import { isInFailedTransaction, isStaleStatement, readTimeoutMessage, translatePostgresError } from './errors.ts';
 
-const namedAtMost = 500;
+const maxNamed = 500;
 
 /** Names for statement texts, the same on every connection. The first come are named; later ones run unnamed, so the server's memory is bounded. */
 export function createStatementNames(): (text: string) => string | undefined {
   const names = new Map<string, string>();
   return (text) => {
     const known = names.get(text);
-    if (known || names.size >= namedAtMost) return known;
+    if (known || names.size >= maxNamed) return known;
     const name = `t${names.size + 1}`;
     names.set(text, name);
     return name;

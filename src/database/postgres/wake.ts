@@ -9,7 +9,7 @@ import { createClientClass, cutConnection } from './client.ts';
 
 const channel = 'tillgate';
 const WakeClient = createClientClass(() => undefined);
-const retryPauses = { firstMs: 250, longestMs: 10_000 };
+const retryPauses = { firstMs: 250, maxMs: 10_000 };
 const checkEveryMs = 15_000;
 const farewellAtMostMs = 1_000;
 // PostgreSQL takes payloads up to 8,000 bytes.

@@ -21,7 +21,7 @@ interface Prepared {
   returnsRows: boolean;
 }
 
-const preparedAtMost = 500;
+const maxPrepared = 500;
 const busyTimeoutMs = 5_000;
 
 export interface SqliteOptions {
@@ -49,7 +49,7 @@ export function openSqlite(options: SqliteOptions): SqliteConnection {
     if (known) return known;
     const statement = database.prepare(sql);
     const fresh = { statement, returnsRows: statement.columns().length > 0 };
-    if (prepared.size >= preparedAtMost) {
+    if (prepared.size >= maxPrepared) {
       const oldest = prepared.keys().next();
       if (!oldest.done) prepared.delete(oldest.value);
     }

@@ -29,7 +29,7 @@ export type SqliteAnswer =
   | { id: number; error: CarriedError; result?: undefined };
 
 // Bounds how long the first of a batch waits for the last.
-const batchAtMost = 256;
+const maxBatch = 256;
 const rollbackTries = 3;
 const nothing: StatementResult = { rows: [], changes: undefined };
 const endedBySqlite: CarriedError = {
@@ -153,7 +153,7 @@ export function createRequestRunner(open: (now: () => number) => SqliteConnectio
 
 function batchFrom(requests: SqliteRequest[], start: number): RunRequest[] {
   const batch: RunRequest[] = [];
-  for (let at = start; at < requests.length && batch.length < batchAtMost; at += 1) {
+  for (let at = start; at < requests.length && batch.length < maxBatch; at += 1) {
     const request = requests[at];
     if (request?.kind !== 'run' || request.place !== 'alone') break;
     batch.push(request);

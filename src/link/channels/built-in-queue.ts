@@ -9,8 +9,8 @@ import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
-import { frameLimitBytes, readDeviceFrame } from '../messages.ts';
-import { messageLimitBytes } from '../protocol.ts';
+import { maxFrameBytes, readDeviceFrame } from '../messages.ts';
+import { maxMessageBytes } from '../protocol.ts';
 import type { QueueFrame } from '../wire-schemas.ts';
 import { createLoginLimit } from './login-limit.ts';
 import { createPace } from './reading-pace.ts';
@@ -39,9 +39,9 @@ export interface BuiltInQueue extends Channel {
 
 const pingEveryMs = 15_000;
 /** More than this unread by the device: it hangs, and what is sent now would come at some other time. */
-const unreadLimitBytes = 4 * messageLimitBytes;
+const maxUnreadBytes = 4 * maxMessageBytes;
 /** Somewhat too large is dropped; far too large ends the connection. */
-const payloadLimitBytes = frameLimitBytes + 1024;
+const maxPayloadBytes = maxFrameBytes + 1024;
 const presenceFrame = /^\s*\{\s*"presence"/;
 const replacedCode = 4000;
 const endedCode = 4001;
@@ -50,7 +50,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
   const { clock, logger } = options;
   const server = new WebSocketServer({
     noServer: true,
-    maxPayload: payloadLimitBytes,
+    maxPayload: maxPayloadBytes,
     perMessageDeflate: false,
     clientTracking: false,
     autoPong: false,
@@ -101,7 +101,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
       paced(data.length);
       silentSincePing.delete(socket);
       // Who asks and does not read the answers would have them heaped up here.
-      if (socket.bufferedAmount > unreadLimitBytes) socket.terminate();
+      if (socket.bufferedAmount > maxUnreadBytes) socket.terminate();
       else socket.pong(data);
     });
     socket.on('pong', (data) => {
@@ -204,7 +204,7 @@ export function createBuiltInQueue(options: BuiltInQueueOptions): BuiltInQueue {
     async send(deviceId, command) {
       if (listener === undefined) throw new ChannelDown('queue');
       const socket = sockets.get(deviceId);
-      if (socket === undefined || socket.readyState !== socket.OPEN || socket.bufferedAmount > unreadLimitBytes) {
+      if (socket === undefined || socket.readyState !== socket.OPEN || socket.bufferedAmount > maxUnreadBytes) {
         throw new DeviceNotOnChannel('queue');
       }
       const frame: QueueFrame = { command };

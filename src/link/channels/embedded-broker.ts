@@ -11,7 +11,7 @@ import { networkOf } from '../../kernel/network-of.ts';
 import { restrainLogger } from '../../kernel/restrained-logger.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../channel.ts';
 import { isDeviceId, isGatewayId } from '../messages.ts';
-import { messageLimitBytes, mqttTopics } from '../protocol.ts';
+import { maxMessageBytes, mqttTopics } from '../protocol.ts';
 import { createConnectionGate, defaultGateLimits, type GateLimits, type Place } from './connection-gate.ts';
 import { holdSocket } from './held-socket.ts';
 import { createLoginLimit } from './login-limit.ts';
@@ -43,10 +43,10 @@ export interface EmbeddedBroker extends Channel {
 const serverUnavailable = 3;
 const badLogin = 4;
 /** Somewhat too large a message is dropped and counted, far too large ends the connection. A login holds a short will at most. */
-const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * messageLimitBytes, controlBytes: 4 * 1024 };
+const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * maxMessageBytes, controlBytes: 4 * 1024 };
 /** A device that does not read is cut off instead of filling the memory. */
 const drainWithinMs = 5_000;
-const unreadLimitBytes = 4 * messageLimitBytes;
+const maxUnreadBytes = 4 * maxMessageBytes;
 /** The protocol asks for QoS 1; of QoS 2 each message lies in memory until its handshake ends. */
 const unfinishedMessages = 8;
 const topicLevels = 8;
@@ -219,7 +219,7 @@ export function createEmbeddedBroker(options: EmbeddedBrokerOptions): EmbeddedBr
       const client = connected.get(deviceId);
       if (client === undefined || client.closed || !subscribed.has(client)) throw new DeviceNotOnChannel('mqtt');
       // It hangs, and what is sent now would come at some other time.
-      if (client.conn.writableLength > unreadLimitBytes) throw new DeviceNotOnChannel('mqtt');
+      if (client.conn.writableLength > maxUnreadBytes) throw new DeviceNotOnChannel('mqtt');
       const payload = Buffer.from(JSON.stringify(command));
       await new Promise<void>((resolve) => {
         client.publish({ cmd: 'publish', topic: mqttTopics.commands(deviceId), payload, qos: 0, retain: false, dup: false }, () =>

@@ -5,6 +5,6 @@ import { createRateLimiter, type RateLimiter } from '../../kernel/rate-limiter.t
 
 const defaultLogins = 60;
 
-export function createLoginLimit(clock: Clock, atOnce: number = defaultLogins): RateLimiter {
-  return createRateLimiter({ clock, burst: atOnce, perS: 1 });
+export function createLoginLimit(clock: Clock, burst: number = defaultLogins): RateLimiter {
+  return createRateLimiter({ clock, burst, perS: 1 });
 }

@@ -23,7 +23,7 @@ const connectWithinMs = 10_000;
 const confirmWithinMs = 3_000;
 const closeWithinMs = 2_000;
 /** The gateway's own inbox, bounded in case the gateway hangs. */
-const longestInbox = { answers: 100_000, presences: 20_000 };
+const maxInbox = { answers: 100_000, presences: 20_000 };
 
 interface Unconfirmed {
   deviceId: string;
@@ -51,8 +51,8 @@ export function createRabbitmqChannel(options: RabbitmqChannelOptions): Channel 
     await inbox.assertExchange(queueNames.answersExchange, 'topic', { durable: true });
     // Answers and presence lie in queues of their own: a flood of presence can push out nothing but presence, the oldest first.
     for (const [key, longest] of [
-      [queueNames.answerKey('*', gatewayId), longestInbox.answers],
-      [queueNames.presenceKey('*'), longestInbox.presences],
+      [queueNames.answerKey('*', gatewayId), maxInbox.answers],
+      [queueNames.presenceKey('*'), maxInbox.presences],
     ] as const) {
       const { queue } = await inbox.assertQueue('', { exclusive: true, autoDelete: true, durable: false, maxLength: longest });
       await inbox.bindQueue(queue, queueNames.answersExchange, key);

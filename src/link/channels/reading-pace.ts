@@ -7,27 +7,27 @@ export interface Pace {
   restAfter(packets: number, bytes: number): number;
 }
 
-const packetShare = { atOnce: 500, perS: 100 };
-const byteShare = { atOnce: 8 * 1024 * 1024, perS: 1024 * 1024 };
-const longestRestMs = 250;
+const packetShare = { burst: 500, perS: 100 };
+const byteShare = { burst: 8 * 1024 * 1024, perS: 1024 * 1024 };
+const maxRestMs = 250;
 
 export function createPace(clock: Clock): Pace {
   const overdrawnByPackets = createAccount(clock, packetShare);
   const overdrawnByBytes = createAccount(clock, byteShare);
   return {
-    restAfter: (packets, bytes) => Math.min(longestRestMs, Math.max(overdrawnByPackets(packets), overdrawnByBytes(bytes))),
+    restAfter: (packets, bytes) => Math.min(maxRestMs, Math.max(overdrawnByPackets(packets), overdrawnByBytes(bytes))),
   };
 }
 
 /** What was read cannot be given back, so the account is overdrawn; returns for how many ms it is. */
-function createAccount(clock: Clock, { atOnce, perS }: { atOnce: number; perS: number }): (spent: number) => number {
+function createAccount(clock: Clock, { burst, perS }: { burst: number; perS: number }): (spent: number) => number {
   let owed = 0;
   let atMs = clock.elapsed();
   return (spent) => {
     const nowMs = clock.elapsed();
     // Bounded, so that whoever stops is soon read at full speed again.
-    owed = Math.min(2 * atOnce, Math.max(0, owed - ((nowMs - atMs) / 1000) * perS) + spent);
+    owed = Math.min(2 * burst, Math.max(0, owed - ((nowMs - atMs) / 1000) * perS) + spent);
     atMs = nowMs;
-    return Math.max(0, Math.ceil(((owed - atOnce) / perS) * 1000));
+    return Math.max(0, Math.ceil(((owed - burst) / perS) * 1000));
   };
 }

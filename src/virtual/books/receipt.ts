@@ -1,6 +1,6 @@
 // Reads a Receipt the way a register does: prices the lines exactly, shares the total out among the payments, and says in one
 // sentence what is wrong with one that cannot be printed. Fields it does not know are left alone.
-import { type Bani, largestAmountBani, parseAmount } from '../../kernel/money.ts';
+import { type Bani, maxAmountBani, parseAmount } from '../../kernel/money.ts';
 import { cashPaymentCode, isCardPayment } from '../../kernel/receipt.ts';
 import { lineTotal } from '../../kernel/receipt-sums.ts';
 import { isJsonObject } from '../client/command-reader.ts';
@@ -45,7 +45,7 @@ export function readReceipt(value: unknown): ReadReceipt {
     lines.push(line);
   }
   const totalBani = lines.reduce((sum, line) => sum + line.totalBani, 0);
-  if (!(totalBani >= 1 && totalBani <= largestAmountBani)) return { problem: 'The total of the receipt is no amount.' };
+  if (!(totalBani >= 1 && totalBani <= maxAmountBani)) return { problem: 'The total of the receipt is no amount.' };
   const paid = readPayments(value.Payments, totalBani);
   if (typeof paid === 'string') return { problem: paid };
   return { receipt: { number: textOf(value.Number), uid: textOf(value.Uid), lines, totalBani, ...paid } };

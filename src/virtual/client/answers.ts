@@ -7,7 +7,7 @@ import type { Ending } from './device-work.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
 /** How many endings wait for a channel; older ones are found by Recall. */
-const unsentLimit = 1_000;
+const maxUnsent = 1_000;
 
 /** Sends on `first` if that is live, otherwise on any live channel; false when none is. */
 export type SendAnswer = (answer: AnswerMessage, replyTo: string, first: DeviceChannel | undefined) => boolean;
@@ -58,7 +58,7 @@ export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers
         const message = answer(entry.id, outcome, extras);
         if (!send(message, replyTo, channel)) unsent.push({ answer: message, replyTo });
       }
-      unsent = unsent.slice(-unsentLimit);
+      unsent = unsent.slice(-maxUnsent);
     },
     channelUp() {
       const waiting = unsent;

@@ -2,7 +2,7 @@
 // counted, never answered: an answer needs an id and an address that can be believed.
 import { clockReadingMs } from '../../kernel/clock-reading.ts';
 import { parseUuid } from '../../kernel/ids.ts';
-import { type JsonObject, type LedgerCommandName, ledgerCommandNames, messageLimitBytes, protocolVersion } from '../../link/protocol.ts';
+import { type JsonObject, type LedgerCommandName, ledgerCommandNames, maxMessageBytes, protocolVersion } from '../../link/protocol.ts';
 import type { CommandMessage } from '../../link/wire-schemas.ts';
 
 export type DropReason = 'too-large' | 'not-json' | 'version' | 'field';
@@ -33,7 +33,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 export function readCommand(bytes: Uint8Array): ReadCommand {
-  if (bytes.byteLength > messageLimitBytes) return { dropped: 'too-large' };
+  if (bytes.byteLength > maxMessageBytes) return { dropped: 'too-large' };
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -54,7 +54,7 @@ export interface ReconnectDeps {
   waitAfter?(error: unknown): number | undefined;
 }
 
-const waits = { firstMs: 250, longestMs: 15_000 };
+const waits = { firstMs: 250, maxMs: 15_000 };
 const goodbyeMs = 2_000;
 
 /** Turns "connect once" into a connector that never gives up: waits grow to 15 s, each shortened by chance. */

@@ -51,7 +51,7 @@ export interface RegisterDeps {
 }
 
 const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt']);
-const longestShiftMs = 24 * 3_600_000;
+const maxShiftMs = 24 * 3_600_000;
 
 export function createRegister(deps: RegisterDeps): DeviceWork {
   const { bank, memory, screen, timing, misdelivery } = deps;
@@ -91,7 +91,7 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
     const { shiftOpenedAtMs } = memory;
     const isX = task.name === 'Report' && task.args.fiscal === false;
     const isZ = task.name === 'Report' && task.args.fiscal === true;
-    const isTooLong = deps.limitShiftTo24h && shiftOpenedAtMs !== undefined && task.now() - shiftOpenedAtMs > longestShiftMs;
+    const isTooLong = deps.limitShiftTo24h && shiftOpenedAtMs !== undefined && task.now() - shiftOpenedAtMs > maxShiftMs;
     // The Z itself is what ends such a shift.
     if (isTooLong && !isX && !isZ) return refused('The shift has been open for more than 24 h: make a Z report first.');
     if (task.name === 'MoneyOut' && (parseAmount(task.args.amount) ?? 0) > memory.drawerBani)

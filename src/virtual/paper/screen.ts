@@ -24,14 +24,14 @@ export interface Screen {
   recent(): ScreenEvent[];
 }
 
-const recentLimit = 50;
+const maxRecent = 50;
 
 export function createScreen(clock: Clock): Screen {
   const listeners = new Set<(event: ScreenEvent) => void>();
   let recent: ScreenEvent[] = [];
 
   function emit(event: ScreenEvent): void {
-    recent = [...recent.slice(1 - recentLimit), event];
+    recent = [...recent.slice(1 - maxRecent), event];
     for (const listener of listeners) listener(event);
   }
 

@@ -1,7 +1,7 @@
 // The device's end of the built-in queue: one WebSocket, HTTP Basic, one JSON frame a message.
 import WebSocket from 'ws';
 import { type Clock, every } from '../../kernel/clock.ts';
-import { messageLimitBytes } from '../../link/protocol.ts';
+import { maxMessageBytes } from '../../link/protocol.ts';
 import type { QueueFrame } from '../../link/wire-schemas.ts';
 import { isJsonObject } from '../client/command-reader.ts';
 import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
@@ -22,7 +22,7 @@ function connectOnce({ url, deviceId, secret, clock }: NetworkConnectorOptions, 
       handshakeTimeout: connectTimeoutMs,
       perMessageDeflate: false,
       // A frame is a command and its wrapping; the command itself is measured when it is read.
-      maxPayload: messageLimitBytes + 1_024,
+      maxPayload: maxMessageBytes + 1_024,
     });
     let stopPinging = () => {};
     socket.on('error', reject);

@@ -6,7 +6,7 @@ import {
   emptyNames,
   floors,
   innerFloors,
-  longestFileLines,
+  maxFileLines,
   outsideSources,
   packages,
   topFiles,
@@ -111,6 +111,6 @@ export function findViolations(files: Files): string[] {
 export function findLongFiles(files: Files): string[] {
   return [...files].flatMap(([path, text]) => {
     const lines = text.split('\n').length - 1;
-    return lines > longestFileLines ? [`${path} has ${lines} lines, more than ${longestFileLines}`] : [];
+    return lines > maxFileLines ? [`${path} has ${lines} lines, more than ${maxFileLines}`] : [];
   });
 }

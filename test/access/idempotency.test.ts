@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimKey, findKey, type KeyClaim, releaseKey, sweepKeys } from '../../src/ledger/idempotency.ts';
+import { claimKey, findKey, type KeyClaim, releaseKey, sweepKeys } from '../../src/access/idempotency.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 

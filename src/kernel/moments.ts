@@ -1,16 +1,12 @@
 // The validity limit as ERPs write it [D23]: ISO 8601 with date and time; without an offset it is in the server's own time zone.
 // Whether it has passed is not asked here: only the database's clock says so.
-import { invalidRequest } from '../kernel/error-codes.ts';
+import { invalidRequest } from './error-codes.ts';
 
 // Up to nine decimals, because .NET writes seven; a blank instead of the T, because SQL people do.
 const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?$/;
 
 /** Offsets in use reach from -12:00 to +14:00. */
-const largestOffsetMinutes = 14 * 60;
-
-export function parseValidTo(text: string): number {
-  return parseMoment('ValidTo', text);
-}
+const maxOffsetMinutes = 14 * 60;
 
 /** Milliseconds since 1970. Fractions below a millisecond are cut off. `field` is the name that the caller knows. */
 export function parseMoment(field: string, text: string): number {
@@ -36,12 +32,18 @@ export function parseMoment(field: string, text: string): number {
   return inUtc.getTime() - parseOffset(field, offset) * 60_000;
 }
 
+export function isoTime(ms: number): string;
+export function isoTime(ms: number | undefined | null): string | undefined;
+export function isoTime(ms: number | undefined | null): string | undefined {
+  return ms === undefined || ms === null ? undefined : new Date(ms).toISOString();
+}
+
 function parseOffset(field: string, text: string): number {
   if (text === 'Z' || text === 'z') return 0;
   const digits = text.replace(/\D/g, '');
   const minutes = Number(digits.slice(2));
   const total = Number(digits.slice(0, 2)) * 60 + minutes;
-  if (minutes > 59 || total > largestOffsetMinutes) throw broken(field, 'must have an offset of at most 14 hours');
+  if (minutes > 59 || total > maxOffsetMinutes) throw broken(field, 'must have an offset of at most 14 hours');
   return text.startsWith('-') ? -total : total;
 }
 

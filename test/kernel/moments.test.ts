@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseValidTo } from '../../src/invoices/valid-to.ts';
+import { parseMoment } from '../../src/kernel/moments.ts';
 
 const zoneBefore = process.env['TZ'];
 
@@ -21,7 +21,7 @@ describe('the validity limit', () => {
     ['2028-02-29T00:00:00Z', Date.UTC(2028, 1, 29)],
     ['9999-12-31T23:59:59.9999999Z', Date.UTC(9999, 11, 31, 23, 59, 59, 999)],
   ])('%s', (text, expectedMs) => {
-    expect(parseValidTo(text)).toBe(expectedMs);
+    expect(parseMoment('ValidTo', text)).toBe(expectedMs);
   });
 
   it.each([
@@ -31,12 +31,12 @@ describe('the validity limit', () => {
     ['UTC', '2030-01-10T10:00:00', Date.UTC(2030, 0, 10, 10)],
   ])('without an offset it is in the zone of the server, %s: %s', (zone, text, expectedMs) => {
     process.env['TZ'] = zone;
-    expect(parseValidTo(text)).toBe(expectedMs);
+    expect(parseMoment('ValidTo', text)).toBe(expectedMs);
   });
 
   it('in the hour that the clocks skip, it is the moment an hour on', () => {
     process.env['TZ'] = 'America/New_York';
-    expect(parseValidTo('2030-03-10T02:30:00')).toBe(Date.UTC(2030, 2, 10, 7, 30));
+    expect(parseMoment('ValidTo', '2030-03-10T02:30:00')).toBe(Date.UTC(2030, 2, 10, 7, 30));
   });
 
   it.each([
@@ -62,18 +62,18 @@ describe('the validity limit', () => {
     '1893456000',
     '2030-06-01T10:00:00.1234567890Z',
   ])('is refused with the field’s name: %j', (text) => {
-    expect(() => parseValidTo(text)).toThrow(/^ValidTo must/);
+    expect(() => parseMoment('ValidTo', text)).toThrow(/^ValidTo must/);
   });
 
   it('reads back whatever a clock writes', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) }), fc.integer({ min: -14 * 60, max: 14 * 60 }), (atMs, offset) => {
-        expect(parseValidTo(new Date(atMs).toISOString())).toBe(atMs);
+        expect(parseMoment('ValidTo', new Date(atMs).toISOString())).toBe(atMs);
         const sign = offset < 0 ? '-' : '+';
         const two = (part: number) => String(part).padStart(2, '0');
         const local = new Date(atMs + offset * 60_000).toISOString().slice(0, -1);
         fc.pre(/^\d{4}-/.test(local));
-        expect(parseValidTo(`${local}${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`)).toBe(atMs);
+        expect(parseMoment('ValidTo', `${local}${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`)).toBe(atMs);
       }),
     );
   });
