@@ -5,6 +5,7 @@
 import { createAccess } from './access/access.ts';
 import { createFailedLogins } from './access/failed-logins.ts';
 import { createPeople } from './access/people/people.ts';
+import type { DeveloperFacts } from './cabinet/developer-routes.ts';
 import { createEventHub } from './cabinet/event-hub.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
@@ -44,6 +45,7 @@ import { createRabbitmqChannel } from './link/channels/rabbitmq.ts';
 import { createLink } from './link/link.ts';
 import { createRemoval } from './removal/removal.ts';
 import { version } from './version.ts';
+import { magicAmounts } from './virtual/mishaps/magic-amounts.ts';
 
 /** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
 export interface World {
@@ -65,6 +67,8 @@ export interface Addresses {
 
 /** Calls that wait for a device get this long to be answered with 3 after the grace. */
 const lastWordsMs = 2_000;
+
+type Demo = Omit<DeveloperFacts, 'magicAmounts'>;
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
@@ -100,6 +104,7 @@ export function assemble(config: Config, world: World, database: Database) {
   const shared = { database, clock, random, logger, instanceId };
   const metrics = createMetrics();
   let addresses: Addresses | undefined;
+  let demo: Demo = {};
   let instance: Instance | undefined;
 
   const access = createAccess(shared);
@@ -212,6 +217,10 @@ export function assemble(config: Config, world: World, database: Database) {
       qrOf: invoices.qrOf,
       events,
       fiscal,
+      developerFacts: () => ({
+        ...demo,
+        magicAmounts: magicAmounts.map(({ ending, kinds, meaning }) => ({ amount: `x.${ending}`, kinds, meaning })),
+      }),
       rotateQrSecret: invoices.rotateQrSecret,
       people,
       basePath: config.basePath,
@@ -312,7 +321,27 @@ export function assemble(config: Config, world: World, database: Database) {
     logger.info({ instanceId }, 'the gateway has stopped');
   }
 
-  return { server, database, access, people, devices, link, ledger, callbacks, invoices, metrics, start, stop, addresses: knownAddresses };
+  /** What the sandbox has to try things with. */
+  const setDemo = (given: Demo) => {
+    demo = given;
+  };
+
+  return {
+    server,
+    database,
+    access,
+    people,
+    devices,
+    link,
+    ledger,
+    callbacks,
+    invoices,
+    metrics,
+    start,
+    stop,
+    setDemo,
+    addresses: knownAddresses,
+  };
 }
 
 /** What devices are told: the configured public addresses, or those that this process listens on, with TLS where there is the choice. */

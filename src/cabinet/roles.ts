@@ -84,6 +84,7 @@ export const calls = {
   voidCommand: { who: owners, isConfirmed: true, row: 'command' },
   closeCommand: { who: owners, isConfirmed: true, row: 'command' },
   askCommand: { who: owners, row: 'command' },
+  readDevelopers: { who: everyone },
   readOverview: { who: everyone },
   listShops: { who: everyone },
   readDayClose: { who: everyone },

@@ -7,6 +7,7 @@ import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-rout
 import { registerCommandListRoutes } from './command-list-routes.ts';
 import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
 import { registerDayCloseRoutes } from './day-close-routes.ts';
+import { type DeveloperDeps, registerDeveloperRoutes } from './developer-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
 import { type DeviceStepsDeps, registerDeviceStepRoutes } from './device-steps-routes.ts';
 import { type EventRoutesDeps, registerEventRoutes } from './event-routes.ts';
@@ -34,7 +35,8 @@ export type CabinetDeps = AccessRoutesDeps &
   MoneyStepsDeps &
   OverviewDeps &
   EventRoutesDeps &
-  DeviceStepsDeps;
+  DeviceStepsDeps &
+  DeveloperDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -59,4 +61,5 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerEventRoutes(app, deps);
   registerDayCloseRoutes(app, deps);
   registerDeviceStepRoutes(app, deps);
+  registerDeveloperRoutes(app, deps);
 }

@@ -8,6 +8,7 @@ export interface WantedDevice {
   kind: DeviceKind;
   name: string;
   bank?: string;
+  pointOfSalesCode?: string;
 }
 
 export interface DemoDevice extends WantedDevice {

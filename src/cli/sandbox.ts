@@ -59,6 +59,7 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
     }
     const shown = devices.map(({ id, kind, name, bank, secret }) => ({ id, kind, name, bank: bank ?? null, secret }));
     const file: SandboxFile = { baseUrl, apiKey, merchantId, adminToken, mqttUrl, queueUrl, devices: shown };
+    gateway.setDemo({ apiKey, devices: shown.map(({ id, kind, name }) => ({ id, kind, name })) });
     writeSandboxFile(path, file);
     rmSync(earlierPath, { force: true });
     return { file, path, stop };
@@ -68,9 +69,21 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
   }
 }
 
+/** One shop, so that its day can be closed and compared. */
+const pointOfSalesCode = 'DEMO-01';
+
 function wantedDevices(config: Config): WantedDevice[] {
-  const terminals = config.banks.map(({ code, name }) => ({ kind: 'terminal' as const, name: `Terminal ${name}`, bank: code }));
-  return [...terminals, { kind: 'register', name: 'Register 1' }, { kind: 'register', name: 'Register 2' }];
+  const terminals = config.banks.map(({ code, name }) => ({
+    kind: 'terminal' as const,
+    name: `Terminal ${name}`,
+    bank: code,
+    pointOfSalesCode,
+  }));
+  return [
+    ...terminals,
+    { kind: 'register', name: 'Register 1', pointOfSalesCode },
+    { kind: 'register', name: 'Register 2', pointOfSalesCode },
+  ];
 }
 
 /** A broker that runs on this machine already must not keep anybody from trying the sandbox. */

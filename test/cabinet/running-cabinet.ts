@@ -128,6 +128,7 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
       qrOf: invoices.qrOf,
       events,
       fiscal,
+      developerFacts: () => ({ magicAmounts: [] }),
       ledger,
       cards,
       ...about,

@@ -111,6 +111,10 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     await seed(register, { ...settled(59), ...print, state: 'refused', receipt_uid: unprinted });
     await seed(terminal, { ...settled(50), state: 'refused', document_nr: unpaid });
     const printed = await seed(register, { ...settled(49), ...print, state: 'done', receipt_uid: unpaid });
+    // Voided, it needs no receipt.
+    const taken = randomUUID();
+    await seed(terminal, { ...settled(45), state: 'done', document_state: 'voided', document_nr: taken });
+    await seed(register, { ...settled(44), ...print, state: 'refused', receipt_uid: taken });
     // The second try came through, and a payment alone says nothing.
     await seed(terminal, { ...settled(40), state: 'done', document_state: 'closed', document_nr: retried });
     await seed(register, { ...settled(39), ...print, state: 'refused', receipt_uid: retried });

@@ -68,6 +68,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
       qrOf: invoices.qrOf,
       events,
       fiscal,
+      developerFacts: () => ({ magicAmounts: [] }),
       ...about,
     });
     registerCardRoutes(app, cards);

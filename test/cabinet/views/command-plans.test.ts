@@ -39,6 +39,12 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     expect(plan).not.toMatch(/Seq Scan on commands|SCAN c(?! USING INDEX)/);
   });
 
+  it('finds rare rows far back, a bounded walk at a time', async () => {
+    const { commands, next } = await listCommands(database.queries, { merchantId: one }, { minBani: 102, maxBani: 102 }, { limit: 50 });
+    expect(commands.map(({ id }) => id)).toEqual(['id-7002', 'id-2']);
+    expect(next).toBeUndefined();
+  });
+
   it('a search looks into one index for each reading of the text, and walks nothing', async () => {
     for (const scope of [{ merchantId: undefined }, { merchantId: one }]) {
       const plan = await firstPlan(database, (queries) => listCommands(queries, scope, { q: '123456' }, { limit: 50 }));

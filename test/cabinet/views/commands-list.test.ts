@@ -96,6 +96,10 @@ describe.each(engines)('the list of commands on %s', (engine) => {
     const [one, other] = work.merchants;
     const own = everything.filter(({ merchantId }) => merchantId === other);
     expect(ids(await read({}, 9, { merchantId: other }))).toEqual(ids(own));
+    // Also not by the length of a page, or by where the next one begins.
+    const first = await listCommands(database.queries, { merchantId: other }, {}, { limit: 9 });
+    expect(ids(first.commands)).toEqual(ids(own).slice(0, 9));
+    expect(first.next?.id).toBe(own[8]?.id);
     const foreign = everything.find((command) => command.merchantId === one && stateOf(command) === 'paid');
     for (const q of [foreign?.id, foreign?.rrn, foreign?.documentNr, foreign?.deviceName]) {
       const scope = { merchantId: other };

@@ -31,6 +31,9 @@ describe('the steps of a person', () => {
     expect((await step(id, 'refund', 'r-3', { amount: 40 })).errorCode).toBe(0);
     expect(await step(id, 'void', 'v-1')).toMatchObject({ errorCode: 22 });
     expect(terminal.bank?.netBani()).toBe(0);
+    const other = await pay(60);
+    await step(other, 'close', 'c-2');
+    expect(await step(other, 'refund', 'r-1', { amount: 60 }), 'the key of another sale').toMatchObject({ errorCode: 22 });
 
     const { timeline, outcome } = await page(id);
     expect(outcome).toMatchObject({ key: 'outcome.refunded' });

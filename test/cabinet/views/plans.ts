@@ -4,18 +4,19 @@ import type { Queries } from '../../../src/database/database.ts';
 import type { TestDatabase } from '../../support/engines.ts';
 import { seedDevice } from '../../support/fixtures.ts';
 
-/** The plan as one text. */
-export async function firstPlan(database: TestDatabase, view: (queries: Queries) => Promise<unknown>, table = 'commands'): Promise<string> {
+/** The plan as one text. `isSmall`: of few rows, which PostgreSQL would rather read whole and sort; then it is told to use what indexes serve. */
+export async function firstPlan(
+  database: TestDatabase,
+  view: (queries: Queries) => Promise<unknown>,
+  { table = 'commands', isSmall = false } = {},
+): Promise<string> {
   const compiled = (await statementsOf(database.queries, view)).find((each) => each.sql.includes(table));
   if (!compiled) throw new Error('No statement was sent.');
-  return await planOf(database, compiled);
-}
-
-async function planOf(database: TestDatabase, compiled: CompiledQuery): Promise<string> {
   const isPostgres = database.engine === 'postgres';
-  const plan = await database.queries.executeQuery<object>({
-    ...compiled,
-    sql: `${isPostgres ? 'explain' : 'explain query plan'} ${compiled.sql}`,
+  const plan = await database.transaction(async (queries) => {
+    if (isPostgres && isSmall)
+      for (const way of ['seqscan', 'bitmapscan', 'sort']) await sql`set local ${sql.raw(`enable_${way}`)} = off`.execute(queries);
+    return await queries.executeQuery<object>({ ...compiled, sql: `${isPostgres ? 'explain' : 'explain query plan'} ${compiled.sql}` });
   });
   return JSON.stringify(plan.rows);
 }
