@@ -1,6 +1,6 @@
 // The cabinet's files: what `npm run web` built into web/dist, read once into memory and served from there, already compressed.
 // Every page path answers the same index; names with a hash in them never change, so browsers keep those for good.
-// The policy lets a page load from this origin and nowhere else, and run no script and no style that is not a file [D91].
+// The policy lets a page load from this origin and nowhere else, and run no script and no style that is not a file [D79].
 import { readdir, readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
