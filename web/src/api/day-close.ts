@@ -1,39 +1,50 @@
-// The day of a shop, three books side by side, as the gateway tells it.
+// The day of a shop, three books side by side, as the gateway tells it. Amounts are in lei.
 import type { CommandRow } from './views.ts';
 
-export const lines = ['sales', 'card', 'cash', 'refunds', 'cashIn', 'cashOut'] as const;
-export type Line = (typeof lines)[number];
+export type Line = 'cardSales' | 'cardRefunds' | 'cardNet' | 'cashSales' | 'cashIn' | 'cashOut' | 'drawer';
 
 export interface Shop {
-  shop: string;
   merchantId: string;
+  merchantName: string;
+  /** The point-of-sale code. */
+  code: string;
   devices: { id: string; name: string; kind: 'terminal' | 'register'; bank?: string }[];
-  closes: { commandId: string; kind: 'bank' | 'Z'; deviceName: string; number?: string; at: string }[];
+  closes: { id: string; kind: 'bank' | 'z'; deviceId: string; at: string; number?: string }[];
 }
 
-export interface Book {
-  /** Absent: it did not tell totals, so there is nothing to compare. */
-  totals?: Partial<Record<Line, number>>;
-  deviceName?: string;
+export interface Source {
+  commandId: string;
+  kind: 'bank' | 'z';
+  deviceName: string;
   number?: string;
   from?: string;
-  to?: string;
-  operations?: number;
+  to: string;
+  operations: number;
 }
 
-export interface Difference {
+export interface DayLine {
   line: Line;
-  amount: number;
-  operations: (CommandRow & { why?: string })[];
+  bank?: number;
+  z?: number;
+  ledger: number;
+  /** The largest between two of the three; absent: there is nothing to compare with. */
+  difference?: number;
+}
+
+export interface DayGroup {
+  kind: 'noReceipt' | 'byTerminal' | 'byRegister' | 'suspect';
+  sum: number;
+  count: number;
+  operations: CommandRow[];
 }
 
 export interface DayClose {
-  shop: string;
-  close: { commandId: string; kind: 'bank' | 'Z'; at: string };
-  bank?: Book;
-  z?: Book;
-  ledger: Book;
-  differences: Difference[];
-  canCompare: boolean;
-  note?: { actor: string; reason: string; at: string };
+  shop?: string;
+  sources: Source[];
+  canCompare: { bank: boolean; z: boolean };
+  lines: DayLine[];
+  groups: DayGroup[];
+  unexplained: { bank?: number; z?: number };
+  operations: number;
+  note?: { at: string; actor: string; reason: string };
 }

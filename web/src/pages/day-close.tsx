@@ -5,14 +5,15 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';
-import { type Book, type DayClose as Day, type Difference, type Line, lines, type Shop } from '../api/day-close.ts';
-import { useRead } from '../api/query.ts';
+import type { DayClose as Day, DayGroup, DayLine, Line, Shop } from '../api/day-close.ts';
+import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { exactTime, lei } from '../i18n/format.ts';
+import { AskDialog, Field } from '../parts/dialog.tsx';
 import { ChoiceFilter, useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
-import { State, StateChip } from '../parts/state-mark.tsx';
+import { State } from '../parts/state-mark.tsx';
 import { ExactMoment } from '../parts/values.tsx';
 import { AskDevice, type DeviceAsk } from './device-dialogs.tsx';
 
@@ -22,14 +23,16 @@ export function DayClose() {
   const filters = useFilters();
   const shops = useRead<{ shops: Shop[] }>('/day-close/shops', { ...scope });
   const all = shops.data?.shops ?? [];
-  const shop = all.find((one) => one.shop === filters.get('shop')) ?? all[0];
-  const close = shop?.closes.find(({ commandId }) => commandId === filters.get('close')) ?? shop?.closes[0];
-  const wanted = { ...scope, shop: shop?.shop, close: close?.commandId };
+  const shop = all.find((one) => keyOf(one) === filters.get('shop')) ?? all[0];
+  const close = shop?.closes.find(({ id }) => id === filters.get('close')) ?? shop?.closes[0];
+  const wanted = { ...scope, close: close?.id };
+  const nameOf = (one: Shop | undefined) =>
+    [one?.merchantName, one?.code === '' ? t('devices.noShop') : one?.code].filter(Boolean).join(', ');
   const day = useRead<Day>('/day-close', wanted, { isEnabled: close !== undefined });
   const [run, setRun] = useState<{ device: { id: string; name: string }; ask: DeviceAsk }>();
   return (
     <>
-      <PageHead name={t('page.dayClose')} sub={close ? t('dayClose.sub', { shop: shop?.shop ?? '', at: close.at }) : t('dayClose.about')}>
+      <PageHead name={t('page.dayClose')} sub={close ? t('dayClose.sub', { shop: nameOf(shop), at: close.at }) : t('dayClose.about')}>
         {close && (
           <a className="btn" href={addressOf('/day-close.csv', wanted)} download>
             <Icon name="export" />
@@ -57,21 +60,21 @@ export function DayClose() {
                   filters={filters}
                   name="shop"
                   label={t('fact.shop')}
-                  none={all[0]?.shop}
-                  choices={all.map((one) => ({ value: one.shop, word: one.shop === '' ? t('devices.noShop') : one.shop }))}
+                  none={all[0] && keyOf(all[0])}
+                  choices={all.map((one) => ({ value: keyOf(one), word: nameOf(one) }))}
                 />
                 <ChoiceFilter
                   filters={filters}
                   name="close"
                   label={t('dayClose.close')}
-                  none={shop.closes[0]?.commandId}
+                  none={shop.closes[0]?.id}
                   choices={shop.closes.map((one) => ({
-                    value: one.commandId,
-                    word: `${t(`dayClose.kind.${one.kind}`)} · ${one.deviceName} · ${exactTime(one.at, i18n.language)}`,
+                    value: one.id,
+                    word: `${t(`dayClose.kind.${one.kind}`)} · ${shop.devices.find(({ id }) => id === one.deviceId)?.name ?? ''} · ${exactTime(one.at, i18n.language)}`,
                   }))}
                 />
               </div>
-              <Read of={day}>{(fields) => <Books day={fields} />}</Read>
+              <Read of={day}>{(fields) => <Books day={fields} closeId={close.id} />}</Read>
             </>
           )
         }
@@ -104,35 +107,31 @@ function RunMenu({ shop, onRun }: { shop: Shop; onRun: (run: { device: { id: str
   );
 }
 
-const outgoing = new Set<Line>(['refunds', 'cashOut']);
+const keyOf = ({ merchantId, code }: Shop) => `${merchantId} ${code}`;
+const outgoing = new Set<Line>(['cardRefunds', 'cashOut']);
+const totals = new Set<Line>(['cardNet', 'drawer']);
+const notTheBanks = new Set<Line>(['cashSales', 'cashIn', 'cashOut', 'drawer']);
 
-function Books({ day }: { day: Day }) {
+function Books({ day, closeId }: { day: Day; closeId: string }) {
   const { t } = useTranslation();
-  const differenceOf = (line: Line) => day.differences.find((difference) => difference.line === line);
-  const signed = (line: Line, amount: number) => lei(outgoing.has(line) ? -Math.abs(amount) : amount);
-  const cell = (book: Book | undefined, line: Line, name: string) => {
-    const amount = book?.totals?.[line];
-    const ledger = day.ledger.totals?.[line];
-    const isOther = amount !== undefined && ledger !== undefined && Math.round(amount * 100) !== Math.round(ledger * 100);
-    return (
-      <td className={amount === undefined ? 'none' : isOther ? 'differs' : ''} data-label={t(`dayClose.book.${name}`)}>
-        {amount === undefined
-          ? t(name === 'bank' && (line === 'cash' || line === 'cashIn' || line === 'cashOut') ? 'dayClose.notBanks' : 'dayClose.notTold')
-          : signed(line, amount)}
-      </td>
-    );
-  };
+  const [isNoting, setIsNoting] = useState(false);
+  const { may } = useViewer();
+  const differing = day.lines.filter(({ difference = 0 }) => Math.round(difference * 100) !== 0);
+  const hasBoth = day.canCompare.bank || day.canCompare.z;
   return (
     <>
-      {!day.canCompare && <p className="note tone-warn">{t('dayClose.cannot')}</p>}
+      {!hasBoth && <p className="note tone-warn">{t('dayClose.cannot')}</p>}
       <div className="card list-card">
         <table className="books">
           <thead>
             <tr>
               <th scope="col">MDL</th>
-              <BookHead name="bank" book={day.bank} />
-              <BookHead name="z" book={day.z} />
-              <BookHead name="ledger" book={day.ledger} />
+              <BookHead name="bank" day={day} />
+              <BookHead name="z" day={day} />
+              <th scope="col">
+                <b>{t('dayClose.book.ledger')}</b>
+                <span>{t('dayClose.operations', { count: day.operations })}</span>
+              </th>
               <th scope="col">
                 <b>{t('dayClose.difference')}</b>
                 <span>{t('dayClose.largest')}</span>
@@ -140,87 +139,133 @@ function Books({ day }: { day: Day }) {
             </tr>
           </thead>
           <tbody>
-            {lines.map((line) => {
-              const difference = differenceOf(line);
-              return (
-                <tr key={line}>
-                  <th scope="row">{t(`dayClose.line.${line}`)}</th>
-                  {cell(day.bank, line, 'bank')}
-                  {cell(day.z, line, 'z')}
-                  {cell(day.ledger, line, 'ledger')}
-                  <td data-label={t('dayClose.difference')}>
-                    {difference ? (
-                      <State state="differs" word={lei(Math.abs(difference.amount))} />
-                    ) : day.canCompare ? (
-                      <State state="agrees" word={t('dayClose.none')} />
-                    ) : (
-                      <span className="faint">{t('none')}</span>
-                    )}
-                  </td>
-                </tr>
-              );
-            })}
+            {day.lines.map((line) => (
+              <BookLine key={line.line} line={line} />
+            ))}
           </tbody>
         </table>
       </div>
-      {day.differences.map((difference) => (
-        <Why key={difference.line} difference={difference} />
-      ))}
-      {day.differences.length === 0 && day.canCompare && (
-        <p className="calm">
-          <StateChip state="agrees" /> {t('dayClose.agrees')}
+      {differing.length === 0 && hasBoth && (
+        <p className="note tone-ok">
+          <State state="agrees" word={t('dayClose.agrees')} />
         </p>
       )}
+      {(differing.length > 0 || day.groups.length > 0) && (
+        <section className="why">
+          <div>
+            {day.groups.map((group) => (
+              <Group key={group.kind} group={group} />
+            ))}
+            {differing.length > 0 && day.groups.length === 0 && <p className="second">{t('dayClose.unexplained')}</p>}
+          </div>
+          <div>
+            <h2>{t('dayClose.next')}</h2>
+            <p className="second">{t('dayClose.nextHint')}</p>
+            {day.note && (
+              <p className="note">
+                {day.note.reason} · {day.note.actor} · <ExactMoment at={day.note.at} />
+              </p>
+            )}
+            {may('money') && !day.note && (
+              <button type="button" className="btn primary no-print" onClick={() => setIsNoting(true)}>
+                {t('dayClose.noteButton')}
+              </button>
+            )}
+          </div>
+        </section>
+      )}
+      {isNoting && <NoteDay closeId={closeId} onClose={() => setIsNoting(false)} />}
     </>
   );
 }
 
-function BookHead({ name, book }: { name: 'bank' | 'z' | 'ledger'; book: Book | undefined }) {
+function BookLine({ line: { line, bank, z, ledger, difference } }: { line: DayLine }) {
+  const { t } = useTranslation();
+  const signed = (amount: number) => lei(outgoing.has(line) ? -Math.abs(amount) : amount);
+  const cell = (name: 'bank' | 'z', amount: number | undefined) => {
+    const isOther = amount !== undefined && Math.round(amount * 100) !== Math.round(ledger * 100);
+    return (
+      <td className={amount === undefined ? 'none' : isOther ? 'differs' : ''} data-label={t(`dayClose.book.${name}`)}>
+        {amount === undefined ? t(name === 'bank' && notTheBanks.has(line) ? 'dayClose.notBanks' : 'dayClose.notTold') : signed(amount)}
+      </td>
+    );
+  };
+  return (
+    <tr className={totals.has(line) ? 'total' : ''}>
+      <th scope="row">{t(`dayClose.line.${line}`)}</th>
+      {cell('bank', bank)}
+      {cell('z', z)}
+      <td data-label={t('dayClose.book.ledger')}>{signed(ledger)}</td>
+      <td data-label={t('dayClose.difference')}>
+        {difference === undefined ? (
+          <span className="faint">{t('none')}</span>
+        ) : Math.round(difference * 100) === 0 ? (
+          <State state="agrees" word={t('dayClose.none')} />
+        ) : (
+          <State state="differs" word={lei(Math.abs(difference))} />
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function BookHead({ name, day }: { name: 'bank' | 'z'; day: Day }) {
   const { t, i18n } = useTranslation();
   return (
     <th scope="col">
       <b>{t(`dayClose.book.${name}`)}</b>
-      <span>
-        {name === 'ledger'
-          ? t('dayClose.operations', { count: book?.operations ?? 0 })
-          : [book?.deviceName, book?.number && `No. ${book.number}`].filter(Boolean).join(', ')}
-      </span>
-      {book?.from !== undefined && book.to !== undefined && (
-        <span>
-          {exactTime(book.from, i18n.language)} – {exactTime(book.to, i18n.language)}
-        </span>
-      )}
+      {day.sources
+        .filter(({ kind }) => kind === name)
+        .map((source) => (
+          <span key={source.commandId}>
+            {source.deviceName}
+            {source.number !== undefined && ` ${source.number}`}
+            {source.from !== undefined && `, ${exactTime(source.from, i18n.language)}`} – {exactTime(source.to, i18n.language)}
+          </span>
+        ))}
     </th>
   );
 }
 
-function Why({ difference }: { difference: Difference }) {
+function Group({ group }: { group: DayGroup }) {
   const { t } = useTranslation();
   return (
-    <section className="why">
-      <div>
-        <h2>{t('dayClose.why', { line: t(`dayClose.line.${difference.line}`), amount: Math.abs(difference.amount) })}</h2>
-        {difference.operations.length === 0 && <p className="second">{t('dayClose.unexplained')}</p>}
-        {difference.operations.map((operation) => (
-          <div key={operation.id} className="operation">
-            <ExactMoment at={operation.at} />
-            <State state={operation.shownState} />
-            <b className="strong num">{lei(operation.amount ?? 0)}</b>
-            <span>{operation.deviceName}</span>
-            {operation.why !== undefined && (
-              <span className="second">{t(`dayClose.because.${operation.why}`, { defaultValue: operation.why })}</span>
-            )}
-            <span className="grow" />
-            <Link className="link" href={`/payments/${operation.id}`}>
-              {t('dayClose.open')}
-            </Link>
-          </div>
-        ))}
-      </div>
-      <div>
-        <h2>{t('dayClose.next')}</h2>
-        <p className="second">{t('dayClose.nextHint')}</p>
-      </div>
-    </section>
+    <>
+      <h2>{t(`dayClose.group.${group.kind}`, { count: group.count, amount: group.sum })}</h2>
+      {group.operations.map((operation) => (
+        <div key={operation.id} className="operation">
+          <ExactMoment at={operation.at} />
+          <State state={operation.shownState} />
+          <b className="strong num">{lei(operation.amount ?? 0)}</b>
+          <span>{operation.deviceName}</span>
+          <span className="grow" />
+          <Link className="link" href={`/payments/${operation.id}`}>
+            {t('dayClose.open')}
+          </Link>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function NoteDay({ closeId, onClose }: { closeId: string; onClose: () => void }) {
+  const { t } = useTranslation();
+  const [reason, setReason] = useState('');
+  const note = useChange(['/day-close', '/audit'], onClose);
+  return (
+    <AskDialog
+      title={t('dayClose.noteTitle')}
+      consequence={t('dayClose.noteMeans')}
+      action={t('act.note.do')}
+      isRunning={note.isPending}
+      isBlocked={reason.trim() === ''}
+      error={note.error}
+      onClose={onClose}
+      onConfirm={() => note.mutate({ path: '/attention/note', body: { kind: 'dayClose', subjectId: closeId, reason: reason.trim() } })}
+    >
+      <Field label={t('act.reason')} hint={t('act.reasonHint')}>
+        <textarea className="input" data-autofocus maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
+      </Field>
+    </AskDialog>
   );
 }

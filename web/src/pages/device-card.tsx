@@ -54,8 +54,7 @@ export function DeviceCard({ device, isChosen, onTask }: DeviceCardProps) {
         <ul className="dropped">
           {device.dropped?.map((drop) => (
             <li key={drop.reason}>
-              {t('devices.dropped', { count: drop.count })} {t(`dropped.${drop.reason}`, { defaultValue: drop.reason })} ·{' '}
-              <Moment at={drop.lastAt} />
+              {t('devices.dropped', { count: drop.count })} {t(`dropped.${drop.reason}`, { defaultValue: drop.reason })}
             </li>
           ))}
         </ul>
@@ -77,8 +76,11 @@ function DeviceFacts({ device }: { device: Device }) {
   const { t } = useTranslation();
   const facts: [name: string, value: string | undefined][] = [
     ['battery', device.battery === undefined ? undefined : `${device.battery} %`],
-    ['paper', device.paper === undefined ? undefined : t(`paper.${String(device.paper)}`, { defaultValue: String(device.paper) })],
-    ['signal', device.signal === undefined ? undefined : String(device.signal)],
+    [
+      'paper',
+      device.paper === undefined ? undefined : t(`paper.${String(device.paper).toLowerCase()}`, { defaultValue: String(device.paper) }),
+    ],
+    ['signal', device.signal === undefined ? undefined : `${device.signal} %`],
     [
       'clock',
       device.clockOffsetMs === undefined

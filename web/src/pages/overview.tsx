@@ -31,7 +31,7 @@ export function Overview() {
         name={t('page.overview')}
         sub={
           <>
-            {exactTime(new Date(nowMs).toISOString(), i18n.language, 'day')}.{' '}
+            {exactTime(new Date(nowMs).toISOString(), i18n.language, 'day').replace(/\.$/, '')}.{' '}
             {day.data && t(waiting === 0 ? 'overview.calm' : 'overview.needs', { count: waiting })}
           </>
         }
