@@ -17,6 +17,8 @@ export default defineConfig(({ command, mode }) => ({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
     reportCompressedSize: false,
+    // On a busy machine it would print how slow the machine is.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   // `npm run web:dev`: pages from here, everything else from a running sandbox.
   server: {

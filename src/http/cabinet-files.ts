@@ -1,13 +1,15 @@
 // The cabinet's files: what `npm run web` built into web/dist, read once into memory and served from there, already compressed.
 // Every page path answers the same index; names with a hash in them never change, so browsers keep those for good.
 // The policy lets a page load from this origin and nowhere else, and run no script and no style that is not a file [D79].
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../kernel/logger.ts';
 import { open } from './authentication.ts';
 
 export interface CabinetFilesDeps {
   basePath: string;
+  logger: Logger;
   /** Answers as if there were no such route: for the API's own unknown paths, and for callers that are no browser. */
   refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never;
   /** Where the build lies; tests have their own. */
@@ -58,14 +60,34 @@ export async function readCabinetFiles(directory: URL, basePath: string): Promis
   return files;
 }
 
+/** Where the sources lie beside the build and one of them was written later. By dates: close enough for a word in the log. */
+async function isStale(directory: URL): Promise<boolean> {
+  try {
+    const builtAtMs = (await stat(new URL('sources.sha256', directory))).mtimeMs;
+    const sources = new URL('../src/', directory);
+    for (const name of await readdir(sources, { recursive: true })) {
+      const facts = await stat(new URL(name, sources));
+      if (facts.isFile() && facts.mtimeMs > builtAtMs) return true;
+    }
+    return false;
+  } catch {
+    return false;
+  }
+}
+
 /** The build knows no base path: its relative addresses are made absolute, so that they hold at every depth of page path. */
 function placed(html: string, basePath: string): string {
   return html.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/cabinet/`).replace(/data-base-path="[^"]*"/, `data-base-path="${basePath}"`);
 }
 
-export function registerCabinetFiles(app: FastifyInstance, { basePath, refuseUnknown, directory = built }: CabinetFilesDeps): void {
+export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, refuseUnknown, directory = built }: CabinetFilesDeps): void {
   const fallback = { config: { access: open, isFallback: true }, schema: { hide: true } };
   let reading: Promise<Map<string, CabinetFile>> | undefined;
+
+  async function read(): Promise<Map<string, CabinetFile>> {
+    if (await isStale(directory)) logger.warn({}, 'the cabinet is shown as it was built, and its sources are newer: npm run web');
+    return readCabinetFiles(directory, basePath);
+  }
 
   function send(request: FastifyRequest, reply: FastifyReply, file: CabinetFile, isHashed: boolean): FastifyReply {
     const accepted = request.headers['accept-encoding'] ?? '';
@@ -84,7 +106,7 @@ export function registerCabinetFiles(app: FastifyInstance, { basePath, refuseUnk
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const path = (request.params as { '*'?: string })['*'] ?? '';
     if (/^api(\/|$)/i.test(path)) refuseUnknown(request, reply);
-    reading ??= readCabinetFiles(directory, basePath);
+    reading ??= read();
     const files = await reading;
     const file = files.get(path);
     if (file) return send(request, reply, file, path.startsWith('assets/'));

@@ -297,7 +297,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         whyNotReady: async () => (isStopping ? 'The gateway is stopping.' : options.whyNotReady()),
       });
       registerDocsPage(scope, basePath, () => app.swagger());
-      registerCabinetFiles(scope, { basePath, refuseUnknown, directory: options.cabinetDirectory });
+      registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory: options.cabinetDirectory });
     },
     { prefix: basePath },
   );

@@ -1,9 +1,10 @@
 // The cabinet's files: pages, assets and what is neither, each with the headers that keep a browser safe and quick.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { temporaryDirectory } from '../support/gateway-process.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
 import { base, createSample, type Sample } from './sample-server.ts';
 
 const script = 'console.log("the cabinet");';
@@ -107,5 +108,26 @@ describe('a gateway whose cabinet is not built', () => {
     const answer = await bare.server.app.inject({ url: `${base}/cabinet/payments` });
     expect(answer.body).toContain('npm run web');
     await bare.server.stop(0);
+  });
+});
+
+describe('a build that is older than its sources', () => {
+  it.each([
+    ['older', 1_000, 1],
+    ['newer', 9_000, 0],
+  ])('is told of in the log when it is %s', async (_word, builtAtS, warnings) => {
+    const directory = temporaryDirectory();
+    mkdirSync(`${directory}/dist`);
+    mkdirSync(`${directory}/src`);
+    writeFileSync(`${directory}/dist/sources.sha256`, '');
+    writeFileSync(`${directory}/src/main.tsx`, '');
+    utimesSync(`${directory}/dist/sources.sha256`, builtAtS, builtAtS);
+    utimesSync(`${directory}/src/main.tsx`, 5_000, 5_000);
+    const warn = vi.fn();
+    const old = createSample({ cabinetDirectory: pathToFileURL(`${directory}/dist/`), logger: { ...quietLogger, warn } });
+    await old.server.app.inject({ url: `${base}/cabinet` });
+    await old.server.app.inject({ url: `${base}/cabinet` });
+    expect(warn).toHaveBeenCalledTimes(warnings);
+    await old.server.stop(0);
   });
 });

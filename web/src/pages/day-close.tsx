@@ -59,6 +59,7 @@ export function DayClose() {
                 <ChoiceFilter
                   filters={filters}
                   name="shop"
+                  showsDefault
                   label={t('fact.shop')}
                   none={all[0] && keyOf(all[0])}
                   choices={all.map((one) => ({ value: keyOf(one), word: nameOf(one) }))}
@@ -66,6 +67,7 @@ export function DayClose() {
                 <ChoiceFilter
                   filters={filters}
                   name="close"
+                  showsDefault
                   label={t('dayClose.close')}
                   none={shop.closes[0]?.id}
                   choices={shop.closes.map((one) => ({
@@ -146,7 +148,7 @@ function Books({ day, closeId }: { day: Day; closeId: string }) {
         </table>
       </div>
       {differing.length === 0 && hasBoth && (
-        <p className="note tone-ok">
+        <p className="note tone-ok day-agrees">
           <State state="agrees" word={t('dayClose.agrees')} />
         </p>
       )}
@@ -219,7 +221,7 @@ function BookHead({ name, day }: { name: 'bank' | 'z'; day: Day }) {
         .map((source) => (
           <span key={source.commandId}>
             {source.deviceName}
-            {source.number !== undefined && ` ${source.number}`}
+            {source.number !== undefined && ` · ${source.number}`}
             {source.from !== undefined && `, ${exactTime(source.from, i18n.language)}`} – {exactTime(source.to, i18n.language)}
           </span>
         ))}

@@ -79,16 +79,19 @@ export function ChoiceFilter({
   label,
   choices,
   none,
+  showsDefault = false,
 }: {
   filters: Filters;
   name: string;
   label: string;
   choices: Choice[];
   none?: string;
+  /** Something is always chosen, so it is said. */
+  showsDefault?: boolean;
 }) {
   const { t } = useTranslation();
   const [isOpen, setIsOpen] = useState(false);
-  const chosen = choices.find(({ value }) => value === filters.get(name));
+  const chosen = choices.find(({ value }) => value === (filters.get(name) ?? (showsDefault ? none : undefined)));
   const choose = (value: string | undefined) => {
     filters.set({ [name]: value === none ? undefined : value });
     setIsOpen(false);
