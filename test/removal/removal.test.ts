@@ -75,7 +75,19 @@ describe.each(engines)('removal on %s', (engine) => {
   });
 
   it('forgets every text of a command that is not a name, also one in a column that is newer than this test', async () => {
-    const names = ['id', 'merchant_id', 'device_id', 'instance_id', 'name', 'state', 'document_nr', 'operation_id', 'rrn', 'target_id'];
+    const names = [
+      'id',
+      'merchant_id',
+      'device_id',
+      'instance_id',
+      'name',
+      'state',
+      'document_nr',
+      'operation_id',
+      'rrn',
+      'target_id',
+      'reissued_as',
+    ];
     const more = [
       'receipt_uid',
       'receipt_id',
@@ -272,6 +284,20 @@ describe.each(engines)('removal on %s', (engine) => {
     await clock.advance(32 * 60_000);
     expect(await smallOnes(database)).toEqual([old, next].toSorted());
     await Promise.all([removal.stop(), other.stop()]);
+  });
+
+  it('is left to the other when the turn was lost between two pages', async () => {
+    for (let count = 0; count < 60; count += 1) await command({ name: 'MoneyIn' });
+    const removal = createRemoval({ database, clock, logger: quietLogger, instanceId: 'slow', keeping: everything });
+    removal.start();
+    await clock.runUntil(async () => (await smallOnes(database)).length === 50, 120_000);
+    await database.queries
+      .updateTable('turns')
+      .set({ instance_id: 'other', held_until: clock.now() + 3_600_000 })
+      .execute();
+    await clock.advance(60_000);
+    expect(await smallOnes(database)).toHaveLength(50);
+    await removal.stop();
   });
 
   it('removes nothing while the clock of the database is apart from that of the machine', async () => {
