@@ -1,5 +1,5 @@
 // Prometheus metrics. Each gateway has its own registry, so that two of them in one process (tests) do not collide.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Labels = Record<string, string>;
 export interface Reading {
@@ -13,7 +13,6 @@ export interface Metrics {
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
   gauge(name: string, help: string, labels: readonly string[], read: () => Reading[] | Promise<Reading[]>): void;
   /** A count that only grows. */
-  counter(name: string, help: string, labels?: readonly string[]): { add(labels?: Labels, by?: number): void };
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -62,10 +61,6 @@ export function createMetrics(): Metrics {
       requests.observe({ method, route, error_code: errorCode === undefined ? '' : String(errorCode) }, durationMs / 1000);
     },
     gauge,
-    counter(name, help, labels = []) {
-      const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] });
-      return { add: (values = {}, by = 1) => counter.inc(values, by) };
-    },
     text() {
       if (!isWatchingProcess) {
         isWatchingProcess = true;

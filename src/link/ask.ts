@@ -29,7 +29,7 @@ export interface Questions {
   stop(): void;
 }
 
-export function createQuestions(deps: Omit<CarryDeps, 'onRecall'>): Questions {
+export function createQuestions(deps: CarryDeps): Questions {
   const { clock, random, logger, gatewayId, channels, book, waiting } = deps;
   const probes = new Map<string, { found: (channel: ChannelName | undefined) => void; result: Promise<ChannelName | undefined> }>();
   const open = new Set<() => void>();
@@ -98,13 +98,10 @@ export function createQuestions(deps: Omit<CarryDeps, 'onRecall'>): Questions {
     const end = () => finish(undefined);
 
     function sendOn(channel: Channel): void {
-      channel.send(deviceId, command, question.timeoutMs).then(
-        () => deps.onSent(channel.name),
-        (error: unknown) => {
-          logger.debug({ err: error, deviceId, channel: channel.name }, 'a question did not go out');
-          tryNext();
-        },
-      );
+      channel.send(deviceId, command, question.timeoutMs).catch((error: unknown) => {
+        logger.debug({ err: error, deviceId, channel: channel.name }, 'a question did not go out');
+        tryNext();
+      });
     }
 
     function tryNext(): void {

@@ -33,8 +33,6 @@ export interface CarryDeps {
   channels: readonly Channel[];
   book: PresenceBook;
   waiting: WaitingRoom;
-  onSent(channel: ChannelName): void;
-  onRecall(): void;
 }
 
 export class Carry {
@@ -124,7 +122,6 @@ export class Carry {
   }
 
   #copyEnded(channel: ChannelName, end: CopyEnd, error?: unknown): void {
-    if (end === 'sent') this.#deps.onSent(channel);
     if (this.#isFinished) return;
     const why = error instanceof Error ? error.message : undefined;
     this.#step(stepOfEnd[end], channel, why);
@@ -177,7 +174,6 @@ export class Carry {
   }
 
   #recallAsked(channels: readonly ChannelName[]): void {
-    this.#deps.onRecall();
     for (const channel of channels) this.#step('recall', channel);
   }
 

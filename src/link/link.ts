@@ -24,9 +24,6 @@ export interface LinkStats {
   connected: Record<ChannelName, boolean>;
   /** By drop reason. */
   dropped: Drops;
-  sent: Record<ChannelName, number>;
-  recalls: number;
-  lateAnswers: number;
 }
 
 export interface Link {
@@ -76,9 +73,6 @@ export function createLink(deps: LinkDeps): Link {
   const seenListeners = new Set<SeenListener>();
   const drops = createDropCounts();
   const restrained = restrainLogger(logger, clock);
-  const sent: Record<ChannelName, number> = { mqtt: 0, queue: 0 };
-  let recalls = 0;
-  let lateAnswers = 0;
   let isStopped = false;
 
   const shared = {
@@ -89,12 +83,6 @@ export function createLink(deps: LinkDeps): Link {
     channels,
     book,
     waiting,
-    onSent(channel: ChannelName) {
-      sent[channel] += 1;
-    },
-    onRecall() {
-      recalls += 1;
-    },
   };
   const questions = createQuestions(shared);
 
@@ -116,7 +104,6 @@ export function createLink(deps: LinkDeps): Link {
       if (taken === 'foreign') drops.add('foreign-device', deviceId);
       else if (taken === 'forgotten') drops.add('late-question', deviceId);
       else if (taken === 'unknown') {
-        if (answer.outcome !== 'accepted') lateAnswers += 1;
         for (const listen of lateListeners) guarded(() => listen(deviceId, answer, channel));
       }
       noticed(channel, deviceId, sighting);
@@ -225,9 +212,6 @@ export function createLink(deps: LinkDeps): Link {
         queue: channels.some(({ name, isConnected }) => name === 'queue' && isConnected),
       },
       dropped: drops.inAll(),
-      sent: { ...sent },
-      recalls,
-      lateAnswers,
     }),
   };
 }

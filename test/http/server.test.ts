@@ -269,9 +269,6 @@ describe('health and metrics', () => {
     metrics.gauge('tillgate_broken', 'A source that is away.', () => {
       throw new Error('away');
     });
-    const counter = metrics.counter('tillgate_dropped_total', 'Dropped messages.', ['channel']);
-    counter.add({ channel: 'mqtt' });
-    counter.add({ channel: 'mqtt' }, 2);
     const { url } = await start({ metrics });
     await fetch(`${url}/test/database`, { method: 'POST' });
     await fetch(`${url}/nowhere/1`);
@@ -283,7 +280,6 @@ describe('health and metrics', () => {
     expect(lines).toContain('tillgate_http_request_duration_seconds_count{method="GET",route="unmatched",error_code="40"} 2');
     expect(lines).toContain('tillgate_pool 3');
     expect(lines).toContain('tillgate_callbacks{state="dead"} 2');
-    expect(lines).toContain('tillgate_dropped_total{channel="mqtt"} 3');
     expect(lines.some((line) => line.startsWith('nodejs_eventloop_lag_p99_seconds '))).toBe(true);
     expect(lines.some((line) => line.startsWith('tillgate_broken '))).toBe(false);
   });

@@ -18,7 +18,7 @@ describe('the good way', () => {
     expect(bench.stepNames()).toEqual(['sent mqtt', 'accepted mqtt', 'answered mqtt done']);
     expect(bench.queue.sends).toEqual([]);
     expect(bench.clock.pending).toBe(0);
-    expect(bench.link.stats()).toMatchObject({ waitingCalls: 0, sent: { mqtt: 1, queue: 0 } });
+    expect(bench.link.stats()).toMatchObject({ waitingCalls: 0 });
   });
 
   it('takes the queue first in Fiscal Mode, and the only live channel otherwise', async () => {
@@ -201,7 +201,6 @@ describe('answers', () => {
     bench.answer(bench.mqtt, 'refused');
     expect(await result).toMatchObject(done);
     expect(late).toEqual(['true true done queue', 'true true accepted mqtt', 'true true refused mqtt']);
-    expect(bench.link.stats().lateAnswers).toBe(2);
   });
 
   it('after a timeout go to onLateAnswer', async () => {

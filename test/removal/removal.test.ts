@@ -98,6 +98,7 @@ describe.each(engines)('removal on %s', (engine) => {
       'document_state',
       'abort_id',
       'abort_hash',
+      'reissued_as',
     ];
     const id = await command({ review_since: 1, review_reason: 'why', reviewed_at: 2 });
     const row = await database.queries.selectFrom('commands').selectAll().where('id', '=', id).executeTakeFirstOrThrow();

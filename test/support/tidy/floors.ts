@@ -81,7 +81,7 @@ export const packages: Readonly<Record<string, PackageRule>> = {
   // Libraries that touch nothing outside.
   kysely: { places: ['database', ...stores] },
   typebox: { places: ['http', 'link', ...stores] },
-  'ipaddr.js': { places: ['callbacks', 'http', 'settings'] },
+  'ipaddr.js': { places: ['kernel', 'callbacks', 'http', 'settings'] },
   qr: { places: ['invoices', 'devices', 'cabinet', 'virtual'] },
   // Node's own, by what they touch.
   'node:async_hooks': { places: everywhere },
