@@ -22,6 +22,18 @@ describe.each(engines)('an invoice on %s', (engine) => {
     shop.invoices.pay(qr, { receiptId, deviceId }, asker);
   const stateOf = async (qr: string) => (await shop.invoices.status(qr, anybody)).state;
 
+  it.each(['callbacks', 'invoice_events'])('moves with its callback and its history, or not at all: %s fails', async (table) => {
+    const failing = withFailingInsert(database);
+    const shaky = await openShop(failing.database, { seed: 2 });
+    const { oid, qr } = await shaky.invoices.create({ merchantId: shaky.merchantId, receipt, callbackUri: template });
+    failing.failNextInsertInto(table);
+    expect(await codeOf(shaky.invoices.scan(qr, anybody))).toBe(2);
+    expect((await shaky.invoices.status(qr, anybody)).state).toBe(states.newItem);
+    expect(await codeOf(shaky.invoices.scan(qr, anybody))).toBe(0);
+    expect(await callbackRows(database, oid)).toHaveLength(1);
+    expect(await eventRows(database, oid)).toHaveLength(1);
+  });
+
   it('goes from Create over Get to Payd, with a callback at each change and none at Create', async () => {
     const { oid, qr } = await create({ pointOfSalesCode: 'POS 1', deviceId: shop.deviceId.toUpperCase(), validTo: '2090-01-02T03:04:05Z' });
     expect(await shop.invoices.status(qr, anybody)).toEqual({ state: states.newItem, receiptId: '' });
