@@ -1,14 +1,13 @@
 // How the cabinet is built: relative addresses only, because the base path is known to the gateway and not to the build.
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
-import { mockGateway } from './dev/mock.ts';
 
 const gateway = process.env['TILLGATE_URL'] ?? 'http://127.0.0.1:8080';
 
 // oxlint-disable-next-line import/no-default-export -- vite reads its settings from the default export
-export default defineConfig(({ command, mode }) => ({
+export default defineConfig(({ command }) => ({
   base: command === 'serve' ? '/tillgate/cabinet/' : './',
-  plugins: [react(), ...(mode === 'mock' ? [mockGateway()] : [])],
+  plugins: [react()],
   build: {
     target: 'es2023',
     outDir: 'dist',
@@ -23,6 +22,6 @@ export default defineConfig(({ command, mode }) => ({
   // `npm run web:dev`: pages from here, everything else from a running sandbox.
   server: {
     host: '127.0.0.1',
-    ...(mode === 'mock' ? {} : { proxy: { '^/tillgate/(?!cabinet/(?!api/))': { target: gateway, changeOrigin: true } } }),
+    proxy: { '^/tillgate/(?!cabinet/(?!api/))': { target: gateway, changeOrigin: true } },
   },
 }));

@@ -106,7 +106,7 @@ function OperationView({ operation, facts, isSandbox }: { operation: Operation; 
         {operation.description !== undefined && <p className="second">{operation.description}</p>}
       </div>
       <div className="dev-call">
-        <TryCall key={operation.id} operation={operation} facts={facts} isSandbox={isSandbox} />
+        <TryCall key={`${operation.id} ${facts === undefined}`} operation={operation} facts={facts} isSandbox={isSandbox} />
         <section className="card">
           <header>
             <h2>{t('developers.fields')}</h2>

@@ -131,7 +131,12 @@ function filled(operation: Operation, facts: DeveloperFacts | undefined): Record
   const kind = operation.tag === 'Fiscal Mode' ? 'register' : 'terminal';
   const device = facts?.devices?.find((one) => one.kind === kind)?.id;
   const { APIKey: _key, ...fields } = operation.example;
-  return { ...fields, ...('DeviceID' in fields && device !== undefined ? { DeviceID: device } : {}) };
+  return {
+    ...fields,
+    ...('DeviceID' in fields && device !== undefined ? { DeviceID: device } : {}),
+    // Every try is a sale of its own; who wants a repeat sends the same text again.
+    ...('documentNr' in fields ? { documentNr: newUuid() } : {}),
+  };
 }
 
 function parseFields(text: string): Record<string, unknown> | undefined {
@@ -148,4 +153,13 @@ function curlOf(operation: Operation, fields: Record<string, unknown>, isGet: bo
   const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString();
   if (isGet) return `curl -H "X-API-Key: $KEY" '${address}?${query}'`;
   return `curl '${address}' \\\n  -H "X-API-Key: $KEY" -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(fields).replaceAll("'", "'\\''")}'`;
+}
+
+/** Version 4. `crypto.randomUUID` is not there on plain HTTP. */
+function newUuid(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
