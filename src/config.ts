@@ -46,7 +46,7 @@ export const settings = {
   dataDir: setting('TILLGATE_DATA_DIR', (value) => resolve(value), './data', 'directory of the embedded database and of the sandbox'),
   databaseUrl: optional('TILLGATE_DATABASE_URL', urlOf('postgres:', 'postgresql:'), 'PostgreSQL to use instead of the embedded database'),
   databaseConnections: setting('TILLGATE_DATABASE_CONNECTIONS', wholeNumber(2, 200), '10', 'PostgreSQL connections of this instance'),
-  adminToken: optional('TILLGATE_ADMIN_TOKEN', text, 'bearer token of the administration API; the sandbox makes one by itself'),
+  adminToken: optional('TILLGATE_ADMIN_TOKEN', text, 'bearer token of the cabinet API; the sandbox makes one by itself'),
   metricsToken: optional('TILLGATE_METRICS_TOKEN', text, 'bearer token that opens /metrics and nothing else; the admin token opens it too'),
   tlsCert: optional('TILLGATE_TLS_CERT', text, 'PEM file of the certificate chain; with the key, HTTPS is spoken'),
   tlsKey: optional('TILLGATE_TLS_KEY', text, 'PEM file of the private key'),

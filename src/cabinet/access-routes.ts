@@ -1,4 +1,4 @@
-// Merchants, API keys and the audit log in the admin API.
+// Merchants, API keys and the audit log in the cabinet's API.
 
 import Type from 'typebox';
 import type { Access } from '../access/access.ts';

@@ -1,4 +1,4 @@
-// Callbacks in the admin API: the list, one with all its attempts, and sending again, each resend audited in its own transaction.
+// Callbacks in the cabinet's API: the list, one with all its attempts, and sending again, each resend audited in its own transaction.
 
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';

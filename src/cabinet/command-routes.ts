@@ -1,4 +1,4 @@
-// Ledger commands in the admin API: the review list, and the two decisions that only a person can take [D15, D16].
+// Ledger commands in the cabinet's API: the review list, and the two decisions that only a person can take [D15, D16].
 // A decision and its audit entry, with all that was sent along, are one transaction: a decision that is refused leaves none.
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';

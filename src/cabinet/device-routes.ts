@@ -1,4 +1,4 @@
-// Devices in the admin API: register, list, rename, disable, enable, new secret, new pairing code.
+// Devices in the cabinet's API: register, list, rename, disable, enable, new secret, new pairing code.
 
 import Type from 'typebox';
 import type { Database } from '../database/database.ts';

@@ -1,4 +1,4 @@
-// Sales in the admin API: cancelling an unpaid invoice [D19], the orphan board [D22], a new secret for coming QRs.
+// Sales in the cabinet's API: cancelling an unpaid invoice [D19], the orphan board [D22], a new secret for coming QRs.
 import Type from 'typebox';
 import { writeAudit } from '../access/audit.ts';
 import type { Database, Queries } from '../database/database.ts';

@@ -1,4 +1,4 @@
-// The command line's administration: each command is one call of a running gateway's admin API, so it works on the embedded database too.
+// The command line's administration: each command is one call of a running gateway's cabinet API, so it works on the embedded database too.
 // main.ts dispatches by name; the address and the token are handed in. Exit codes: 0 done, 1 refused or unreachable, 2 wrong usage.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { type Body, type Call, type Definition, definitions, type Values } from './administration-calls.ts';

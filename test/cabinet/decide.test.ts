@@ -2,21 +2,21 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { engines } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
-import { type Office, openOffice } from './running-cabinet.ts';
+import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
 
 const reason = 'It is in the bank’s list.';
 const decision = { state: 'done', reason, operationId: '4711', rrn: '990011' };
 
 describe.each(engines)('deciding a command on %s', (engine) => {
-  let office: Office;
+  let cabinet: RunningCabinet;
 
   beforeEach(async () => {
-    office = await openOffice(engine);
+    cabinet = await openCabinet(engine);
   });
-  afterEach(() => office.close());
+  afterEach(() => cabinet.close());
 
   async function openCommand(overdueMs: number): Promise<string> {
-    const { queries } = office.database;
+    const { queries } = cabinet.database;
     const { id: merchantId } = await seedMerchant(queries);
     const { id: deviceId } = await seedDevice(queries, merchantId);
     const { id } = await seedCommand(queries, merchantId, deviceId, { state: 'unknown', answer_by: Date.now() - overdueMs });
@@ -24,13 +24,13 @@ describe.each(engines)('deciding a command on %s', (engine) => {
   }
 
   async function entries() {
-    const rows = await office.database.queries.selectFrom('audit_log').select(['action', 'actor', 'subject', 'detail']).execute();
+    const rows = await cabinet.database.queries.selectFrom('audit_log').select(['action', 'actor', 'subject', 'detail']).execute();
     return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as object }));
   }
 
   it('writes who decided what, and all that was sent with it', async () => {
     const id = await openCommand(10 * 60_000);
-    expect(await office.post(`/commands/${id}/decide`, decision)).toMatchObject({
+    expect(await cabinet.post(`/commands/${id}/decide`, decision)).toMatchObject({
       errorCode: 0,
       command: { state: 'done', settledBy: 'person', operationId: '4711' },
     });
@@ -39,33 +39,33 @@ describe.each(engines)('deciding a command on %s', (engine) => {
 
   it('leaves no entry when it is refused: too early, settled already, unknown', async () => {
     const running = await openCommand(-300_000);
-    expect(await office.post(`/commands/${running}/decide`, decision)).toMatchObject({ errorCode: 22 });
-    expect(await office.post('/commands/c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55/decide', decision)).toMatchObject({ errorCode: 20 });
+    expect(await cabinet.post(`/commands/${running}/decide`, decision)).toMatchObject({ errorCode: 22 });
+    expect(await cabinet.post('/commands/c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55/decide', decision)).toMatchObject({ errorCode: 20 });
     expect(await entries()).toEqual([]);
     const overdue = await openCommand(10 * 60_000);
-    await office.post(`/commands/${overdue}/decide`, decision);
-    expect(await office.post(`/commands/${overdue}/decide`, { ...decision, state: 'refused' })).toMatchObject({ errorCode: 22 });
+    await cabinet.post(`/commands/${overdue}/decide`, decision);
+    expect(await cabinet.post(`/commands/${overdue}/decide`, { ...decision, state: 'refused' })).toMatchObject({ errorCode: 22 });
     expect(await entries()).toHaveLength(1);
   });
 
   it('is not made when its entry cannot be written, and neither is the end of a review', async () => {
     const id = await openCommand(10 * 60_000);
     const settled = await openCommand(10 * 60_000);
-    const { queries } = office.database;
+    const { queries } = cabinet.database;
     await queries
       .updateTable('commands')
       .set({ state: 'never', settled_at: 1, settled_by: 'recall', review_since: 1, review_reason: 'A contradiction.' })
       .where('id', '=', settled)
       .execute();
     await queries.schema.alterTable('audit_log').renameTo('audit_log_away').execute();
-    for (const one of [id, settled]) expect((await office.post(`/commands/${one}/decide`, decision)).errorCode).not.toBe(0);
+    for (const one of [id, settled]) expect((await cabinet.post(`/commands/${one}/decide`, decision)).errorCode).not.toBe(0);
     await queries.schema.alterTable('audit_log_away').renameTo('audit_log').execute();
     const rows = await queries.selectFrom('commands').select(['id', 'state', 'reviewed_at']).execute();
     expect(rows.toSorted((a, b) => a.state.localeCompare(b.state))).toEqual([
       { id: settled, state: 'never', reviewed_at: null },
       { id, state: 'unknown', reviewed_at: null },
     ]);
-    expect(await office.post(`/commands/${settled}/decide`, decision)).toMatchObject({ errorCode: 0, command: { state: 'never' } });
+    expect(await cabinet.post(`/commands/${settled}/decide`, decision)).toMatchObject({ errorCode: 0, command: { state: 'never' } });
     expect(await entries()).toMatchObject([{ subject: settled, detail: decision }]);
   });
 });

@@ -4,7 +4,7 @@ import { totpCode } from '../../src/access/people/totp.ts';
 import { engines } from '../support/engines.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { type Answer, type Browser, openBrowser } from './browser.ts';
-import { type Office, openOffice } from './running-cabinet.ts';
+import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
 
 const password = 'bread and butter';
 const tokenOf = (answer: Record<string, unknown>) => String(answer['link']).split('#')[1] ?? '';
@@ -12,14 +12,14 @@ const userOf = (answer: Answer) => answer['user'] as { id: string; email: string
 
 describe.each(engines)('people on %s', (engine) => {
   let clock: VirtualClock;
-  let office: Office;
+  let cabinet: RunningCabinet;
   let merchantId: string;
   beforeEach(async () => {
     clock = createVirtualClock();
-    office = await openOffice(engine, { clock });
-    merchantId = String((await office.post('/merchants', { name: 'Corner shop' })).id);
+    cabinet = await openCabinet(engine, { clock });
+    merchantId = String((await cabinet.post('/merchants', { name: 'Corner shop' })).id);
   });
-  afterEach(() => office.close());
+  afterEach(() => cabinet.close());
 
   /** Somebody new who has used their link and is signed in. */
   async function settle(wanted: {
@@ -28,22 +28,22 @@ describe.each(engines)('people on %s', (engine) => {
     merchantId?: string;
     allMerchants?: boolean;
   }): Promise<Browser & { id: string }> {
-    const invited = await office.post('/users', { name: 'Somebody', ...wanted });
-    const browser = openBrowser(office.url);
+    const invited = await cabinet.post('/users', { name: 'Somebody', ...wanted });
+    const browser = openBrowser(cabinet.url);
     const used = await browser.post('/links/use', { token: tokenOf(invited), password });
     expect(used).toMatchObject({ errorCode: 0, user: { state: 'active' } });
     return Object.assign(browser, { id: userOf(used).id });
   }
   const again = async (email: string, more: object = {}) => {
-    const browser = openBrowser(office.url);
+    const browser = openBrowser(cabinet.url);
     return { browser, answer: await browser.post('/session', { email, password, ...more }) };
   };
 
   it('lets the first operator in by a link that says who they are, once and within an hour', async () => {
-    const first = await office.post('/users/first-operator');
+    const first = await cabinet.post('/users/first-operator');
     expect(first.link).toMatch(/\/tillgate\/cabinet\/link#[\w-]{43}$/);
-    const second = await office.post('/users/first-operator');
-    const browser = openBrowser(office.url);
+    const second = await cabinet.post('/users/first-operator');
+    const browser = openBrowser(cabinet.url);
     expect(await browser.post('/links/read', { token: tokenOf(first) })).toMatchObject({ errorCode: 20 });
     const read = await browser.post('/links/read', { token: tokenOf(second) });
     expect(read).toMatchObject({ errorCode: 0, purpose: 'invitation' });
@@ -55,33 +55,33 @@ describe.each(engines)('people on %s', (engine) => {
     expect(used).toMatchObject({ errorCode: 0, user: { email: 'olga@tillgate.md', role: 'operator', state: 'active' } });
     expect(used.setCookie).toMatch(/^tillgate_session=[\w-]{43}; Path=\/tillgate; Max-Age=43200; HttpOnly; SameSite=Strict$/);
     expect(await browser.get('/session')).toMatchObject({ user: { name: 'Olga' }, isSandbox: false, version: '1.2.3' });
-    expect(await openBrowser(office.url).post('/links/use', named)).toMatchObject({ errorCode: 20 });
-    expect(await office.post('/users/first-operator')).toMatchObject({ errorCode: 22 });
+    expect(await openBrowser(cabinet.url).post('/links/use', named)).toMatchObject({ errorCode: 20 });
+    expect(await cabinet.post('/users/first-operator')).toMatchObject({ errorCode: 22 });
     expect(await browser.get('/users')).toMatchObject({ users: [{ email: 'olga@tillgate.md' }] });
   });
 
   it('keeps the first operator from coming late, and a link of the table from being read', async () => {
-    const { link } = await office.post('/users/first-operator');
-    const rows = await office.database.queries.selectFrom('user_links').selectAll().execute();
+    const { link } = await cabinet.post('/users/first-operator');
+    const rows = await cabinet.database.queries.selectFrom('user_links').selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(tokenOf({ link }));
     await clock.advance(3_600_001);
     const late = { token: tokenOf({ link }), password, name: 'Olga', email: 'olga@tillgate.md' };
-    expect(await openBrowser(office.url).post('/links/use', late)).toMatchObject({ errorCode: 20 });
+    expect(await openBrowser(cabinet.url).post('/links/use', late)).toMatchObject({ errorCode: 20 });
   });
 
   it('closes the way of the first operator once there is one, however they became it', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const use = (answer: Record<string, unknown>) =>
-      openBrowser(office.url).post('/links/use', { token: tokenOf(answer), password, name: 'Eve', email: 'eve@evil.example' });
-    const promoted = await office.post('/users/first-operator');
+      openBrowser(cabinet.url).post('/links/use', { token: tokenOf(answer), password, name: 'Eve', email: 'eve@evil.example' });
+    const promoted = await cabinet.post('/users/first-operator');
     const standing = { role: 'operator', merchant_id: null } as const;
-    await office.database.queries.updateTable('users').set(standing).where('id', '=', ana.id).execute();
+    await cabinet.database.queries.updateTable('users').set(standing).where('id', '=', ana.id).execute();
     expect(await use(promoted)).toMatchObject({ errorCode: 20 });
-    await office.database.queries.updateTable('users').set({ password_hash: null }).where('id', '=', ana.id).execute();
-    const invited = await office.post('/users/first-operator');
+    await cabinet.database.queries.updateTable('users').set({ password_hash: null }).where('id', '=', ana.id).execute();
+    const invited = await cabinet.post('/users/first-operator');
     await settle({ role: 'operator', email: 'olga@tillgate.md' });
     expect(await use(invited)).toMatchObject({ errorCode: 20 });
-    expect((await office.get('/users')).users).toHaveLength(2);
+    expect((await cabinet.get('/users')).users).toHaveLength(2);
   });
 
   it('signs in by password, tells nobody which part was wrong, and keeps only hashes', async () => {
@@ -93,14 +93,14 @@ describe.each(engines)('people on %s', (engine) => {
       { email: 'nobody@shop.md', password },
     ];
     const answers = [];
-    for (const body of wrong) answers.push(await openBrowser(office.url).post('/session', body));
+    for (const body of wrong) answers.push(await openBrowser(cabinet.url).post('/session', body));
     expect(answers[0]).toEqual(answers[1]);
     expect(answers[0]).toMatchObject({ status: 401, errorCode: 10, setCookie: null });
     const stored = JSON.stringify([
-      await office.database.queries.selectFrom('users').selectAll().execute(),
-      await office.database.queries.selectFrom('sessions').selectAll().execute(),
-      await office.get('/audit'),
-      office.logger.lines,
+      await cabinet.database.queries.selectFrom('users').selectAll().execute(),
+      await cabinet.database.queries.selectFrom('sessions').selectAll().execute(),
+      await cabinet.get('/audit'),
+      cabinet.logger.lines,
     ]);
     for (const secret of [password, ana.cookie, good.browser.cookie]) expect(stored).not.toContain(secret);
     expect(stored).toContain('$argon2id$');
@@ -108,7 +108,7 @@ describe.each(engines)('people on %s', (engine) => {
 
   it('limits wrong tries, also when the next one is right', async () => {
     await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
-    const browser = openBrowser(office.url);
+    const browser = openBrowser(cabinet.url);
     const codes = [];
     for (let count = 0; count < 12; count += 1)
       codes.push((await browser.post('/session', { email: 'ana@shop.md', password: `wrong password ${count}` })).errorCode);
@@ -123,7 +123,7 @@ describe.each(engines)('people on %s', (engine) => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const before = ana.cookie;
     expect(await ana.post('/session', { email: 'ana@shop.md', password })).toMatchObject({ errorCode: 0 });
-    const stale = openBrowser(office.url);
+    const stale = openBrowser(cabinet.url);
     stale.cookie = before;
     expect(ana.cookie).not.toBe(before);
     expect(await stale.get('/devices')).toMatchObject({ status: 401 });
@@ -138,7 +138,7 @@ describe.each(engines)('people on %s', (engine) => {
   });
 
   it('ends sessions at once with their user, role, merchant and password', async () => {
-    const other = String((await office.post('/merchants', { name: 'Other shop' })).id);
+    const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const cases: [name: string, act: () => Promise<unknown>][] = [
@@ -147,9 +147,9 @@ describe.each(engines)('people on %s', (engine) => {
       ['disabled', () => patch(ana.id, { isActive: false })],
     ];
     async function patch(id: string, body: object) {
-      const response = await fetch(`${office.url}/cabinet/api/users/${id}`, {
+      const response = await fetch(`${cabinet.url}/cabinet/api/users/${id}`, {
         method: 'PATCH',
-        headers: { authorization: 'Bearer canary-admin-token-of-the-office', 'content-type': 'application/json' },
+        headers: { authorization: 'Bearer canary-admin-token-of-the-cabinet', 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
       const answer = (await response.json()) as { errorCode: number };
@@ -183,7 +183,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await ana.get('/keys')).toMatchObject({ errorCode: 0 });
     expect(await ana.post('/session/confirm', {})).toMatchObject({ errorCode: 40 });
     expect(await ana.post('/session/confirm', { password: 'not the password' })).toMatchObject({ status: 401, errorCode: 10 });
-    const stolen = openBrowser(office.url);
+    const stolen = openBrowser(cabinet.url);
     stolen.cookie = ana.cookie;
     expect(await ana.post('/session/confirm', { password })).toMatchObject({ errorCode: 0, confirmedUntil: '2026-01-15T09:30:00.000Z' });
     expect(await makeKey()).toMatchObject({ errorCode: 0 });
@@ -225,10 +225,10 @@ describe.each(engines)('people on %s', (engine) => {
     const reset = await olga.post('/users/ANA@shop.md/link');
     expect(reset).toMatchObject({ errorCode: 0 });
     expect((await again('ana@shop.md')).answer).toMatchObject({ errorCode: 0 });
-    const browser = openBrowser(office.url);
+    const browser = openBrowser(cabinet.url);
     expect(await browser.post('/links/read', { token: tokenOf(reset) })).toMatchObject({ purpose: 'reset', email: 'ana@shop.md' });
     const use = { token: tokenOf(reset), password: 'something quite new' };
-    const twice = await Promise.all([browser.post('/links/use', use), openBrowser(office.url).post('/links/use', use)]);
+    const twice = await Promise.all([browser.post('/links/use', use), openBrowser(cabinet.url).post('/links/use', use)]);
     expect(twice.map(({ errorCode }) => errorCode).toSorted((one, other) => one - other)).toEqual([0, 20]);
     expect(await ana.get('/devices')).toMatchObject({ status: 401 });
     expect((await again('ana@shop.md')).answer).toMatchObject({ status: 401 });
@@ -241,7 +241,7 @@ describe.each(engines)('people on %s', (engine) => {
   });
 
   it('lets nobody give a role above their own or outside their merchant', async () => {
-    const other = String((await office.post('/merchants', { name: 'Other shop' })).id);
+    const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const eve = await settle({ role: 'viewer', email: 'eve@shop.md', merchantId });
@@ -285,7 +285,7 @@ describe.each(engines)('people on %s', (engine) => {
     const oleg = await settle({ role: 'operator', email: 'oleg@tillgate.md' });
     const acts = await Promise.all([olga.delete(`/users/${oleg.id}`), oleg.patch(`/users/${olga.id}`, { isActive: false })]);
     expect(acts.filter(({ errorCode }) => errorCode === 0)).toHaveLength(1);
-    const operators = await office.database.queries
+    const operators = await cabinet.database.queries
       .selectFrom('users')
       .select('email')
       .where('role', '=', 'operator')
@@ -321,7 +321,7 @@ describe.each(engines)('people on %s', (engine) => {
       await clock.advance(1_000);
       await again('ana@shop.md');
     }
-    const rows = await office.database.queries.selectFrom('sessions').select('id').execute();
+    const rows = await cabinet.database.queries.selectFrom('sessions').select('id').execute();
     expect(rows).toHaveLength(20);
     expect(await ana.get('/devices')).toMatchObject({ status: 401 });
   });
@@ -334,7 +334,7 @@ describe.each(engines)('people on %s', (engine) => {
     await browser.post('/keys', { merchantId, name: 'ERP', modules: ['QR'] });
     await browser.delete('/session');
     await olga.delete(`/users/${ana.id}`);
-    const { audit } = (await office.get('/audit')) as unknown as { audit: { actor: string; action: string }[] };
+    const { audit } = (await cabinet.get('/audit')) as unknown as { audit: { actor: string; action: string }[] };
     expect(audit.map(({ actor, action }) => `${actor}: ${action}`).reverse()).toEqual([
       'admin token: merchant.create',
       'admin token: user.create',
@@ -350,18 +350,18 @@ describe.each(engines)('people on %s', (engine) => {
   });
 
   it('shows users in pages', async () => {
-    for (const name of ['a', 'b', 'c']) await office.post('/users', { email: `${name}@shop.md`, name, role: 'viewer', merchantId });
-    const first = await office.get('/users?limit=2');
+    for (const name of ['a', 'b', 'c']) await cabinet.post('/users', { email: `${name}@shop.md`, name, role: 'viewer', merchantId });
+    const first = await cabinet.get('/users?limit=2');
     expect(first).toMatchObject({ users: [{ email: 'a@shop.md' }, { email: 'b@shop.md' }], next: 'b@shop.md' });
-    const second = await office.get(`/users?limit=2&cursor=${String(first['next'])}`);
+    const second = await cabinet.get(`/users?limit=2&cursor=${String(first['next'])}`);
     expect(second).toMatchObject({ users: [{ email: 'c@shop.md' }] });
     expect(second).not.toHaveProperty('next');
   });
 
   it('has the sandbox button only in the sandbox, and its user nowhere else', async () => {
-    const visitor = openBrowser(office.url);
+    const visitor = openBrowser(cabinet.url);
     expect(await visitor.post('/session/sandbox')).toMatchObject({ status: 404, errorCode: 40 });
-    const sandbox = await openOffice(engine, { clock, isSandbox: true, database: office.database });
+    const sandbox = await openCabinet(engine, { clock, isSandbox: true, database: cabinet.database });
     const player = openBrowser(sandbox.url);
     expect(await player.post('/session/sandbox')).toMatchObject({ errorCode: 0, user: { name: 'Sandbox', role: 'operator' } });
     await clock.advance(3_600_000);
@@ -369,9 +369,9 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await player.get('/session')).toMatchObject({ isSandbox: true });
     visitor.cookie = player.cookie;
     expect(await visitor.get('/merchants')).toMatchObject({ status: 401 });
-    expect(await office.post('/users/first-operator')).toMatchObject({ errorCode: 0 });
+    expect(await cabinet.post('/users/first-operator')).toMatchObject({ errorCode: 0 });
     expect((await player.get('/users'))['users']).toHaveLength(1);
-    expect((await office.get('/users')).users).toEqual([]);
+    expect((await cabinet.get('/users')).users).toEqual([]);
     await sandbox.server.stop(0);
     sandbox.access.stop();
     sandbox.people.stop();

@@ -10,7 +10,7 @@ import type { Role } from '../../src/http/viewer.ts';
 import { systemRandom } from '../../src/kernel/system.ts';
 import { engines } from '../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedKey, seedMerchant, seedQrSecret } from '../support/fixtures.ts';
-import { type Office, openOffice } from './running-cabinet.ts';
+import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
 
 interface Asked {
   status: number;
@@ -33,15 +33,15 @@ const standings = {
 type Standing = keyof typeof standings;
 
 describe.each(engines)('the role matrix on %s', (engine) => {
-  let office: Office;
+  let cabinet: RunningCabinet;
   let own: string;
   let foreign: string;
   const fresh: Record<string, string> = {};
   const stale: Record<string, string> = {};
 
   beforeAll(async () => {
-    office = await openOffice(engine);
-    const { queries } = office.database;
+    cabinet = await openCabinet(engine);
+    const { queries } = cabinet.database;
     await seedQrSecret(queries);
     own = (await seedMerchant(queries, { name: 'Own shop' })).id;
     foreign = (await seedMerchant(queries, { name: 'FOREIGN shop' })).id;
@@ -56,28 +56,28 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     }
     for (const kind of Object.keys(seeds) as RowKind[]) for (const merchantId of [own, foreign]) await seeds[kind](merchantId);
   });
-  afterAll(() => office.close());
+  afterAll(() => cabinet.close());
 
   const marked = (merchantId: string) => ({ name: merchantId === foreign ? 'FOREIGN' : 'own' });
   const seeds: Record<RowKind, (merchantId: string) => Promise<string>> = {
     merchant: async (merchantId) => merchantId,
-    key: async (merchantId) => (await seedKey(office.database.queries, merchantId, marked(merchantId))).id,
-    device: async (merchantId) => (await seedDevice(office.database.queries, merchantId, marked(merchantId))).id,
-    callback: async (merchantId) => (await seedCallback(office.database.queries, merchantId)).id,
-    invoice: async (merchantId) => (await seedInvoice(office.database.queries, merchantId, { qr_secret_id: 1 })).oid,
+    key: async (merchantId) => (await seedKey(cabinet.database.queries, merchantId, marked(merchantId))).id,
+    device: async (merchantId) => (await seedDevice(cabinet.database.queries, merchantId, marked(merchantId))).id,
+    callback: async (merchantId) => (await seedCallback(cabinet.database.queries, merchantId)).id,
+    invoice: async (merchantId) => (await seedInvoice(cabinet.database.queries, merchantId, { qr_secret_id: 1 })).oid,
     async command(merchantId) {
       const device = await seeds.device(merchantId);
       const review = { review_since: 1, review_reason: marked(merchantId).name };
-      return (await seedCommand(office.database.queries, merchantId, device, { state: 'unknown', ...review })).id;
+      return (await seedCommand(cabinet.database.queries, merchantId, device, { state: 'unknown', ...review })).id;
     },
     async user(merchantId) {
       const email = `${systemRandom.uuid()}@shop.md`;
       const standing = { role: 'viewer', merchantId } as const;
-      return insertRow(office.database.queries, systemRandom, { email, ...marked(merchantId), standing });
+      return insertRow(cabinet.database.queries, systemRandom, { email, ...marked(merchantId), standing });
     },
   };
 
-  const cabinetRoutes = () => office.routes.filter(({ url }) => url.startsWith('/tillgate/cabinet/api'));
+  const cabinetRoutes = () => cabinet.routes.filter(({ url }) => url.startsWith('/tillgate/cabinet/api'));
   const callOf = (route: RouteOptions) => (route.config?.access?.kind === 'cabinet' ? route.config.access.call : '');
 
   async function ask(
@@ -88,7 +88,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     const method = String(route.method);
     const path = route.url.replace(/^\/tillgate/, '').replace(/:(id|oid)\b/, more.id ?? nobody);
     const hasBody = method === 'POST' || method === 'PATCH';
-    const response = await fetch(`${office.url}${path}${more.query ?? ''}`, {
+    const response = await fetch(`${cabinet.url}${path}${more.query ?? ''}`, {
       method,
       headers: {
         'x-tillgate-request': '1',

@@ -22,7 +22,7 @@ import { createFakeLink, type FakeLink } from '../devices/fake-link.ts';
 import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 
-export const adminToken = 'canary-admin-token-of-the-office';
+export const adminToken = 'canary-admin-token-of-the-cabinet';
 
 export const brokerTokens = ['Canary-broker-token-old-one', 'Canary-broker-token-new-one'] as const;
 
@@ -33,7 +33,7 @@ export interface Answer {
   errorMessage: string;
 }
 
-export interface Office {
+export interface RunningCabinet {
   database: TestDatabase;
   access: Access;
   people: People;
@@ -63,7 +63,7 @@ export interface OfficeOptions {
 }
 
 // Card payments have tests of their own; here there are none.
-const notPlayed = () => Promise.reject(new Error('The office plays no terminals.'));
+const notPlayed = () => Promise.reject(new Error('The cabinet plays no terminals.'));
 const cards = {
   closeDocumentByHand: notPlayed,
   refund: notPlayed,
@@ -74,7 +74,7 @@ const cards = {
 };
 const fiscal = { createReport: notPlayed };
 
-export async function openOffice(engine: Engine, options: OfficeOptions = {}): Promise<Office> {
+export async function openCabinet(engine: Engine, options: OfficeOptions = {}): Promise<RunningCabinet> {
   const { clock = systemClock, isSandbox = false } = options;
   const database = options.database ?? (await openTestDatabase(engine, options.clock));
   const logger = recordingLogger();
@@ -91,9 +91,9 @@ export async function openOffice(engine: Engine, options: OfficeOptions = {}): P
     banks: [{ code: 'one', name: 'Bank One' }],
     addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'amqp://broker.example:5672' }),
   });
-  const callbacks = createCallbacks({ database, clock, logger, instanceId: 'office', delaysS: [60], allow: options.allow ?? [] });
+  const callbacks = createCallbacks({ database, clock, logger, instanceId: 'cabinet', delaysS: [60], allow: options.allow ?? [] });
   // Not started, and without devices: only what administration does to commands.
-  const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'office' });
+  const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'cabinet' });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });
   const server = createHttpServer({
     host: '127.0.0.1',

@@ -5,34 +5,34 @@ import { claimDue } from '../../src/callbacks/store.ts';
 import { type Erp, startErp } from '../callbacks/erp.ts';
 import { engines } from '../support/engines.ts';
 import { seedCallback } from '../support/fixtures.ts';
-import { type Office, openOffice } from './running-cabinet.ts';
+import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
 
 const dayMs = 24 * 3_600_000;
 
 describe.each(engines)('signing on %s', (engine) => {
-  let office: Office;
+  let cabinet: RunningCabinet;
   let erp: Erp;
   let merchantId: string;
   let first: string;
   beforeEach(async () => {
-    office = await openOffice(engine, { allow: ['127.0.0.0/8'] });
+    cabinet = await openCabinet(engine, { allow: ['127.0.0.0/8'] });
     erp = await startErp();
-    const merchant = await office.post('/merchants', { name: 'Corner shop' });
+    const merchant = await cabinet.post('/merchants', { name: 'Corner shop' });
     merchantId = String(merchant.id);
     first = String(merchant.callbackSecret);
   });
   afterEach(async () => {
     await erp.close();
-    await office.close();
+    await cabinet.close();
   });
 
-  const rotate = (body?: object) => office.post(`/merchants/${merchantId}/secret`, body);
-  const test = (url = `${erp.base}/cb?oid=#OID#&state=#State#`) => office.post(`/merchants/${merchantId}/test-callback`, { url });
+  const rotate = (body?: object) => cabinet.post(`/merchants/${merchantId}/secret`, body);
+  const test = (url = `${erp.base}/cb?oid=#OID#&state=#State#`) => cabinet.post(`/merchants/${merchantId}/test-callback`, { url });
   /** The secrets that claimed callbacks are signed with. */
   async function claimed(): Promise<string[]> {
-    await seedCallback(office.database.queries, merchantId);
-    const claim = { engine, host: 'erp.example', instanceId: 'office', leaseMs: 60_000, limit: 1 };
-    const [callback] = await claimDue(office.database.queries, claim);
+    await seedCallback(cabinet.database.queries, merchantId);
+    const claim = { engine, host: 'erp.example', instanceId: 'cabinet', leaseMs: 60_000, limit: 1 };
+    const [callback] = await claimDue(cabinet.database.queries, claim);
     return callback?.secrets ?? [];
   }
   function signaturesBy(secrets: string[], heard = erp.heard.at(-1)): string {
@@ -51,7 +51,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(await claimed()).toEqual([second, first]);
     expect(await test()).toMatchObject({ errorCode: 0, isDelivered: true, status: 200 });
     expect(erp.heard.at(-1)?.headers['webhook-signature']).toBe(signaturesBy([second, first]));
-    office.database.shiftClock(dayMs + 1_000);
+    cabinet.database.shiftClock(dayMs + 1_000);
     expect(await claimed()).toEqual([second]);
     expect(await test()).toMatchObject({ errorCode: 0 });
     expect(erp.heard.at(-1)?.headers['webhook-signature']).toBe(signaturesBy([second]));
@@ -82,7 +82,7 @@ describe.each(engines)('signing on %s', (engine) => {
   it('does not lengthen the time of an earlier one', async () => {
     await rotate({ overlapS: 600 });
     await rotate({ overlapS: 3_600 });
-    office.database.shiftClock(601_000);
+    cabinet.database.shiftClock(601_000);
     expect(await claimed()).toHaveLength(2);
     expect(await claimed()).not.toContain(first);
   });
@@ -98,10 +98,10 @@ describe.each(engines)('signing on %s', (engine) => {
   it('shows no secret anywhere else, and writes down that one was made and tried', async () => {
     const { secret } = await rotate();
     await test(`${erp.base.replace('http://', 'http://erp:canary-password@')}/cb`);
-    expect((await office.audit()).slice(1)).toEqual(['merchant.secret', 'callback.test']);
-    const seen = JSON.stringify([await office.get('/merchants'), await office.get('/audit'), office.logger.lines]);
+    expect((await cabinet.audit()).slice(1)).toEqual(['merchant.secret', 'callback.test']);
+    const seen = JSON.stringify([await cabinet.get('/merchants'), await cabinet.get('/audit'), cabinet.logger.lines]);
     for (const hidden of [first, String(secret), 'canary-password']) expect(seen).not.toContain(hidden);
-    expect(await office.post('/merchants/3b241101-e2bb-4255-8caf-4136c566a962/secret')).toMatchObject({ errorCode: 20 });
+    expect(await cabinet.post('/merchants/3b241101-e2bb-4255-8caf-4136c566a962/secret')).toMatchObject({ errorCode: 20 });
   });
 
   it('sends one test callback, with words that no invoice has, and tells what came back', async () => {
@@ -109,7 +109,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(answer).toMatchObject({ isDelivered: true, status: 200, responseHead: 'ok' });
     expect(erp.heard.at(-1)?.url).toBe('/cb?oid=00000000-0000-0000-0000-000000000000&state=Test');
     expect(erp.heard.at(-1)?.headers).toMatchObject({ 'webhook-id': answer.id, 'tillgate-sequence': '0' });
-    expect((await office.get('/callbacks')).callbacks).toEqual([]);
+    expect((await cabinet.get('/callbacks')).callbacks).toEqual([]);
     expect(await test('http://127.0.0.1:1/')).toMatchObject({
       errorCode: 0,
       isDelivered: false,

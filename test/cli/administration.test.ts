@@ -1,7 +1,7 @@
 // The command line's administration against a running gateway: what it prints, and what it says when things are wrong.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { administrationCommands, type CommandIo } from '../../src/cli/administration.ts';
-import { adminToken, type Office, openOffice } from '../cabinet/running-cabinet.ts';
+import { adminToken, openCabinet, type RunningCabinet } from '../cabinet/running-cabinet.ts';
 import { freePort } from '../support/free-port.ts';
 
 interface Run {
@@ -11,11 +11,11 @@ interface Run {
 }
 
 describe('administration by command line', () => {
-  let office: Office;
+  let cabinet: RunningCabinet;
   beforeAll(async () => {
-    office = await openOffice('sqlite');
+    cabinet = await openCabinet('sqlite');
   });
-  afterAll(() => office.close());
+  afterAll(() => cabinet.close());
 
   async function run(line: string, changes: Partial<CommandIo> = {}): Promise<Run> {
     const words = line.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
@@ -26,7 +26,7 @@ describe('administration by command line', () => {
     const io = {
       out: (text: string) => out.push(text),
       err: (text: string) => err.push(text),
-      baseUrl: office.url,
+      baseUrl: cabinet.url,
       adminToken,
       ...changes,
     };
@@ -59,7 +59,7 @@ describe('administration by command line', () => {
     expect((await run('merchant list')).out).toMatch(/ -$/);
 
     const key = await json(`key create --merchant ${merchant['id']} --name ERP --modules POS,QR --expires 2099-01-01T00:00:00Z`);
-    expect(await office.access.findCaller(key['key'] ?? '')).toMatchObject({ modules: new Set(['POS', 'QR']) });
+    expect(await cabinet.access.findCaller(key['key'] ?? '')).toMatchObject({ modules: new Set(['POS', 'QR']) });
     const rotated = await json(`key rotate ${key['id']} --overlap-s 60`);
     expect((await run(`key revoke ${rotated['id']}`)).out).toMatch(/^revokedAt {2}\d{4}-/);
     const { out } = await run(`key list --merchant ${merchant['id']}`);
@@ -75,7 +75,7 @@ describe('administration by command line', () => {
     expect((await run(`device enable ${device['id']}`)).out).toBe('Enabled.');
     expect((await run(`device pairing-code ${device['id']}`)).out).toMatch(/^pairingCode +.{4}-.{4}$/m);
     const { secret } = await json(`device secret ${device['id']}`);
-    expect(await office.devices.checkSecret(device['id'] ?? '', secret ?? '')).toBeDefined();
+    expect(await cabinet.devices.checkSecret(device['id'] ?? '', secret ?? '')).toBeDefined();
 
     expect((await run('callback list --state dead')).out).toMatch(/^id +subjectId/);
     const span = '--from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z';
@@ -88,7 +88,7 @@ describe('administration by command line', () => {
     expect(first.out).toMatch(/^link +http:.*\/tillgate\/cabinet\/link#[\w-]{43}\nlinkExpiresAt +\d{4}-/);
     const token = /#(\S+)/.exec(first.out)?.[1] ?? '';
     const origin = { address: '127.0.0.1', agent: 'test' };
-    await office.people.useLink({ token, password: 'bread and butter', name: 'Olga', email: 'olga@tillgate.md' }, origin);
+    await cabinet.people.useLink({ token, password: 'bread and butter', name: 'Olga', email: 'olga@tillgate.md' }, origin);
     expect(await run('user create')).toMatchObject({ code: 1, err: expect.stringContaining('There is an operator already') });
     expect(await run('user create --name Ana')).toMatchObject({ code: 2, err: expect.stringContaining('--email is missing') });
     expect((await run(`user create --email ana@shop.md --name Ana --role merchant --merchant ${merchantId}`)).code).toBe(0);
@@ -100,7 +100,10 @@ describe('administration by command line', () => {
     expect((await run(`user list --merchant ${merchantId}`)).out).not.toContain('eve@');
     expect((await run('user list --after eve@shop.md')).out).not.toContain('eve@');
     const reset = await json('user reset Olga@tillgate.md');
-    expect(await office.people.readLink(reset['link']?.split('#')[1] ?? '')).toMatchObject({ purpose: 'reset', email: 'olga@tillgate.md' });
+    expect(await cabinet.people.readLink(reset['link']?.split('#')[1] ?? '')).toMatchObject({
+      purpose: 'reset',
+      email: 'olga@tillgate.md',
+    });
     expect(await run('user reset nobody@shop.md')).toMatchObject({ code: 1, err: expect.stringContaining('no user') });
   });
 
@@ -122,7 +125,7 @@ describe('administration by command line', () => {
       code: 1,
       err: expect.stringMatching(/No gateway answers at .*ECONNREFUSED.*--url/),
     });
-    expect(await run('merchant list', { baseUrl: office.url.replace('/tillgate', '') })).toMatchObject({ code: 1 });
+    expect(await run('merchant list', { baseUrl: cabinet.url.replace('/tillgate', '') })).toMatchObject({ code: 1 });
     expect(await run('merchant list --url nonsense')).toMatchObject({ code: 2 });
     expect(await run('merchant list', { adminToken: undefined })).toMatchObject({
       code: 2,

@@ -23,9 +23,9 @@ export interface ForeignShop {
 export async function openForeignShop(settings: Settings = {}, start = startSandbox): Promise<ForeignShop> {
   const gateway = await start(settings);
   const { baseUrl, adminToken } = gateway;
-  const office = createTill({ baseUrl, adminToken, apiKey: '' });
-  const { id: merchantId } = await office.admin('/merchants', { name: 'Foreign devices' });
-  const { key } = await office.admin('/keys', { merchantId, name: 'ERP', modules: ['POS', 'QR', 'Fiscal'] });
+  const cabinet = createTill({ baseUrl, adminToken, apiKey: '' });
+  const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Foreign devices' });
+  const { key } = await cabinet.admin('/keys', { merchantId, name: 'ERP', modules: ['POS', 'QR', 'Fiscal'] });
   const till = createTill({ baseUrl, adminToken, apiKey: String(key) });
   let addresses: Pick<Pairing, 'mqttUrl' | 'queueUrl'> | undefined;
 

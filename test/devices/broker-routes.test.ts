@@ -1,22 +1,22 @@
 // RabbitMQ's questions over HTTP: plain `allow` or `deny`, by GET and by form.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { describeApi } from '../../src/http/openapi.ts';
-import { adminToken, brokerTokens, type Office, openOffice } from '../cabinet/running-cabinet.ts';
+import { adminToken, brokerTokens, openCabinet, type RunningCabinet } from '../cabinet/running-cabinet.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 
 describe('broker authentication', () => {
-  let office: Office;
+  let cabinet: RunningCabinet;
   let device: { id: string; secret: string };
   beforeEach(async () => {
-    office = await openOffice('sqlite');
-    device = await seedDevice(office.database.queries, (await seedMerchant(office.database.queries)).id);
+    cabinet = await openCabinet('sqlite');
+    device = await seedDevice(cabinet.database.queries, (await seedMerchant(cabinet.database.queries)).id);
   });
-  afterEach(() => office.close());
+  afterEach(() => cabinet.close());
 
   async function ask(name: string, fields: Record<string, string>): Promise<string> {
     const form = new URLSearchParams(fields);
-    const posted = await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/${name}`, { method: 'POST', body: form });
-    const got = await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/${name}?${form}`);
+    const posted = await fetch(`${cabinet.url}/broker/rabbitmq/${brokerTokens[0]}/${name}`, { method: 'POST', body: form });
+    const got = await fetch(`${cabinet.url}/broker/rabbitmq/${brokerTokens[0]}/${name}?${form}`);
     const answer = await posted.text();
     expect(posted.headers.get('content-type')).toMatch(/^text\/plain/);
     expect([posted.status, got.status]).toEqual([200, 200]);
@@ -31,7 +31,7 @@ describe('broker authentication', () => {
     expect(await ask('user', { username: 'guest', password: 'guest' })).toBe('deny');
     expect(await ask('user', {})).toBe('deny');
     expect(await ask('user', { username: device.id, password: device.secret, client_id: 'another' })).toBe('deny');
-    expect(JSON.stringify(office.logger.lines)).not.toContain(device.secret);
+    expect(JSON.stringify(cabinet.logger.lines)).not.toContain(device.secret);
   });
 
   it('opens its own queue and topics and nothing else', async () => {
@@ -56,51 +56,51 @@ describe('broker authentication', () => {
         ask('topic', { username, vhost: '/', name: 'tillgate.answers', permission: 'write', routing_key: `${username}.presence` }),
       ]);
     expect(new Set(await questions(device.id))).toEqual(new Set(['allow']));
-    await office.devices.disable('test', device.id);
+    await cabinet.devices.disable('test', device.id);
     expect(new Set(await questions(device.id))).toEqual(new Set(['deny']));
     expect(new Set(await questions('3b241101-e2bb-4255-8caf-4136c566a962'))).toEqual(new Set(['deny']));
   });
 
   it('answers whoever has no token as if there were no such path, whatever he sends', async () => {
-    const nowhere = await fetch(`${office.url}/nowhere`, { method: 'POST' });
+    const nowhere = await fetch(`${cabinet.url}/nowhere`, { method: 'POST' });
     const question = { username: device.id, password: device.secret };
     const near = `${brokerTokens[0].slice(0, -1)}X`;
     for (const token of ['guess', near, brokerTokens[0].toLowerCase(), `${brokerTokens[0]}%00`]) {
       for (const body of [new URLSearchParams(question), 'x'.repeat(10_000)]) {
-        const response = await fetch(`${office.url}/broker/rabbitmq/${token}/user`, { method: 'POST', body });
+        const response = await fetch(`${cabinet.url}/broker/rabbitmq/${token}/user`, { method: 'POST', body });
         expect([response.status, await response.clone().json()]).toEqual([404, await nowhere.clone().json()]);
       }
-      expect((await fetch(`${office.url}/broker/rabbitmq/${token}/user?${new URLSearchParams(question)}`)).status).toBe(404);
+      expect((await fetch(`${cabinet.url}/broker/rabbitmq/${token}/user?${new URLSearchParams(question)}`)).status).toBe(404);
     }
-    expect((await fetch(`${office.url}/broker/rabbitmq/user`, { method: 'POST', body: new URLSearchParams(question) })).status).toBe(404);
+    expect((await fetch(`${cabinet.url}/broker/rabbitmq/user`, { method: 'POST', body: new URLSearchParams(question) })).status).toBe(404);
   });
 
   it('takes either of two tokens, so that one can be replaced without a gap', async () => {
     for (const token of brokerTokens) {
       const body = new URLSearchParams({ username: device.id, password: device.secret });
-      const response = await fetch(`${office.url}/broker/rabbitmq/${token}/user`, { method: 'POST', body });
+      const response = await fetch(`${cabinet.url}/broker/rabbitmq/${token}/user`, { method: 'POST', body });
       expect(await response.text()).toBe('allow');
     }
   });
 
   it('has the token in no log, metric or API document', async () => {
     await ask('user', { username: device.id, password: 'wrong' });
-    await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/nothing`);
-    await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/user`, { method: 'DELETE' });
-    const metrics = await (await fetch(`${office.url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })).text();
-    const document = JSON.stringify(await describeApi(office.server));
+    await fetch(`${cabinet.url}/broker/rabbitmq/${brokerTokens[0]}/nothing`);
+    await fetch(`${cabinet.url}/broker/rabbitmq/${brokerTokens[0]}/user`, { method: 'DELETE' });
+    const metrics = await (await fetch(`${cabinet.url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })).text();
+    const document = JSON.stringify(await describeApi(cabinet.server));
     expect(metrics).toContain('/broker/rabbitmq/:token/user');
     expect(document).not.toContain('/broker/');
-    expect(metrics + document + JSON.stringify(office.logger.lines)).not.toContain('Canary-broker');
+    expect(metrics + document + JSON.stringify(cabinet.logger.lines)).not.toContain('Canary-broker');
   });
 
   it('any number of wrong secrets for a device cost a look-up or two, and its right one is let in all the while', async () => {
     await ask('user', { username: device.id, password: device.secret });
-    const lookUps = vi.spyOn(office.database.queries, 'selectFrom');
+    const lookUps = vi.spyOn(cabinet.database.queries, 'selectFrom');
     const answers = await Promise.all(
       Array.from({ length: 300 }, async (_, count) => {
         const body = new URLSearchParams({ username: device.id, password: count % 10 === 0 ? device.secret : `wrong ${count}` });
-        return (await fetch(`${office.url}/broker/rabbitmq/${brokerTokens[0]}/user`, { method: 'POST', body })).text();
+        return (await fetch(`${cabinet.url}/broker/rabbitmq/${brokerTokens[0]}/user`, { method: 'POST', body })).text();
       }),
     );
     expect(answers.filter((answer) => answer === 'allow')).toHaveLength(30);
@@ -111,7 +111,7 @@ describe('broker authentication', () => {
   });
 
   it('reads forms here and nowhere else', async () => {
-    const response = await fetch(`${office.url}/pairing`, { method: 'POST', body: new URLSearchParams({ code: 'x' }) });
+    const response = await fetch(`${cabinet.url}/pairing`, { method: 'POST', body: new URLSearchParams({ code: 'x' }) });
     expect(response.status).toBe(415);
   });
 });

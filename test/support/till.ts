@@ -15,7 +15,7 @@ export interface Till {
   get(path: string, query?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
   /** The key goes into the body. */
   post(path: string, body?: object, headers?: Record<string, string>): Promise<Answer>;
-  /** The admin API, below /cabinet/api. */
+  /** The cabinet API, below /cabinet/api. */
   admin(path: string, body?: object): Promise<Answer>;
   /** Hears how a Pay stands as soon as the gateway answers, whatever happens to the gateway meanwhile. */
   tryPost(path: string, body: object): Promise<Answer | undefined>;

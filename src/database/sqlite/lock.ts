@@ -24,7 +24,7 @@ export function takeGatewayLock(dataDir: string, nowMs: number): GatewayLock {
   } catch (error) {
     lock.close();
     throw new StartRefused(
-      `The database in ${dataDir} is in use by ${describeHolder(holderPath)}: stop that gateway, or let it do the work through its admin API.`,
+      `The database in ${dataDir} is in use by ${describeHolder(holderPath)}: stop that gateway, or let it do the work through its cabinet API.`,
       {
         cause: error,
       },

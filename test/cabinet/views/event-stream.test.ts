@@ -4,16 +4,16 @@ import { nowMs } from '../../../src/database/dialect.ts';
 import { seedCommand, seedDevice } from '../../support/fixtures.ts';
 import { until } from '../../support/until.ts';
 import { openBrowser } from '../browser.ts';
-import { adminToken, type Office, openOffice } from '../running-cabinet.ts';
+import { adminToken, openCabinet, type RunningCabinet } from '../running-cabinet.ts';
 
-let office: Office;
+let cabinet: RunningCabinet;
 beforeEach(async () => {
-  office = await openOffice('sqlite');
+  cabinet = await openCabinet('sqlite');
 });
-afterEach(() => office.close());
+afterEach(() => cabinet.close());
 
 async function stream(headers: Record<string, string>): Promise<{ status: number; text: () => string; ended: Promise<void> }> {
-  const response = await fetch(`${office.url}/cabinet/api/events`, { headers });
+  const response = await fetch(`${cabinet.url}/cabinet/api/events`, { headers });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   const ended = (async () => {
@@ -28,13 +28,13 @@ async function stream(headers: Record<string, string>): Promise<{ status: number
 
 it('tells what happens, and nobody without a name', async () => {
   expect((await stream({})).status).toBe(401);
-  const merchantId = String((await office.post('/merchants', { name: 'Corner shop' })).id);
-  const device = await seedDevice(office.database.queries, merchantId);
-  const { id } = await seedCommand(office.database.queries, merchantId, device.id);
+  const merchantId = String((await cabinet.post('/merchants', { name: 'Corner shop' })).id);
+  const device = await seedDevice(cabinet.database.queries, merchantId);
+  const { id } = await seedCommand(cabinet.database.queries, merchantId, device.id);
   const live = await stream({ authorization: `Bearer ${adminToken}` });
   await until(() => live.text().includes('event: hello'));
   await until(async () => {
-    await office.database.queries
+    await cabinet.database.queries
       .insertInto('command_events')
       .values({ command_id: id, at: nowMs, step: 'settled', channel: null, detail: null })
       .execute();
@@ -44,22 +44,22 @@ it('tells what happens, and nobody without a name', async () => {
 });
 
 it('ends at once with its session, and shows a merchant nothing of another', async () => {
-  const merchantId = String((await office.post('/merchants', { name: 'Corner shop' })).id);
-  const otherId = String((await office.post('/merchants', { name: 'Other shop' })).id);
-  const invited = await office.post('/users', { name: 'Ana', email: 'ana@shop.md', role: 'merchant', merchantId });
-  const browser = openBrowser(office.url);
+  const merchantId = String((await cabinet.post('/merchants', { name: 'Corner shop' })).id);
+  const otherId = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
+  const invited = await cabinet.post('/users', { name: 'Ana', email: 'ana@shop.md', role: 'merchant', merchantId });
+  const browser = openBrowser(cabinet.url);
   await browser.post('/links/use', { token: String(invited.link).split('#')[1], password: 'a long and quiet evening' });
   expect(browser.cookie).toBeDefined();
   const live = await stream({ cookie: `tillgate_session=${browser.cookie}` });
   expect(live.status).toBe(200);
   const ids: string[] = [];
   for (const owner of [otherId, merchantId]) {
-    const device = await seedDevice(office.database.queries, owner);
-    ids.push((await seedCommand(office.database.queries, owner, device.id)).id);
+    const device = await seedDevice(cabinet.database.queries, owner);
+    ids.push((await seedCommand(cabinet.database.queries, owner, device.id)).id);
   }
   await until(async () => {
     for (const id of ids) {
-      await office.database.queries
+      await cabinet.database.queries
         .insertInto('command_events')
         .values({ command_id: id, at: nowMs, step: 'settled', channel: null, detail: null })
         .execute();
