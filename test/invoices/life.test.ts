@@ -27,9 +27,9 @@ describe.each(engines)('an invoice on %s', (engine) => {
     const shaky = await openShop(failing.database, { seed: 2 });
     const { oid, qr } = await shaky.invoices.create({ merchantId: shaky.merchantId, receipt, callbackUri: template });
     failing.failNextInsertInto(table);
-    expect(await codeOf(shaky.invoices.scan(qr, anybody))).toBe(2);
-    expect((await shaky.invoices.status(qr, anybody)).state).toBe(states.newItem);
+    // The failure is read back, and the move made once more: had a part of the first one stayed, the rest would be missing now.
     expect(await codeOf(shaky.invoices.scan(qr, anybody))).toBe(0);
+    expect((await shaky.invoices.status(qr, anybody)).state).toBe(states.scanned);
     expect(await callbackRows(database, oid)).toHaveLength(1);
     expect(await eventRows(database, oid)).toHaveLength(1);
   });
