@@ -3,7 +3,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { type ListedCommand, listCommands, readListed } from './commands-list.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 import { type Text, text } from './texts.ts';
 
 export const attentionKinds = [
@@ -160,7 +160,7 @@ async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionIte
     .select([sql<number | null>`coalesce(c.amount_bani, i.amount_bani)`.as('amount_bani'), 'd.id as device_id', 'd.name as device_name'])
     .where('k.state', '=', sql.lit('dead'))
     .where(sql<SqlBool>`(i.state = 2 or c.state = 'done')`)
-    .$if(scope.merchantId !== undefined, (query) => query.where('k.merchant_id', '=', scope.merchantId ?? ''))
+    .where(ownedBy(scope, sql`k.merchant_id`))
     .where(unnoted('erpNotTold', sql`k.id`))
     .orderBy('k.created_at', 'desc')
     .limit(maxOfEach)
@@ -183,7 +183,7 @@ async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionIte
 
 /** Where a payment and a receipt are linked by one document [D80] and one of the two did not come about. */
 async function mismatchItems(queries: Queries, scope: Scope, nowMs: number): Promise<AttentionItem[]> {
-  const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
+  const within = ownedBy(scope, sql`c.merchant_id`);
   const recent = sql<SqlBool>`c.state in ('refused', 'never') and c.issued_at >= cast(${nowMs - mismatchesForMs} as bigint)`;
   // The failed half is looked for, because failures are few; the other half by its number.
   const { rows: unprinted } = await sql<{ id: string }>`

@@ -5,7 +5,7 @@ import type { Queries } from '../../database/database.ts';
 import { parseUuid } from '../../kernel/ids.ts';
 import { beginsWith, idPrefixOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
 export interface CallbackFilter {
@@ -37,7 +37,7 @@ export async function listCallbackPage(
 
 function sourcesOf(scope: Scope, { q, subjectId }: CallbackFilter): Lookup[] {
   const { merchantId } = scope;
-  const within = merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`k.merchant_id || '' = ${merchantId}`;
+  const within = ownedBy(scope, sql`k.merchant_id`);
   if (subjectId !== undefined) return [{ where: sql<SqlBool>`${within} and k.subject_id = ${subjectId}`, isOrdered: false }];
   const prefix = q === undefined ? undefined : idPrefixOf(q);
   if (q !== undefined && prefix !== undefined) {

@@ -26,6 +26,9 @@ type Condition = RawBuilder<SqlBool>;
 
 const namesIn = (names: readonly string[]) => sql<SqlBool>`c.name in (${sql.join(names.map((name) => sql.lit(name)))})`;
 const conditionOfMode: Record<Mode, Condition> = { cards: namesIn(cardNames), fiscal: namesIn(fiscalNames) };
+/** The same, in a form that no index knows. */
+const hiddenNamesIn = (names: readonly string[]) => sql<SqlBool>`c.name || '' in (${sql.join(names.map((name) => sql.lit(name)))})`;
+const hiddenConditionOfMode: Record<Mode, Condition> = { cards: hiddenNamesIn(cardNames), fiscal: hiddenNamesIn(fiscalNames) };
 
 const inReview = sql<SqlBool>`c.review_since is not null and c.reviewed_at is null`;
 const notInReview = sql<SqlBool>`(c.review_since is null or c.reviewed_at is not null)`;
@@ -55,11 +58,10 @@ const conditionsOfState: Record<ShownState, readonly Condition[]> = {
 /** What an index can find: judged while the list is walked. */
 export function walkedBy(filter: CommandFilter): Condition[] {
   return [
-    ...(filter.mode === undefined ? [] : [conditionOfMode[filter.mode]]),
-    ...(filter.name === undefined ? [] : [sql<SqlBool>`c.name = ${sql.lit(filter.name)}`]),
+    ...(filter.mode === undefined ? [] : [isRare(filter.state) ? hiddenConditionOfMode[filter.mode] : conditionOfMode[filter.mode]]),
     ...(filter.fromMs === undefined ? [] : [sql<SqlBool>`c.issued_at >= cast(${filter.fromMs} as bigint)`]),
     ...(filter.toMs === undefined ? [] : [sql<SqlBool>`c.issued_at < cast(${filter.toMs} as bigint)`]),
-    ...(filter.state !== undefined && hasOwnIndex.has(filter.state) ? conditionsOfState[filter.state] : []),
+    ...(filter.state !== undefined && isRare(filter.state) ? conditionsOfState[filter.state] : []),
   ];
 }
 
@@ -74,10 +76,21 @@ const hasOwnIndex: ReadonlySet<ShownState> = new Set<ShownState>([
   'notClosed',
 ]);
 
+/** Its index finds it, and no other index may be preferred to that one: neither by merchant nor by mode. */
+export function isRare(state: ShownState | undefined): boolean {
+  return state !== undefined && hasOwnIndex.has(state);
+}
+
+/** As many as there are devices, at most: they are sorted. */
+export function isAmongFew(state: ShownState | undefined): boolean {
+  return state === 'waiting' || state === 'unknown' || state === 'needsPerson' || state === 'notClosed';
+}
+
 /** What only the row itself tells: judged on a bounded number of walked rows. */
 export function sievedBy(filter: CommandFilter): Condition[] {
   return [
-    ...(filter.state !== undefined && !hasOwnIndex.has(filter.state) ? conditionsOfState[filter.state] : []),
+    ...(filter.name === undefined ? [] : [sql<SqlBool>`c.name = ${sql.lit(filter.name)}`]),
+    ...(filter.state !== undefined && !isRare(filter.state) ? conditionsOfState[filter.state] : []),
     ...(filter.minBani === undefined ? [] : [sql<SqlBool>`c.amount_bani >= cast(${filter.minBani} as bigint)`]),
     ...(filter.maxBani === undefined ? [] : [sql<SqlBool>`c.amount_bani <= cast(${filter.maxBani} as bigint)`]),
   ];

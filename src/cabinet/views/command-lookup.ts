@@ -1,7 +1,7 @@
 // What a person may type to find a command: each reading of the text is a look into one index, so that none walks the ledger.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type Bani, parseAmount } from '../../kernel/money.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 import type { Lookup } from './walk.ts';
 
 /** Within all merchants the indexes that begin with a merchant or a device are asked for each of them in turn. */
@@ -40,8 +40,7 @@ export function lookupsOf(scope: Scope, q: string): Lookup[] {
   const spellings = [...new Set([text, text.toLowerCase()])];
   const amount = amountIn(text);
   const prefix = idPrefixOf(text);
-  // A merchant that an index of another order must not be given up for.
-  const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id || '' = ${scope.merchantId}`;
+  const within = ownedBy(scope, sql`c.merchant_id`);
   const few = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: false });
   const many = (where: RawBuilder<SqlBool>): Lookup => ({ where: sql<SqlBool>`${within} and ${where}`, isOrdered: true });
   return [

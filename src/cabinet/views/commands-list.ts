@@ -1,10 +1,10 @@
 // The list of ledger commands, newest first: which indexes find what the filter names, and the rows as a list shows them.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
-import { type CommandFilter, sievedBy, walkedBy } from './command-filter.ts';
+import { type CommandFilter, isAmongFew, isRare, sievedBy, walkedBy } from './command-filter.ts';
 import { lookupsOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
 export interface ListedCommand {
@@ -54,13 +54,14 @@ export async function listCommands(queries: Queries, scope: Scope, filter: Comma
 async function sourcesOf(queries: Queries, scope: Scope, filter: CommandFilter): Promise<Lookup[]> {
   const deviceIds = await devicesOf(queries, scope, filter);
   if (deviceIds?.length === 0) return [];
-  const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
+  const plain = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
+  const within = isRare(filter.state) ? ownedBy(scope, sql`c.merchant_id`) : plain;
   const inDevices = deviceIds && sql<SqlBool>`c.device_id in (${sql.join(deviceIds)})`;
   if (filter.q !== undefined) {
     const lookups = lookupsOf(scope, filter.q);
     return inDevices ? lookups.map((lookup) => ({ ...lookup, where: sql<SqlBool>`${lookup.where} and ${inDevices}` })) : lookups;
   }
-  if (inDevices === undefined || deviceIds === undefined) return [{ where: within, isOrdered: true }];
+  if (inDevices === undefined || deviceIds === undefined) return [{ where: within, isOrdered: !isAmongFew(filter.state) }];
   if (deviceIds.length > maxDevicesApart) return [{ where: sql<SqlBool>`${within} and ${inDevices}`, isOrdered: true }];
   return deviceIds.map((id) => ({ where: sql<SqlBool>`${within} and c.device_id = ${id}`, isOrdered: true }));
 }
@@ -98,8 +99,8 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
       ),
     )
     .where('c.id', 'in', [...ids])
-    .$if(scope.merchantId !== undefined, (query) => query.where('c.merchant_id', '=', scope.merchantId ?? ''))
-    .orderBy('c.issued_at', 'desc')
+    .where(ownedBy(scope, sql`c.merchant_id`))
+    .orderBy(sql`c.issued_at + 0`, 'desc')
     .orderBy('c.id', 'desc')
     .execute();
   return rows.map(({ reviewedAtMs, reviewSinceMs, reviewReason, ...row }) => {

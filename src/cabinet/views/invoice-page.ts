@@ -42,7 +42,11 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     .select(['receipt', 'qr_secret_id', 'preferred_device_id', 'callback_uri'])
     .where('oid', '=', oid)
     .executeTakeFirstOrThrow();
-  const payments = await readCommands(queries, own, sql<SqlBool>`c.document_nr is not null and c.document_nr = ${oid}`);
+  const payments = await readCommands(
+    queries,
+    own,
+    sql<SqlBool>`c.merchant_id = ${invoice.merchantId} and c.document_nr is not null and c.document_nr = ${oid}`,
+  );
   const listed = await readListed(
     queries,
     own,

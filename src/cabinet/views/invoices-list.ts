@@ -3,7 +3,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { amountIn, beginsWith, idPrefixOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
 export interface InvoiceFilter {
@@ -53,8 +53,7 @@ function sourcesOf(scope: Scope, q: string | undefined): Lookup[] {
       { where: scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`i.merchant_id = ${scope.merchantId}`, isOrdered: true },
     ];
   }
-  // Not as a plain comparison: the index by merchant must not be preferred to the one that finds the text.
-  const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`i.merchant_id || '' = ${scope.merchantId}`;
+  const within = ownedBy(scope, sql`i.merchant_id`);
   const text = q.trim();
   const amount = amountIn(text);
   const prefix = idPrefixOf(text);
@@ -78,8 +77,8 @@ export async function readListedInvoices(queries: Queries, scope: Scope, oids: r
     .select(['i.created_at as createdAtMs', 'i.valid_to as validToMs', 'i.scanned_at as scannedAtMs', 'i.ended_at as endedAtMs'])
     .select(['i.receipt_id as receiptId', 'i.paid_device_id as paidDeviceId', 'd.name as paidDeviceName', 'i.point_of_sales_code as shop'])
     .where('i.oid', 'in', [...oids])
-    .$if(scope.merchantId !== undefined, (query) => query.where('i.merchant_id', '=', scope.merchantId ?? ''))
-    .orderBy('i.created_at', 'desc')
+    .where(ownedBy(scope, sql`i.merchant_id`))
+    .orderBy(sql`i.created_at + 0`, 'desc')
     .orderBy('i.oid', 'desc')
     .execute();
 }

@@ -5,7 +5,7 @@ import type { Queries } from '../../database/database.ts';
 import { commandColumns, toCommand } from '../../ledger/command.ts';
 import type { CommandEvent } from '../../ledger/event-store.ts';
 import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 
 const maxRelated = 200;
 const maxEvents = 1_000;
@@ -48,8 +48,8 @@ export async function readCommands(queries: Queries, scope: Scope, where: Return
     .select(commandColumns.map((column) => `c.${column}` as const))
     .select(['c.caller', 'c.request', 'c.receipt_id', 'c.cash_bani', 'c.card_bani', 'd.name as device_name'])
     .where(where)
-    .$if(scope.merchantId !== undefined, (query) => query.where('c.merchant_id', '=', scope.merchantId ?? ''))
-    .orderBy('c.issued_at')
+    .where(ownedBy(scope, sql`c.merchant_id`))
+    .orderBy(sql`c.issued_at + 0`)
     .limit(maxRelated)
     .execute();
   return rows.map((row) => ({
@@ -66,11 +66,11 @@ export async function readCommands(queries: Queries, scope: Scope, where: Return
 /** A receipt whose Uid is the payment's documentNr, and the other way round [D80]. */
 async function readLinked(queries: Queries, scope: Scope, { name, documentNr, receiptUid }: StoryCommand): Promise<StoryCommand[]> {
   if (name === 'Pay' && documentNr !== null) {
-    const isPrint = sql<SqlBool>`c.receipt_uid is not null and c.receipt_uid = ${documentNr} and c.name = 'PrintReceipt'`;
+    const isPrint = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.receipt_uid is not null and c.receipt_uid = ${documentNr} and c.name = 'PrintReceipt'`;
     return await readCommands(queries, scope, isPrint);
   }
   if (name === 'PrintReceipt' && receiptUid !== null) {
-    const isPayment = sql<SqlBool>`c.document_nr is not null and c.document_nr = ${receiptUid.toLowerCase()} and c.name = 'Pay'`;
+    const isPayment = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.document_nr is not null and c.document_nr = ${receiptUid.toLowerCase()} and c.name = 'Pay'`;
     return await readCommands(queries, scope, isPayment);
   }
   return [];
@@ -127,14 +127,14 @@ export async function readInvoiceEvents(
   return [{ atMs: createdAtMs, event: 'NewItem', detail: {} }, ...told];
 }
 
-export async function readCallbacks(queries: Queries, { merchantId = '' }: Scope, subjectIds: string[]): Promise<StoryCallback[]> {
+export async function readCallbacks(queries: Queries, scope: Scope, subjectIds: string[]): Promise<StoryCallback[]> {
   return await queries
     .selectFrom('callbacks')
     .select(['id', 'subject_kind as subjectKind', 'subject_id as subjectId', 'sequence', 'url', 'state', 'attempts'])
     .select(['created_at as createdAtMs', 'next_attempt_at as nextAttemptAtMs'])
     .where('subject_id', 'in', subjectIds)
-    .where('merchant_id', '=', merchantId)
-    .orderBy('created_at')
+    .where(ownedBy(scope, sql`merchant_id`))
+    .orderBy(sql`created_at + 0`)
     .orderBy('sequence')
     .limit(maxRelated)
     .execute();

@@ -6,7 +6,7 @@ import { parseUuid } from '../../kernel/ids.ts';
 import { baniToLei } from '../../kernel/money.ts';
 import { beginsWith, idPrefixOf } from './command-lookup.ts';
 import { listCommands } from './commands-list.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 import { shownStateOf } from './shown-state.ts';
 import { type Text, text } from './texts.ts';
 
@@ -55,7 +55,7 @@ async function findInvoices(queries: Queries, scope: Scope, q: string): Promise<
     .selectFrom('invoices as i')
     .select(['i.oid', 'i.state', 'i.receipt_id', 'i.created_at', 'i.amount_bani'])
     .where('i.receipt_id', '=', q)
-    .$if(scope.merchantId !== undefined, (query) => query.where('i.merchant_id', '=', scope.merchantId ?? ''))
+    .where(ownedBy(scope, sql`i.merchant_id`))
     .orderBy('i.created_at', 'desc')
     .limit(maxOfEach);
   const rows = await byReceipt.execute();
@@ -65,7 +65,7 @@ async function findInvoices(queries: Queries, scope: Scope, q: string): Promise<
         .selectFrom('invoices as i')
         .select(['i.oid', 'i.state', 'i.receipt_id', 'i.created_at', 'i.amount_bani'])
         .where(beginsWith(sql`i.oid`, prefix))
-        .$if(scope.merchantId !== undefined, (query) => query.where('i.merchant_id', '=', scope.merchantId ?? ''))
+        .where(ownedBy(scope, sql`i.merchant_id`))
         .limit(maxOfEach)
         .execute()),
     );
@@ -112,7 +112,7 @@ async function findCallbacks(queries: Queries, scope: Scope, q: string): Promise
   const rows = await queries
     .selectFrom('callbacks as k')
     .select(['k.id', 'k.state', 'k.host', 'k.subject_kind', 'k.subject_id', 'k.created_at'])
-    .$if(scope.merchantId !== undefined, (query) => query.where('k.merchant_id', '=', scope.merchantId ?? ''))
+    .where(ownedBy(scope, sql`k.merchant_id`))
     .where(id === undefined ? beginsWith(sql`k.id`, prefix) : sql<SqlBool>`(k.id = ${id} or k.subject_id = ${id})`)
     .limit(maxOfEach)
     .execute();

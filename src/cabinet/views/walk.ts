@@ -40,8 +40,8 @@ interface Walked {
   time: number;
 }
 
-const maxPerWalk = 5_000;
-const walksPerPage = 20;
+const maxPerWalk = 2_000;
+const walksPerPage = 50;
 
 export async function walk(
   queries: Queries,

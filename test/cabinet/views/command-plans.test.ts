@@ -1,7 +1,9 @@
 // A list must stay quick at a million commands: each filter finds its rows by an index, in the order of the list or among few.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readAttention } from '../../../src/cabinet/views/attention.ts';
 import type { CommandFilter } from '../../../src/cabinet/views/command-filter.ts';
-import { listCommands } from '../../../src/cabinet/views/commands-list.ts';
+import { listCommands, readListed } from '../../../src/cabinet/views/commands-list.ts';
+import { readCallbacks, readSale } from '../../../src/cabinet/views/sale-facts.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
 import { fillMany, firstPlan } from './plans.ts';
@@ -28,7 +30,15 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     ['fiscal operations of one merchant', { merchantId: two }, { mode: 'fiscal' }, /fiscal_commands_by_merchant/],
     ['a device', { merchantId: one }, { mode: 'cards', deviceId: one }, /commands_by_device|card_commands_by_merchant/],
     ['what was declined', { merchantId: undefined }, { state: 'declined' }, /commands_failed/],
-    ['what never ran', { merchantId: one }, { state: 'never' }, /commands_failed|commands_by_merchant/],
+    ['what never ran of one merchant', { merchantId: one }, { mode: 'cards', state: 'never' }, /commands_failed/],
+    [
+      'what is not closed of one merchant',
+      { merchantId: one },
+      { mode: 'cards', state: 'notClosed' },
+      /commands_not_closed|one_holder_per_device/,
+    ],
+    ['what is not known of one merchant', { merchantId: one }, { state: 'unknown' }, /commands_open|one_open_command|one_holder/],
+    ['what a person must decide of one merchant', { merchantId: one }, { mode: 'cards', state: 'needsPerson' }, /commands_to_review/],
     ['what is not closed', { merchantId: undefined }, { state: 'notClosed' }, /commands_not_closed|one_holder_per_device/],
     ['what is not known', { merchantId: undefined }, { state: 'unknown' }, /commands_open|one_open_command|one_holder/],
     ['what a person must decide', { merchantId: undefined }, { state: 'needsPerson' }, /commands_to_review/],
@@ -37,6 +47,20 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     const plan = await firstPlan(database, (queries) => listCommands(queries, scope, filter, { limit: 50, after }));
     expect(plan).toMatch(index);
     expect(plan).not.toMatch(/Seq Scan on commands|SCAN c(?! USING INDEX)/);
+  });
+
+  it('reads rows by their ids, and never walks a merchant for the order', async () => {
+    const scope = { merchantId: one };
+    const byId = engine === 'sqlite' ? /SEARCH c USING INDEX sqlite_autoindex_commands_1 \(id=\?\)/ : /commands_pkey/;
+    expect(await firstPlan(database, (queries) => readListed(queries, scope, ['id-1', 'id-2']))).toMatch(byId);
+    expect(await firstPlan(database, (queries) => readSale(queries, scope, 'id-2', []))).toMatch(byId);
+    const failed = await firstPlan(database, (queries) => readAttention(queries, scope, 1_700_010_000_000), { table: 'join commands p' });
+    expect(failed).toMatch(/commands_failed/);
+    expect(failed).not.toMatch(/commands_by_merchant \(merchant_id=\?\)/);
+    const untold = await firstPlan(database, (queries) => readAttention(queries, scope, 0), { table: 'callbacks', isSmall: true });
+    expect(untold).toMatch(/callbacks_dead/);
+    const told = await firstPlan(database, (queries) => readCallbacks(queries, scope, ['a', 'b']), { table: 'callbacks', isSmall: true });
+    expect(told).not.toMatch(/callbacks_by_merchant/);
   });
 
   it('finds rare rows far back, a bounded walk at a time', async () => {
