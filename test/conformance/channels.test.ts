@@ -165,7 +165,9 @@ describe.concurrent('no accepted', { timeout: 60_000 }, () => {
     expect(tookMs).toBeLessThan(45_000);
     expect(device.count('Recall')).toBeGreaterThan(4);
     expect((await shop.story(command.message['id']))['command']).toMatchObject({ state: 'unknown' });
-    expect(await closeDay(device)).toMatchObject({ errorCode: 31 });
+    // The same call again is a repeat, not a second close [D58].
+    expect(await closeDay(device)).toMatchObject({ errorCode: 3, OID: command.message['id'], Repeated: true });
+    expect(device.count('CloseDay')).toBe(1);
   });
 });
 
