@@ -16,6 +16,8 @@ import { notedKinds, writeNote } from './views/notes.ts';
 const optional = Type.Optional;
 const figures = Type.Object(Object.fromEntries(attentionKinds.map((kind) => [kind, Type.Number()])));
 
+const noneOfEach = Object.fromEntries(attentionKinds.map((kind) => [kind, 0]));
+
 export function inLei(sums: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(sums).map(([kind, bani]) => [kind, baniToLei(bani)]));
 }
@@ -62,10 +64,13 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock }: { da
                 since: exampleTime,
                 amount: 186.2,
                 deviceName: 'Till 2',
+                known: { key: 'attention.notClosed.known', params: { amount: 186.2, device: 'Till 2' } },
+                unknown: { key: 'attention.notClosed.unknown', params: {} },
+                nextStep: { action: 'close', consequence: { key: 'step.close', params: { device: 'Till 2' } } },
               },
             ],
-            counts: { notClosed: 1 },
-            sums: { notClosed: 186.2 },
+            counts: { ...noneOfEach, notClosed: 1 },
+            sums: { ...noneOfEach, notClosed: 186.2 },
             isCut: false,
           },
         }),

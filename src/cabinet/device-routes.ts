@@ -120,6 +120,8 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
                 state: 'paired',
                 hasJournal: true,
                 liveOn: ['mqtt'],
+                channels: [{ name: 'mqtt', isLive: true, since: exampleTime }],
+                dropped: [],
                 createdAt: exampleTime,
                 lastSeenAt: exampleTime,
               },

@@ -184,7 +184,7 @@ function readHead(response: IncomingMessage, clock: Clock, done: (head: string |
 /** Fit for a database and an operator's eyes: no control characters, no card numbers. */
 function readableText(bytes: Buffer): string | null {
   if (bytes.length === 0) return null;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  // Control characters are what is taken out
   return maskCardNumbers(bytes.toString('utf8').replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '\ufffd'));
 }
 

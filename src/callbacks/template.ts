@@ -37,7 +37,7 @@ export function expandTemplate(template: string, values: TemplateValues): string
 function cut(text: string): TemplateParts {
   if (text.length > maxTemplateLength) throw broken(`must not be longer than ${maxTemplateLength} characters`);
   // A URL parser would silently drop line breaks and tabs, and trim blanks.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // Control characters are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(text)) throw broken('must not hold blanks or control characters');
   const scheme = /^https?:\/\//i.exec(text)?.[0];
   if (scheme === undefined) throw broken('must be an absolute http or https URL');

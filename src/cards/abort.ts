@@ -11,6 +11,7 @@
 //   it expired by a wrong clock ...... what it went out as once more is aborted, unless the mark kept it from going out
 //   the database fails ............... before the Abort goes out 2, and no mark is left that this call could take back; after it 3 [D59]:
 //                                      a mark that could not be taken back stays, and nobody was told 22
+import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
@@ -28,11 +29,20 @@ export async function abort(deps: CardsDeps, request: TerminalCall, asked: Comma
   const isOver = !isOpen(payment);
   const fields = { OID: payment.id, ...(isOver && !request.idempotency ? { Repeated: true } : {}) };
   const ended = isOver ? payment : await askAndFollow(deps, request, payment);
-  if (ended && ended.id !== payment.id) return abort(deps, request, ended);
+  if (ended && ended.id !== payment.id) return abortNext(deps, request, ended);
   if (ended && isOpen(ended)) throw stillUnclear(fields);
   noteTold(deps, request, payment);
   if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(fields);
   return { ...fields, ...(ended.report === null ? {} : { report: ended.report }) };
+}
+
+/** What it went out as once more. An Abort may have gone out for the first one: from here on a failure of ours is 3 [D59]. */
+async function abortNext(deps: CardsDeps, request: TerminalCall, reissued: Command): Promise<DeviceAnswer> {
+  try {
+    return await abort(deps, request, reissued);
+  } catch (error) {
+    throw isDatabaseDown(error) ? stillUnclear({ OID: reissued.id }) : error;
+  }
 }
 
 /**

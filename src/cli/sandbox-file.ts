@@ -44,6 +44,7 @@ export function describeSandbox({ file, path }: { file: SandboxFile; path: strin
   return [
     'Tillgate sandbox: a test environment. It moves no real money; do not use it in a shop.',
     '',
+    `  Cabinet        ${baseUrl}/cabinet   (open it in a browser)`,
     `  Base URL       ${baseUrl}`,
     `  API key        ${apiKey}   (opens POS, QR and Fiscal)`,
     `  API reference  ${baseUrl}/docs`,

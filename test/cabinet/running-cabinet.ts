@@ -94,6 +94,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
   const callbacks = createCallbacks({ database, clock, logger, instanceId: 'cabinet', delaysS: [60], allow: options.allow ?? [] });
   // Not started, and without devices: only what administration does to commands.
   const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'cabinet' });
+  ledger.define({ Pay: { module: 'POS', opensDocument: true } });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });
   const server = createHttpServer({
     host: '127.0.0.1',

@@ -2,6 +2,7 @@
 // only said when the invoice is cancelled, too.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
+import { databaseDown } from '../../src/database/errors.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { findCommand, settle } from '../../src/ledger/store.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
@@ -83,7 +84,8 @@ describe('an abort', () => {
     expect(await invoice()).toBe(cancelled);
   });
 
-  it('of a payment that expires by a wrong clock after the terminal refused to stop it goes on to what it went out as once more', async () => {
+  /** A payment whose terminal refuses to stop it, expires by a wrong clock and goes out once more, while an abort waits. */
+  async function abortedWhileItExpires() {
     const terminal = await world.terminal();
     await world.clock.advance(1_000);
     terminal.setFaults({ clockSkewMs: 60_000 });
@@ -101,6 +103,11 @@ describe('an abort', () => {
     await world.clock.advance(500);
     if (!expired) throw new Error('The payment did not expire.');
     world.sayAs(terminal.id, expired);
+    return { terminal, oid, paying, aborting };
+  }
+
+  it('of a payment that expires by a wrong clock after the terminal refused to stop it goes on to what it went out as once more', async () => {
+    const { terminal, oid, paying, aborting } = await abortedWhileItExpires();
     const paid = await world.run(paying);
     await world.clock.advance(60_000);
     // Not 0 about the first, while the second is charged.
@@ -110,6 +117,19 @@ describe('an abort', () => {
     expect(terminal.bank.charges()).toHaveLength(0);
     const { state } = await world.database.queries.selectFrom('invoices').select('state').where('oid', '=', oid).executeTakeFirstOrThrow();
     expect(state).toBe(cancelled);
+  });
+
+  it('that goes on to what the payment went out as once more is 3, not 2, when the database fails there: an Abort has gone out', async () => {
+    const { terminal, paying, aborting } = await abortedWhileItExpires();
+    world.hook = ({ sql }) => {
+      if (sql.includes('"abort_requested_at" =')) throw databaseDown('The connection to the database was lost.');
+      return undefined;
+    };
+    const paid = await world.run(paying);
+    await world.clock.advance(60_000);
+    expect(await aborting).toMatchObject({ code: 3, oid: paid.oid });
+    // Whatever was said, the ledger and the bank tell the same.
+    expect(terminal.bank.charges()).toHaveLength(paid.code === 0 ? 1 : 0);
   });
 
   it('that could not be asked for, because too many calls wait, is 41 and leaves no mark: the bank’s later no cancels nothing', async () => {

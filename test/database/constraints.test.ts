@@ -32,7 +32,7 @@ describe.each(engines)('rows on %s', (engine) => {
   const settled = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'closed' } as const;
   const paid = () => ({ state: 2, receipt_id: 'r1', paid_device_id: device, ended_at: 5, scanned_at: 4 });
   // Values that the types already forbid.
-  // biome-ignore lint/suspicious/noExplicitAny: that is the point.
+  // That is the point.
   const wrong = (value: unknown) => value as any;
 
   const refusals: [string, ConstraintKind, () => Promise<unknown>][] = [

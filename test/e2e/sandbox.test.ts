@@ -55,7 +55,8 @@ describe('a sandbox', () => {
   it('says that it is a test environment, and where everything is', () => {
     const { baseUrl, apiKey, adminToken } = file();
     expect(tour).toMatch(/test environment/i);
-    for (const fact of [baseUrl, apiKey, adminToken, `${baseUrl}/docs`, join(dataDir, 'sandbox.json')]) expect(tour).toContain(fact);
+    for (const fact of [baseUrl, `${baseUrl}/cabinet`, apiKey, adminToken, `${baseUrl}/docs`, join(dataDir, 'sandbox.json')])
+      expect(tour).toContain(fact);
     expect(sandbox.err()).toBe('');
   });
 

@@ -92,7 +92,7 @@ describe('a terminal without a journal', () => {
     const commands = listed['commands'] as { id: string; documentNr: string }[];
     const id = commands.find(({ documentNr }) => documentNr === body.documentNr)?.id;
     const decided = await shop.till.admin(`/commands/${id}/decide`, { state: 'refused', reason: 'The bank knows of no charge.' });
-    expect(decided).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('still running') });
+    expect(decided).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('may still carry the command out') });
     expect(readBank(terminal.stateDir).filter(({ amountBani }) => amountBani === 7_200)).toEqual([]);
   });
 });

@@ -86,7 +86,7 @@ class SqliteDriverConnection implements DatabaseConnection {
     return changes === undefined ? { rows: rows as Row[] } : { rows: rows as Row[], numAffectedRows: BigInt(changes) };
   }
 
-  // biome-ignore lint/correctness/useYield: required by the interface, and nothing here streams.
+  // Required by the interface, and nothing here streams.
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('Streaming is not supported: read in pages.');
   }

@@ -76,7 +76,7 @@ export function AskDialog({ consequence, action, isDanger, isRunning, isBlocked,
 /** A secret that is shown this once. */
 export function Field({ label, hint, children }: { label: string; hint?: string; children: ReactNode }) {
   return (
-    // biome-ignore lint: the control is always the child
+    // The control is always the child.
     <label className="field">
       <span>{label}</span>
       {children}
