@@ -76,7 +76,9 @@ describe.each(engines)('changes on %s', (engine) => {
     expect(await read()).toHaveLength(0);
   });
 
-  it.runIf(engine === 'postgres')('of a transaction that commits late are told when it has', async () => {
+  // On SQLite one transaction waits for the other, so none of them commits late.
+  const onlyWhereItCanHappen = engine === 'postgres' ? it : () => undefined;
+  onlyWhereItCanHappen('of a transaction that commits late are told when it has', async () => {
     await read();
     const started = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
