@@ -66,7 +66,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock }: { da
                 deviceName: 'Till 2',
                 known: { key: 'attention.notClosed.known', params: { amount: 186.2, device: 'Till 2' } },
                 unknown: { key: 'attention.notClosed.unknown', params: {} },
-                nextStep: { action: 'close', consequence: { key: 'step.close', params: { device: 'Till 2' } } },
+                nextStep: { action: 'close', consequence: { key: 'consequence.close', params: { device: 'Till 2' } } },
               },
             ],
             counts: { ...noneOfEach, notClosed: 1 },
