@@ -5,6 +5,7 @@
 // The same holds if the database is away; notes are tried again, and over the bound the oldest are let go.
 import type { Database } from '../database/database.ts';
 import type { Recipient } from '../http/recipient.ts';
+import { growingPauseMs } from '../kernel/backoff.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { type Command, isOpen } from './command.ts';
@@ -13,8 +14,7 @@ import { writeTold, writeUnheard } from './content-store.ts';
 type Note = 'told' | 'answered 3' | 'left';
 
 const maxWaiting = 10_000;
-const firstPauseMs = 500;
-const maxPauseMs = 30_000;
+const pauses = { firstMs: 500, maxMs: 30_000 };
 
 export interface Reception {
   /** What is known here and perhaps not yet written. */
@@ -34,7 +34,7 @@ export interface Reception {
 export function createReception({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): Reception {
   const waiting = new Map<string, Note>();
   let writing: Promise<void> | undefined;
-  let pauseMs = firstPauseMs;
+  let failures = 0;
   let cancelRetry: Cancel | undefined;
 
   function add({ id, requestHash, toldAtMs }: Command, note: Note): void {
@@ -56,14 +56,14 @@ export function createReception({ database, clock, logger }: { database: Databas
         await writeUnheard(database.queries, idsOf('left'), 'left');
         for (const [id, note] of batch) if (waiting.get(id) === note) waiting.delete(id);
       }
-      pauseMs = firstPauseMs;
+      failures = 0;
     } catch (error) {
       logger.warn({ err: error, waiting: waiting.size }, 'who heard which outcome could not be written and will be tried again');
-      cancelRetry = clock.after(pauseMs, () => {
+      failures += 1;
+      cancelRetry = clock.after(growingPauseMs(failures, pauses), () => {
         cancelRetry = undefined;
         writing ??= write();
       });
-      pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     } finally {
       writing = undefined;
     }

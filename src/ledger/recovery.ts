@@ -4,6 +4,7 @@
 // A device without a journal is asked for its LastTransaction, which settles only by an equal command id; all else is for a person.
 import type { Database } from '../database/database.ts';
 import { deadAfterMs } from '../database/instances.ts';
+import { growingPauseMs } from '../kernel/backoff.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
@@ -22,7 +23,7 @@ const sweepEveryMs = 2_000;
 const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;
 const recallTimeoutMs = 10_000;
-const maxPauseMs = 5 * 60_000;
+const recallPauses = { firstMs: 2_000, maxMs: 5 * 60_000 };
 const maxPerSweep = 50;
 /** A device has one open command at a time; one that says more than this at once is broken, and must not keep the database from the others. */
 const maxLateAnswers = 20;
@@ -198,7 +199,7 @@ export function createRecovery(deps: Deps): Recovery {
 
 /** 2 s, 4 s, 8 s ... 5 min. */
 function pauseAfter(recalls: number): number {
-  return Math.min(2_000 * 2 ** Math.min(recalls, 20), maxPauseMs);
+  return growingPauseMs(recalls + 1, recallPauses);
 }
 
 function findingOfAnswer(answer: AnswerMessage): Finding {

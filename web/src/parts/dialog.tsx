@@ -73,7 +73,7 @@ export function AskDialog({ consequence, action, isDanger, isRunning, isBlocked,
   );
 }
 
-/** A secret that is shown this once. */
+/** A control with its name and, where it helps, a hint. */
 export function Field({ label, hint, children }: { label: string; hint?: string; children: ReactNode }) {
   return (
     // The control is always the child.
