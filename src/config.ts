@@ -282,7 +282,7 @@ export function readConfig(mode: Mode, environment: Environment = process.env): 
   return config;
 }
 
-/** The administration token for the command line, which needs nothing else of the configuration. */
+/** The admin token for the command line, which needs nothing else of the configuration. */
 export function readAdminToken(environment: Environment = process.env): string | undefined {
   return environment[settings.adminToken.variable]?.trim() || undefined;
 }

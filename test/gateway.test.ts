@@ -46,7 +46,7 @@ describe('the gateway', () => {
     expect(logger.lines.at(-1)?.message).toBe('the gateway has stopped');
   });
 
-  it('writes failed logins of administrators into the audit log, once for all of an address', async () => {
+  it('writes failed logins to the cabinet into the audit log, once for all of an address', async () => {
     const { started } = start({ TILLGATE_ADMIN_TOKEN: 'the-right-token-of-this-gateway' });
     const gateway = await started;
     const url = `${gateway.addresses().baseUrl}/cabinet/api/audit`;

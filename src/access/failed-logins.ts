@@ -1,4 +1,4 @@
-// Logins of administrators that failed, in the audit log: one entry per address and minute, with their number. Somebody who guesses makes
+// Logins to the cabinet that failed, in the audit log: one entry per address and minute, with their number. Somebody who guesses makes
 // thousands, and they must neither fill the log nor cost the database a write each; so they are counted here and written when the minute ends.
 // A process that is killed loses the minute at hand. More addresses than are kept apart are counted together.
 import type { Database } from '../database/database.ts';

@@ -3,7 +3,7 @@ import Type, { type TProperties } from 'typebox';
 import { dateTimeField, uuidField } from '../http/schemas.ts';
 
 export const apiPath = '/cabinet/api';
-export const tags = ['Administration'];
+export const tags = ['Cabinet'];
 
 export const exampleIds = {
   merchant: '0d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a11',

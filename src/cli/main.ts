@@ -9,7 +9,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
 import { version } from '../version.ts';
-import { administrationCommands } from './administration.ts';
+import { cabinetCommands } from './cabinet-commands.ts';
 import { tellFirstOperator } from './first-operator.ts';
 import { createLogger } from './logger.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
@@ -112,16 +112,16 @@ async function main(args: string[]): Promise<number> {
   }
   const own = commands[first];
   if (own) return own.run(args.slice(1));
-  const administration = administrationCommands.find(({ name }) => name === `${first} ${second}`);
-  if (administration) {
+  const call = cabinetCommands.find(({ name }) => name === `${first} ${second}`);
+  if (call) {
     const { baseUrl, adminToken } = runningGateway();
-    return administration.run(args.slice(2), { out, err, baseUrl, adminToken });
+    return call.run(args.slice(2), { out, err, baseUrl, adminToken });
   }
   if (first === '--help' || first === '-h' || first === 'help') {
     out(overview());
     return 0;
   }
-  const family = administrationCommands.filter(({ name }) => name.startsWith(`${first} `));
+  const family = cabinetCommands.filter(({ name }) => name.startsWith(`${first} `));
   if (family.length > 0) {
     const asked = second === undefined || second === '--help' || second === '-h';
     (asked ? out : err)(
@@ -139,8 +139,8 @@ function overview(): string {
     '',
     ...Object.entries(commands).map(([name, { help }]) => line(name, help)),
     '',
-    'Administration of a running gateway (--url, TILLGATE_ADMIN_TOKEN):',
-    ...administrationCommands.map(({ name, help }) => line(name, help)),
+    'What the cabinet of a running gateway does, from here (--url, TILLGATE_ADMIN_TOKEN):',
+    ...cabinetCommands.map(({ name, help }) => line(name, help)),
     '',
     'Every command has --help. Settings are environment variables: see docs/operating.md.',
   ].join('\n');

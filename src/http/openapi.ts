@@ -15,8 +15,8 @@ const tags = [
   { name: 'Pictures', description: 'The picture of a QR, for receipts and screens. Not part of v1.' },
   { name: 'Devices', description: 'How a device is paired and proves itself. Not part of v1.' },
   {
-    name: 'Administration',
-    description: 'The cabinet: merchants, keys, devices, callbacks, sales and people, with a session or the admin token. Not part of v1.',
+    name: 'Cabinet',
+    description: 'Merchants, keys, devices, callbacks, sales and people, with a session or the admin token. Not part of v1.',
   },
   { name: 'Operation', description: 'Health, metrics and this document. Not part of v1.' },
 ];

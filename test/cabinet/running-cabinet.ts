@@ -92,7 +92,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
     addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'amqp://broker.example:5672' }),
   });
   const callbacks = createCallbacks({ database, clock, logger, instanceId: 'cabinet', delaysS: [60], allow: options.allow ?? [] });
-  // Not started, and without devices: only what administration does to commands.
+  // Not started, and without devices: only what the cabinet does to commands.
   const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'cabinet' });
   ledger.define({ Pay: { module: 'POS', opensDocument: true } });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });

@@ -111,7 +111,7 @@ describe('an optional key', () => {
   });
 });
 
-describe('administration', () => {
+describe('the admin token', () => {
   it('needs the admin token: otherwise HTTP 401', async () => {
     const { post } = start();
     const things = (headers: Record<string, string>) => post('/cabinet/api/things', { name: 'a' }, headers);

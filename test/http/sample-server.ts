@@ -159,7 +159,7 @@ export function createSample(overrides: Partial<HttpServerOptions> = {}): Sample
       {
         config: { access: { kind: 'cabinet', call: 'createThing', who: ['operator', 'merchant'], isConfirmed: false } },
         schema: {
-          tags: ['Administration'],
+          tags: ['Cabinet'],
           operationId: 'createThing',
           summary: 'A sample admin call',
           body: Type.Object({ name: textField('Its name.') }, { examples: [{ name: 'A' }] }),

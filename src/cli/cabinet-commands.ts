@@ -1,7 +1,7 @@
-// The command line's administration: each command is one call of a running gateway's cabinet API, so it works on the embedded database too.
+// The cabinet's calls as commands: each is one call of a running gateway's cabinet API, so it works on the embedded database too.
 // main.ts dispatches by name; the address and the token are handed in. Exit codes: 0 done, 1 refused or unreachable, 2 wrong usage.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { type Body, type Call, type Definition, definitions, type Values } from './administration-calls.ts';
+import { type Body, type Call, type Definition, definitions, type Values } from './cabinet-calls.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface CommandIo {
@@ -12,7 +12,7 @@ export interface CommandIo {
   adminToken: string | undefined;
 }
 
-export interface AdminCommand {
+export interface CabinetCommand {
   /** Two words, as typed: 'key create'. */
   name: string;
   usage: string;
@@ -118,7 +118,7 @@ async function runDefinition(definition: Definition, args: string[], io: Command
   }
 }
 
-export const administrationCommands: readonly AdminCommand[] = definitions.map((definition) => ({
+export const cabinetCommands: readonly CabinetCommand[] = definitions.map((definition) => ({
   name: definition.name,
   usage: usageOf(definition),
   help: definition.help,

@@ -1,4 +1,4 @@
-// What the command line's administration can do: one entry a command, with its options, the call of the cabinet's API that it makes
+// What the command line can ask of the cabinet: one entry a command, with its options, the call of the cabinet's API that it makes
 // and how its answer is shown. A new command is a new entry.
 import { UsageError } from './usage-error.ts';
 

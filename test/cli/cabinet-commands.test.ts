@@ -1,6 +1,6 @@
-// The command line's administration against a running gateway: what it prints, and what it says when things are wrong.
+// The commands that call the cabinet's API, against a running gateway: what it prints, and what it says when things are wrong.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { administrationCommands, type CommandIo } from '../../src/cli/administration.ts';
+import { type CommandIo, cabinetCommands } from '../../src/cli/cabinet-commands.ts';
 import { adminToken, openCabinet, type RunningCabinet } from '../cabinet/running-cabinet.ts';
 import { freePort } from '../support/free-port.ts';
 
@@ -10,7 +10,7 @@ interface Run {
   err: string;
 }
 
-describe('administration by command line', () => {
+describe('the cabinet by command line', () => {
   let cabinet: RunningCabinet;
   beforeAll(async () => {
     cabinet = await openCabinet('sqlite');
@@ -19,7 +19,7 @@ describe('administration by command line', () => {
 
   async function run(line: string, changes: Partial<CommandIo> = {}): Promise<Run> {
     const words = line.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
-    const command = administrationCommands.find(({ name }) => name === words.slice(0, 2).join(' '));
+    const command = cabinetCommands.find(({ name }) => name === words.slice(0, 2).join(' '));
     if (!command) throw new Error(`No command ${line}`);
     const out: string[] = [];
     const err: string[] = [];
@@ -134,7 +134,7 @@ describe('administration by command line', () => {
   });
 
   it('explains each command, and what was typed wrongly', async () => {
-    for (const { name, usage, help } of administrationCommands) {
+    for (const { name, usage, help } of cabinetCommands) {
       const shown = await run(`${name} --help`, { adminToken: undefined });
       expect(shown.code).toBe(0);
       expect(shown.out).toContain(usage);
