@@ -5,9 +5,9 @@
 import { createAccess } from './access/access.ts';
 import { createFailedLogins } from './access/failed-logins.ts';
 import { createPeople } from './access/people/people.ts';
-import type { DeveloperFacts } from './cabinet/developer-routes.ts';
-import { createEventHub } from './cabinet/event-hub.ts';
+import { createEventHub } from './cabinet/events/event-hub.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
+import type { DeveloperFacts } from './cabinet/setup/developer-routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
 import { createCards } from './cards/cards.ts';
 import { registerCardRoutes } from './cards/routes.ts';

@@ -1,33 +1,33 @@
 // The API behind the cabinet and the command line: {base_url}/cabinet/api. Every route has a row in roles.ts that says who may call it;
 // every change leaves an entry in the audit log. Lists never show a secret.
 import type { RouteApp } from '../http/server.ts';
-import { type AccessRoutesDeps, registerAccessRoutes } from './access-routes.ts';
-import { registerAttentionRoutes } from './attention-routes.ts';
-import { type CallbackRoutesDeps, registerCallbackRoutes } from './callback-routes.ts';
-import { registerCommandListRoutes } from './command-list-routes.ts';
-import { type CommandRoutesDeps, registerCommandRoutes } from './command-routes.ts';
-import { registerDayCloseRoutes } from './day-close-routes.ts';
-import { type DeveloperDeps, registerDeveloperRoutes } from './developer-routes.ts';
-import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './device-routes.ts';
-import { type DeviceStepsDeps, registerDeviceStepRoutes } from './device-steps-routes.ts';
-import { type EventRoutesDeps, registerEventRoutes } from './event-routes.ts';
-import { type InvoiceViewDeps, registerInvoiceViewRoutes } from './invoice-routes.ts';
-import { registerMoneyStepRoutes } from './money-step-routes.ts';
-import type { MoneyStepsDeps } from './money-steps.ts';
-import { type OverviewDeps, registerOverviewRoutes } from './overview-routes.ts';
+import { type EventRoutesDeps, registerEventRoutes } from './events/event-routes.ts';
+import { registerAttentionRoutes } from './overview/attention-routes.ts';
+import { type OverviewDeps, registerOverviewRoutes } from './overview/overview-routes.ts';
 import { guardRows } from './own-rows.ts';
-import type { PeopleRoutesDeps } from './people-schemas.ts';
-import { registerSalePageRoutes, type SalePageDeps } from './sale-page-routes.ts';
-import { registerSaleRoutes, type SaleRoutesDeps } from './sale-routes.ts';
-import { registerSessionRoutes } from './session-routes.ts';
-import { registerSigningRoutes, type SigningRoutesDeps } from './signing-routes.ts';
-import { registerUserRoutes } from './user-routes.ts';
+import type { PeopleRoutesDeps } from './people/people-schemas.ts';
+import { registerSessionRoutes } from './people/session-routes.ts';
+import { registerUserRoutes } from './people/user-routes.ts';
+import { type CallbackRoutesDeps, registerCallbackRoutes } from './sales/callback-routes.ts';
+import { registerCommandListRoutes } from './sales/command-list-routes.ts';
+import { registerDayCloseRoutes } from './sales/day-close-routes.ts';
+import { type InvoiceViewDeps, registerInvoiceViewRoutes } from './sales/invoice-routes.ts';
+import { registerSalePageRoutes, type SalePageDeps } from './sales/sale-page-routes.ts';
+import { registerSaleRoutes, type SaleRoutesDeps } from './sales/sale-routes.ts';
+import { type AccessRoutesDeps, registerAccessRoutes } from './setup/access-routes.ts';
+import { type DeveloperDeps, registerDeveloperRoutes } from './setup/developer-routes.ts';
+import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './setup/device-routes.ts';
+import { registerSigningRoutes, type SigningRoutesDeps } from './setup/signing-routes.ts';
+import { type DecisionRoutesDeps, registerDecisionRoutes } from './steps/decision-routes.ts';
+import { type DeviceStepsDeps, registerDeviceStepRoutes } from './steps/device-step-routes.ts';
+import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
+import type { MoneyStepsDeps } from './steps/money-steps.ts';
 
 export type CabinetDeps = AccessRoutesDeps &
   CallbackRoutesDeps &
   DeviceAdminDeps &
   SaleRoutesDeps &
-  CommandRoutesDeps &
+  DecisionRoutesDeps &
   PeopleRoutesDeps &
   SigningRoutesDeps &
   SalePageDeps &
@@ -48,7 +48,7 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerDeviceAdminRoutes(app, deps);
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
-  registerCommandRoutes(app, deps);
+  registerDecisionRoutes(app, deps);
   registerCommandListRoutes(app, deps);
   registerSessionRoutes(app, deps);
   registerUserRoutes(app, deps);

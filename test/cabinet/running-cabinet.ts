@@ -3,7 +3,7 @@ import type { RouteOptions } from 'fastify';
 import type { Access } from '../../src/access/access.ts';
 import { createAccess } from '../../src/access/access.ts';
 import { createPeople, type People } from '../../src/access/people/people.ts';
-import { createEventHub } from '../../src/cabinet/event-hub.ts';
+import { createEventHub } from '../../src/cabinet/events/event-hub.ts';
 import { registerCabinetRoutes } from '../../src/cabinet/routes.ts';
 import { type Callbacks, createCallbacks } from '../../src/callbacks/callbacks.ts';
 import type { Engine } from '../../src/database/dialect.ts';

@@ -2,7 +2,7 @@
 import type { InjectOptions } from 'fastify';
 import { createAccess } from '../../../src/access/access.ts';
 import { createPeople } from '../../../src/access/people/people.ts';
-import { createEventHub } from '../../../src/cabinet/event-hub.ts';
+import { createEventHub } from '../../../src/cabinet/events/event-hub.ts';
 import { registerCabinetRoutes } from '../../../src/cabinet/routes.ts';
 import { registerCardRoutes } from '../../../src/cards/routes.ts';
 import { createDevices } from '../../../src/devices/devices.ts';

@@ -28,7 +28,7 @@ export const virtualMayImportTypes: readonly string[] = ['src/link/wire-schemas.
 
 /** Folders inside a room, from the ground up; `.` is the room's own files but those named here. A room without an entry has no inner order. */
 export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  cabinet: [['views'], ['.']],
+  cabinet: [['views'], ['.'], ['events', 'overview', 'people', 'sales', 'setup', 'steps'], ['routes.ts']],
   access: [['.'], ['people']],
   database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
   link: [['.'], ['channels']],

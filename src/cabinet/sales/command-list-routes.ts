@@ -1,21 +1,22 @@
 // Payments and fiscal operations as lists: page by page, as CSV, and the one search box. No logic: the views have it.
 import Type, { type Static } from 'typebox';
-import type { Database } from '../database/database.ts';
-import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { isoTime } from '../kernel/moments.ts';
-import { baniToLei, formatLei } from '../kernel/money.ts';
-import { ledgerCommandNames } from '../link/protocol.ts';
-import { amountOf, listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf, textShown } from './list-fields.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
-import type { CommandFilter } from './views/command-filter.ts';
-import { type ListedCommand, listCommands } from './views/commands-list.ts';
-import { csvType } from './views/csv.ts';
-import { writeCursor } from './views/cursor.ts';
-import { exportCsv } from './views/export.ts';
-import { search } from './views/search.ts';
-import { shownStateOf, shownStates } from './views/shown-state.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { formatLei } from '../../kernel/money.ts';
+import { ledgerCommandNames } from '../../link/protocol.ts';
+import { amountOf, listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf, textShown } from '../list-fields.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
+import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
+import type { CommandFilter } from '../views/command-filter.ts';
+import { type ListedCommand, listCommands } from '../views/commands-list.ts';
+import { csvType } from '../views/csv.ts';
+import { writeCursor } from '../views/cursor.ts';
+import { exportCsv } from '../views/export.ts';
+import { search } from '../views/search.ts';
+import { shownStateOf, shownStates } from '../views/shown-state.ts';
 
 const optional = Type.Optional;
 
@@ -32,81 +33,6 @@ const filterFields = {
   ...spanFields,
 };
 const listQuery = Type.Object({ ...listFields, ...filterFields });
-
-export const listedCommandFields = {
-  id: Type.String(),
-  name: Type.String(),
-  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never']),
-  shownState: Type.Enum([...shownStates]),
-  at: moment,
-  amount: optional(Type.Number()),
-  refunded: optional(Type.Number()),
-  documentNr: optional(Type.String()),
-  operationId: optional(Type.String()),
-  rrn: optional(Type.String()),
-  receiptUid: optional(Type.String()),
-  receiptNumber: optional(Type.String()),
-  targetId: optional(Type.String()),
-  deviceId: Type.String(),
-  deviceName: Type.String(),
-  shop: optional(Type.String()),
-  bank: optional(Type.String()),
-  merchantId: Type.String(),
-  merchantName: Type.String(),
-  durationMs: optional(Type.Integer()),
-  documentState: optional(Type.Enum(['open', 'closed', 'voided'])),
-  settledBy: optional(Type.String()),
-  review: optional(Type.Object({ since: moment, reason: Type.String() })),
-};
-
-export const exampleListed = {
-  id: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
-  name: 'Pay',
-  state: 'done',
-  shownState: 'paid',
-  at: exampleTime,
-  amount: 150.5,
-  documentNr: exampleIds.invoice,
-  operationId: '000147',
-  rrn: '631614008813',
-  deviceId: exampleIds.device,
-  deviceName: 'Till 1',
-  bank: 'maib',
-  merchantId: exampleIds.merchant,
-  merchantName: 'Corner shop',
-  durationMs: 11_800,
-  documentState: 'closed',
-  settledBy: 'answer',
-};
-
-export function shownCommand(command: ListedCommand) {
-  const { reviewSinceMs, reviewReason } = command;
-  return {
-    id: command.id,
-    name: command.name,
-    state: command.state,
-    shownState: shownStateOf({ ...command, isInReview: reviewSinceMs !== null }),
-    at: isoTime(command.issuedAtMs),
-    amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
-    refunded: command.refundedBani > 0 ? baniToLei(command.refundedBani) : undefined,
-    documentNr: command.documentNr ?? undefined,
-    operationId: command.operationId ?? undefined,
-    rrn: command.rrn ?? undefined,
-    receiptUid: command.receiptUid ?? undefined,
-    receiptNumber: command.receiptId ?? undefined,
-    targetId: command.targetId ?? undefined,
-    deviceId: command.deviceId,
-    deviceName: command.deviceName,
-    shop: command.shop ?? undefined,
-    bank: command.bank ?? undefined,
-    merchantId: command.merchantId,
-    merchantName: command.merchantName,
-    durationMs: command.settledAtMs === null ? undefined : command.settledAtMs - command.issuedAtMs,
-    documentState: command.documentState ?? undefined,
-    settledBy: command.settledBy ?? undefined,
-    review: reviewSinceMs === null ? undefined : { since: isoTime(reviewSinceMs), reason: reviewReason ?? '' },
-  };
-}
 
 function filterOf(query: Static<typeof listQuery>): CommandFilter {
   const q = query.q?.trim();

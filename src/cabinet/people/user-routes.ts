@@ -1,12 +1,14 @@
 // Users in the cabinet: invite, change, remove, let them set a password again; and what people do with their own account.
 import Type from 'typebox';
-import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { setSessionCookie } from '../http/session-cookie.ts';
-import { actorOf, viewerOf } from '../http/viewer.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import { isoTime } from '../kernel/moments.ts';
-import { scopeOf } from './own-rows.ts';
+import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { setSessionCookie } from '../../http/session-cookie.ts';
+import { actorOf, viewerOf } from '../../http/viewer.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { scopeOf } from '../own-rows.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, idParams, listOf, merchantQuery, tags } from '../shared-schemas.ts';
 import {
   codeField,
   emailField,
@@ -20,8 +22,6 @@ import {
   shownUser,
   userFields,
 } from './people-schemas.ts';
-import { configOf } from './roles.ts';
-import { apiPath, idParams, listOf, merchantQuery, tags } from './shared-schemas.ts';
 
 const standingFields = {
   merchantId: Type.Optional(uuidField('Whose they are: needed for merchant, and for a viewer who does not see all.')),

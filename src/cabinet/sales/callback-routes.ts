@@ -1,21 +1,21 @@
 // Callbacks in the cabinet's API: the list, one with all its attempts, and sending again, each resend audited in its own transaction.
 
 import Type from 'typebox';
-import { writeAudit } from '../access/audit.ts';
-import type { Callbacks } from '../callbacks/callbacks.ts';
-import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../callbacks/delivery-log.ts';
-import type { Database } from '../database/database.ts';
-import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { actorOf } from '../http/viewer.ts';
-import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { isoTime, parseMoment } from '../kernel/moments.ts';
-import { nextField, scopeOfView } from './list-fields.ts';
-import { configOf } from './roles.ts';
-import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from './shared-schemas.ts';
-import { listCallbackPage } from './views/callbacks-list.ts';
-import { readCursor, writeCursor } from './views/cursor.ts';
-import { hideLogin } from './views/hidden-login.ts';
+import { writeAudit } from '../../access/audit.ts';
+import type { Callbacks } from '../../callbacks/callbacks.ts';
+import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { actorOf } from '../../http/viewer.ts';
+import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
+import { isoTime, parseMoment } from '../../kernel/moments.ts';
+import { nextField, scopeOfView } from '../list-fields.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from '../shared-schemas.ts';
+import { listCallbackPage } from '../views/callbacks-list.ts';
+import { readCursor, writeCursor } from '../views/cursor.ts';
+import { hideLogin } from '../views/hidden-login.ts';
 
 export interface CallbackRoutesDeps {
   database: Database;

@@ -1,17 +1,17 @@
 // Ledger commands in the cabinet's API: the review list, and the two decisions that only a person can take [D15, D16].
 // A decision and its audit entry, with all that was sent along, are one transaction: a decision that is refused leaves none.
 import Type from 'typebox';
-import { writeAudit } from '../access/audit.ts';
-import type { Cards } from '../cards/cards.ts';
-import { adminAnswers, textField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { actorOf } from '../http/viewer.ts';
-import { isoTime } from '../kernel/moments.ts';
-import { baniToLei } from '../kernel/money.ts';
-import type { Command } from '../ledger/command.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { scopeOf } from './own-rows.ts';
-import { configOf } from './roles.ts';
+import { writeAudit } from '../../access/audit.ts';
+import type { Cards } from '../../cards/cards.ts';
+import { adminAnswers, textField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { actorOf } from '../../http/viewer.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { baniToLei } from '../../kernel/money.ts';
+import type { Command } from '../../ledger/command.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { scopeOf } from '../own-rows.ts';
+import { configOf } from '../roles.ts';
 import {
   apiPath,
   defaultPage,
@@ -23,9 +23,9 @@ import {
   moment,
   pageFields,
   tags,
-} from './shared-schemas.ts';
+} from '../shared-schemas.ts';
 
-export interface CommandRoutesDeps {
+export interface DecisionRoutesDeps {
   ledger: Pick<Ledger, 'find' | 'listReview' | 'decide'>;
   cards: Pick<Cards, 'closeDocumentByHand'>;
 }
@@ -87,7 +87,7 @@ function shown(command: Command) {
   };
 }
 
-export function registerCommandRoutes(app: RouteApp, { ledger, cards }: CommandRoutesDeps): void {
+export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: DecisionRoutesDeps): void {
   app.get(
     `${apiPath}/review`,
     {

@@ -1,17 +1,17 @@
 // Pieces that the routes about people share: what a user looks like from outside, and who calls.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import type { Person } from '../access/people/own-account.ts';
-import type { People } from '../access/people/people.ts';
-import type { NewSession } from '../access/people/sessions.ts';
-import type { ListedUser } from '../access/people/users.ts';
-import { textField } from '../http/schemas.ts';
-import { setSessionCookie } from '../http/session-cookie.ts';
-import { viewerOf } from '../http/viewer.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import { isoTime } from '../kernel/moments.ts';
-import { networkOf } from '../kernel/network-of.ts';
-import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
+import type { Person } from '../../access/people/own-account.ts';
+import type { People } from '../../access/people/people.ts';
+import type { NewSession } from '../../access/people/sessions.ts';
+import type { ListedUser } from '../../access/people/users.ts';
+import { textField } from '../../http/schemas.ts';
+import { setSessionCookie } from '../../http/session-cookie.ts';
+import { viewerOf } from '../../http/viewer.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { networkOf } from '../../kernel/network-of.ts';
+import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
 
 export interface PeopleRoutesDeps {
   people: People;

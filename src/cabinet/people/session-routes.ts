@@ -1,13 +1,15 @@
 // Coming in and going out: sign in, confirm, sessions and their end, the sandbox's one button, and one-time links.
 // A token never stands in an address: the link's is sent in a body, the session's in a cookie that scripts cannot read.
 import Type from 'typebox';
-import { noSuchPath } from '../http/envelope.ts';
-import { adminAnswers, dateTimeField, openAnswers, textField, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { clearSessionCookie, setSessionCookie } from '../http/session-cookie.ts';
-import { actorOf, optionalViewerOf, viewerOf } from '../http/viewer.ts';
-import { invalidRequest } from '../kernel/error-codes.ts';
-import { isoTime } from '../kernel/moments.ts';
+import { noSuchPath } from '../../http/envelope.ts';
+import { adminAnswers, dateTimeField, openAnswers, textField, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { clearSessionCookie, setSessionCookie } from '../../http/session-cookie.ts';
+import { actorOf, optionalViewerOf, viewerOf } from '../../http/viewer.ts';
+import { invalidRequest } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleIds, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
 import {
   codeField,
   emailField,
@@ -20,8 +22,6 @@ import {
   userFields,
   welcome,
 } from './people-schemas.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleIds, exampleTime, idParams, listOf, moment, tags } from './shared-schemas.ts';
 
 const tokenField = textField('What stands behind the # of the link.', 128);
 const whoCameIn = {

@@ -1,19 +1,19 @@
 // Devices in the cabinet's API: register, list, rename, disable, enable, new secret, new pairing code.
 
 import Type from 'typebox';
-import type { Database } from '../database/database.ts';
-import type { Devices } from '../devices/devices.ts';
-import { adminAnswers, readUuid, textField, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { actorOf } from '../http/viewer.ts';
-import { isoTime } from '../kernel/moments.ts';
-import type { Link } from '../link/link.ts';
-import { deviceKinds } from '../link/protocol.ts';
-import { listedCommandFields, shownCommand } from './command-list-routes.ts';
-import { scopeOfView } from './list-fields.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleIds, exampleTime, idParams, listOf, merchantQuery, moment, tags } from './shared-schemas.ts';
-import { deviceFacts, readLastOfDevices } from './views/device-facts.ts';
+import type { Database } from '../../database/database.ts';
+import type { Devices } from '../../devices/devices.ts';
+import { adminAnswers, readUuid, textField, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { actorOf } from '../../http/viewer.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import type { Link } from '../../link/link.ts';
+import { deviceKinds } from '../../link/protocol.ts';
+import { scopeOfView } from '../list-fields.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleIds, exampleTime, idParams, listOf, merchantQuery, moment, tags } from '../shared-schemas.ts';
+import { listedCommandFields, shownCommand } from '../shown-command.ts';
+import { deviceFacts, readLastOfDevices } from '../views/device-facts.ts';
 
 export interface DeviceAdminDeps {
   devices: Devices;

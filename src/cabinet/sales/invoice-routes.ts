@@ -1,24 +1,24 @@
 // Invoices as a list, as CSV and one by one. No logic: the views have it.
 import Type, { type Static } from 'typebox';
-import type { Database } from '../database/database.ts';
-import { adminAnswers, textField, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { type State, stateNames } from '../invoices/rules.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import { isoTime } from '../kernel/moments.ts';
-import { baniToLei, formatLei } from '../kernel/money.ts';
-import { listedCommandFields, shownCommand } from './command-list-routes.ts';
-import { listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf } from './list-fields.ts';
-import { configOf } from './roles.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { type State, stateNames } from '../../invoices/rules.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { baniToLei, formatLei } from '../../kernel/money.ts';
+import { listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf } from '../list-fields.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
+import { listedCommandFields, shownCommand } from '../shown-command.ts';
+import { csvType } from '../views/csv.ts';
+import { writeCursor } from '../views/cursor.ts';
+import { exportCsv } from '../views/export.ts';
+import { hideLogin } from '../views/hidden-login.ts';
+import { type InvoicePage, readInvoicePage } from '../views/invoice-page.ts';
+import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/invoices-list.ts';
+import { text } from '../views/texts.ts';
 import { pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-routes.ts';
-import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
-import { csvType } from './views/csv.ts';
-import { writeCursor } from './views/cursor.ts';
-import { exportCsv } from './views/export.ts';
-import { hideLogin } from './views/hidden-login.ts';
-import { type InvoicePage, readInvoicePage } from './views/invoice-page.ts';
-import { type InvoiceFilter, type ListedInvoice, listInvoices } from './views/invoices-list.ts';
-import { text } from './views/texts.ts';
 
 export interface InvoiceViewDeps {
   database: Database;

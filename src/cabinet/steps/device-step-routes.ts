@@ -1,19 +1,19 @@
 // What a person asks a device for from the cabinet: its state, its last transaction, and the closes and reports of a day. No logic.
-import { writeAudit } from '../access/audit.ts';
-import type { Cards } from '../cards/cards.ts';
-import type { Database } from '../database/database.ts';
-import { askStatus } from '../devices/status.ts';
-import type { Fiscal } from '../fiscal/fiscal.ts';
-import { adminAnswers, idempotencyHeaders, operationFields } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
-import type { Link } from '../link/link.ts';
+import { writeAudit } from '../../access/audit.ts';
+import type { Cards } from '../../cards/cards.ts';
+import type { Database } from '../../database/database.ts';
+import { askStatus } from '../../devices/status.ts';
+import type { Fiscal } from '../../fiscal/fiscal.ts';
+import { adminAnswers, idempotencyHeaders, operationFields } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { DeviceAnswer } from '../../ledger/rules.ts';
+import type { Link } from '../../link/link.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleIds, idParams, tags } from '../shared-schemas.ts';
 import { personalCallOf } from './money-step-routes.ts';
 import { keyOf, type PersonalCall } from './money-steps.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleIds, idParams, tags } from './shared-schemas.ts';
 
 export interface DeviceStepsDeps {
   database: Database;

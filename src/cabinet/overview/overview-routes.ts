@@ -1,18 +1,18 @@
 // The first page's figures. No logic: the views have it.
 import Type from 'typebox';
-import type { Database } from '../database/database.ts';
-import { adminAnswers, textField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { invalidRequest } from '../kernel/error-codes.ts';
-import { isoTime } from '../kernel/moments.ts';
-import type { Link } from '../link/link.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers, textField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { invalidRequest } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import type { Link } from '../../link/link.ts';
+import { merchantField, scopeOfView } from '../list-fields.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleTime, moment, tags } from '../shared-schemas.ts';
+import { createOverviewBook, type Overview } from '../views/overview.ts';
+import { isZone } from '../views/period.ts';
 import { inLei } from './attention-routes.ts';
-import { merchantField, scopeOfView } from './list-fields.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleTime, moment, tags } from './shared-schemas.ts';
-import { createOverviewBook, type Overview } from './views/overview.ts';
-import { isZone } from './views/period.ts';
 
 export interface OverviewDeps {
   database: Database;

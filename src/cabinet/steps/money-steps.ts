@@ -5,16 +5,16 @@
 // repeat joins the command or gets its answer. A doubled click carries the same key: one command. A late one is judged anew by the ledger.
 // The audit entry is written first: an entry without an effect misleads nobody, an effect without an entry would.
 import { createHash } from 'node:crypto';
-import { writeAudit } from '../access/audit.ts';
-import type { Cards } from '../cards/cards.ts';
-import { findOperation } from '../cards/store.ts';
-import type { Database } from '../database/database.ts';
-import type { Origin } from '../http/origin.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import type { Bani } from '../kernel/money.ts';
-import type { Command } from '../ledger/command.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import { writeAudit } from '../../access/audit.ts';
+import type { Cards } from '../../cards/cards.ts';
+import { findOperation } from '../../cards/store.ts';
+import type { Database } from '../../database/database.ts';
+import type { Origin } from '../../http/origin.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Bani } from '../../kernel/money.ts';
+import type { Command } from '../../ledger/command.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { DeviceAnswer } from '../../ledger/rules.ts';
 
 export interface PersonalCall {
   commandId: string;

@@ -1,21 +1,21 @@
 // The page of one sale. No logic: the views put it together, here it gets its spelling.
 import Type from 'typebox';
-import type { Database } from '../database/database.ts';
-import { adminAnswers } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import { isoTime } from '../kernel/moments.ts';
-import { baniToLei } from '../kernel/money.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { exampleListed, listedCommandFields, shownCommand } from './command-list-routes.ts';
-import { scopeOfView, textShown } from './list-fields.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleTime, idParams, listOf, moment, tags } from './shared-schemas.ts';
-import { hideLogin } from './views/hidden-login.ts';
-import type { Step, StoryCallback, StoryInvoice, Unclear } from './views/sale-model.ts';
-import type { PaperReceipt, SalePage } from './views/sale-page.ts';
-import { readSalePage } from './views/sale-page.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { baniToLei } from '../../kernel/money.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { scopeOfView, textShown } from '../list-fields.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
+import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
+import { hideLogin } from '../views/hidden-login.ts';
+import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale-model.ts';
+import type { PaperReceipt, SalePage } from '../views/sale-page.ts';
+import { readSalePage } from '../views/sale-page.ts';
 
 export interface SalePageDeps {
   database: Database;

@@ -1,6 +1,6 @@
 // An invoice as it is stored, for steps about it, and the orphan board: money without an invoice to show for it.
-import type { Queries } from '../database/database.ts';
-import type { State } from '../invoices/rules.ts';
+import type { Queries } from '../../database/database.ts';
+import type { State } from '../../invoices/rules.ts';
 
 export interface StoredInvoice {
   oid: string;

@@ -1,18 +1,18 @@
 // What signs a merchant's callbacks, in the cabinet: a new secret with an overlap, and a test callback to see that the ERP verifies it.
 import Type from 'typebox';
-import { writeAudit } from '../access/audit.ts';
-import { newCallbackSecret } from '../access/secrets.ts';
-import type { Callbacks } from '../callbacks/callbacks.ts';
-import { replaceSigningSecret } from '../callbacks/signing-secrets.ts';
-import type { Database } from '../database/database.ts';
-import { adminAnswers, textField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { actorOf } from '../http/viewer.ts';
-import { isoTime } from '../kernel/moments.ts';
-import type { Random } from '../kernel/random.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleIds, exampleTime, idParams, moment, tags } from './shared-schemas.ts';
-import { hideLogin } from './views/hidden-login.ts';
+import { writeAudit } from '../../access/audit.ts';
+import { newCallbackSecret } from '../../access/secrets.ts';
+import type { Callbacks } from '../../callbacks/callbacks.ts';
+import { replaceSigningSecret } from '../../callbacks/signing-secrets.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers, textField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { actorOf } from '../../http/viewer.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import type { Random } from '../../kernel/random.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleIds, exampleTime, idParams, moment, tags } from '../shared-schemas.ts';
+import { hideLogin } from '../views/hidden-login.ts';
 
 export interface SigningRoutesDeps {
   database: Database;

@@ -1,15 +1,15 @@
 // Merchants, API keys and the audit log in the cabinet's API.
 
 import Type from 'typebox';
-import type { Access } from '../access/access.ts';
-import { listAudit } from '../access/audit.ts';
-import type { Database } from '../database/database.ts';
-import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { actorOf } from '../http/viewer.ts';
-import { isoTime, parseMoment } from '../kernel/moments.ts';
-import { scopeOf } from './own-rows.ts';
-import { configOf } from './roles.ts';
+import type { Access } from '../../access/access.ts';
+import { listAudit } from '../../access/audit.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { actorOf } from '../../http/viewer.ts';
+import { isoTime, parseMoment } from '../../kernel/moments.ts';
+import { scopeOf } from '../own-rows.ts';
+import { configOf } from '../roles.ts';
 import {
   apiPath,
   defaultPage,
@@ -21,7 +21,7 @@ import {
   moment,
   pageFields,
   tags,
-} from './shared-schemas.ts';
+} from '../shared-schemas.ts';
 
 export interface AccessRoutesDeps {
   database: Database;

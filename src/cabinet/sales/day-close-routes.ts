@@ -1,21 +1,21 @@
 // The close of a day: shops with their closes, and one day in three books side by side. No logic: the views have it.
 import Type from 'typebox';
-import type { Database } from '../database/database.ts';
-import { adminAnswers, uuidField } from '../http/schemas.ts';
-import type { RouteApp } from '../http/server.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import { isoTime } from '../kernel/moments.ts';
-import { type Bani, baniToLei } from '../kernel/money.ts';
-import { exampleListed, listedCommandFields, shownCommand } from './command-list-routes.ts';
-import { merchantField, scopeOfView } from './list-fields.ts';
-import { configOf } from './roles.ts';
-import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from './shared-schemas.ts';
-import { readListed } from './views/commands-list.ts';
-import { csvLine, csvStart, csvType } from './views/csv.ts';
-import { readShopDay, readShops } from './views/day-close.ts';
-import { compareDay, lineNames } from './views/day-compare.ts';
-import { readNote } from './views/notes.ts';
-import type { Scope } from './views/scope.ts';
+import type { Database } from '../../database/database.ts';
+import { adminAnswers, uuidField } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { type Bani, baniToLei } from '../../kernel/money.ts';
+import { merchantField, scopeOfView } from '../list-fields.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
+import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
+import { readListed } from '../views/commands-list.ts';
+import { csvLine, csvStart, csvType } from '../views/csv.ts';
+import { readShopDay, readShops } from '../views/day-close.ts';
+import { compareDay, lineNames } from '../views/day-compare.ts';
+import { readNote } from '../views/notes.ts';
+import type { Scope } from '../views/scope.ts';
 
 const optional = Type.Optional;
 const lei = (bani: Bani | undefined) => (bani === undefined ? undefined : baniToLei(bani));

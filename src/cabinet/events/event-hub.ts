@@ -2,13 +2,13 @@
 // kind, id, version; a page that is hinted at reads its own query, and after a reconnect everything anew, so nothing hangs on one hint.
 // Always holds: nobody listens, nobody looks; a user has a few streams at most, and the oldest makes room; a stream that does not take
 // what it is given is cut; all end with their session and with the process.
-import type { Database } from '../database/database.ts';
-import { type Cancel, type Clock, every } from '../kernel/clock.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Link } from '../link/link.ts';
-import { createChangeReader } from './views/changes.ts';
-import type { Scope } from './views/scope.ts';
+import type { Database } from '../../database/database.ts';
+import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Link } from '../../link/link.ts';
+import { createChangeReader } from '../views/changes.ts';
+import type { Scope } from '../views/scope.ts';
 
 export interface Hint {
   kind: 'command' | 'invoice' | 'callback' | 'device' | 'attention';

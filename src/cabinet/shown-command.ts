@@ -1,0 +1,82 @@
+// How a command is shown wherever the cabinet lists some: payments, fiscal operations, those of a device, of an invoice, of a day.
+import Type from 'typebox';
+import { isoTime } from '../kernel/moments.ts';
+import { baniToLei } from '../kernel/money.ts';
+import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
+import type { ListedCommand } from './views/commands-list.ts';
+import { shownStateOf, shownStates } from './views/shown-state.ts';
+
+export const listedCommandFields = {
+  id: Type.String(),
+  name: Type.String(),
+  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never']),
+  shownState: Type.Enum([...shownStates]),
+  at: moment,
+  amount: Type.Optional(Type.Number()),
+  refunded: Type.Optional(Type.Number()),
+  documentNr: Type.Optional(Type.String()),
+  operationId: Type.Optional(Type.String()),
+  rrn: Type.Optional(Type.String()),
+  receiptUid: Type.Optional(Type.String()),
+  receiptNumber: Type.Optional(Type.String()),
+  targetId: Type.Optional(Type.String()),
+  deviceId: Type.String(),
+  deviceName: Type.String(),
+  shop: Type.Optional(Type.String()),
+  bank: Type.Optional(Type.String()),
+  merchantId: Type.String(),
+  merchantName: Type.String(),
+  durationMs: Type.Optional(Type.Integer()),
+  documentState: Type.Optional(Type.Enum(['open', 'closed', 'voided'])),
+  settledBy: Type.Optional(Type.String()),
+  review: Type.Optional(Type.Object({ since: moment, reason: Type.String() })),
+};
+
+export const exampleListed = {
+  id: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
+  name: 'Pay',
+  state: 'done',
+  shownState: 'paid',
+  at: exampleTime,
+  amount: 150.5,
+  documentNr: exampleIds.invoice,
+  operationId: '000147',
+  rrn: '631614008813',
+  deviceId: exampleIds.device,
+  deviceName: 'Till 1',
+  bank: 'maib',
+  merchantId: exampleIds.merchant,
+  merchantName: 'Corner shop',
+  durationMs: 11_800,
+  documentState: 'closed',
+  settledBy: 'answer',
+};
+
+export function shownCommand(command: ListedCommand) {
+  const { reviewSinceMs, reviewReason } = command;
+  return {
+    id: command.id,
+    name: command.name,
+    state: command.state,
+    shownState: shownStateOf({ ...command, isInReview: reviewSinceMs !== null }),
+    at: isoTime(command.issuedAtMs),
+    amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
+    refunded: command.refundedBani > 0 ? baniToLei(command.refundedBani) : undefined,
+    documentNr: command.documentNr ?? undefined,
+    operationId: command.operationId ?? undefined,
+    rrn: command.rrn ?? undefined,
+    receiptUid: command.receiptUid ?? undefined,
+    receiptNumber: command.receiptId ?? undefined,
+    targetId: command.targetId ?? undefined,
+    deviceId: command.deviceId,
+    deviceName: command.deviceName,
+    shop: command.shop ?? undefined,
+    bank: command.bank ?? undefined,
+    merchantId: command.merchantId,
+    merchantName: command.merchantName,
+    durationMs: command.settledAtMs === null ? undefined : command.settledAtMs - command.issuedAtMs,
+    documentState: command.documentState ?? undefined,
+    settledBy: command.settledBy ?? undefined,
+    review: reviewSinceMs === null ? undefined : { since: isoTime(reviewSinceMs), reason: reviewReason ?? '' },
+  };
+}
