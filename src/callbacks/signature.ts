@@ -1,9 +1,28 @@
 // How the ERP can tell that a callback is ours [D28]: Standard Webhooks, with the URL in the place of the body that a GET has not.
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const secretPrefix = 'whsec_';
 
 export function signCallback(secret: string, id: string, timestampS: number, url: string): string {
   const key = secret.startsWith(secretPrefix) ? Buffer.from(secret.slice(secretPrefix.length), 'base64') : Buffer.from(secret);
   return `v1,${createHmac('sha256', key).update(`${id}.${timestampS}.${url}`).digest('base64')}`;
+}
+
+/** The other side: what `tillgate sink` says of a callback that it got. */
+export type SignatureVerdict = 'ok' | 'WRONG' | 'missing' | 'too old';
+
+/** As the page about callbacks advises: a signature is good for five minutes, so that a recorded one cannot be played again. */
+const goodForS = 300;
+
+export function judgeSignature(
+  secret: string,
+  got: { id: string | undefined; timestamp: string | undefined; signatures: string | undefined; url: string },
+  nowS: number,
+): SignatureVerdict {
+  const { id, timestamp, signatures, url } = got;
+  if (id === undefined || timestamp === undefined || signatures === undefined) return 'missing';
+  const expected = Buffer.from(signCallback(secret, id, Number(timestamp), url));
+  const isOurs = signatures.split(' ').some((one) => one.length === expected.length && timingSafeEqual(Buffer.from(one), expected));
+  if (!isOurs) return 'WRONG';
+  return Math.abs(nowS - Number(timestamp)) <= goodForS ? 'ok' : 'too old';
 }

@@ -92,14 +92,15 @@ const commands: Record<string, Command> = {
   sink: command(
     'print the callbacks that arrive at a local port',
     [
-      'Usage: tillgate sink [--port 9000] [--status 200]',
+      'Usage: tillgate sink [--port 9000] [--status 200] [--secret whsec_...]',
       '',
-      'Listens on 127.0.0.1 and prints every callback that arrives.',
+      'Listens on 127.0.0.1, prints every callback that arrives and says whether its signature is right.',
       '',
       '  --port    where to listen (9000)',
       '  --status  HTTP status to answer with (200); another one lets the gateway retry',
+      "  --secret  the merchant's signing secret; without it that of the sandbox in TILLGATE_DATA_DIR",
     ],
-    { port: 'string', status: 'string' },
+    { port: 'string', status: 'string', secret: 'string' },
     runSink,
   ),
 };
@@ -188,9 +189,12 @@ async function runMigrate(values: Values): Promise<number> {
 }
 
 async function runSink(values: Values): Promise<number> {
+  const sandboxPath = join(readConfig('sandbox').dataDir, 'sandbox.json');
   const sink = await startSink({
     port: numberOf('--port', values['port'] ?? '9000', 65_535),
     status: numberOf('--status', values['status'] ?? '200', 599),
+    clock: systemClock,
+    secret: () => values['secret'] ?? readSandboxFile(sandboxPath)?.callbackSecret,
     print: out,
   });
   out(`Waiting for callbacks at http://127.0.0.1:${sink.port}/ (Ctrl-C ends)`);

@@ -5,6 +5,8 @@ export interface SandboxFile {
   baseUrl: string;
   apiKey: string;
   merchantId: string;
+  /** Signs the callbacks; after a rotation the next start writes the new one. */
+  callbackSecret: string;
   adminToken: string;
   mqttUrl: string;
   queueUrl: string;
@@ -32,7 +34,7 @@ export function writeSandboxFile(path: string, file: SandboxFile): void {
 
 /** What a newcomer sees: where it listens, the key, and commands that can be pasted as they are. */
 export function describeSandbox({ file, path }: { file: SandboxFile; path: string }): string {
-  const { baseUrl, apiKey, adminToken, devices, mqttUrl, queueUrl } = file;
+  const { baseUrl, apiKey, callbackSecret, adminToken, devices, mqttUrl, queueUrl } = file;
   const create = {
     APIKey: apiKey,
     CallbackURI: 'http://127.0.0.1:9000/paid?oid=#OID#&state=#State#&receipt=#ReceiptID#',
@@ -47,6 +49,7 @@ export function describeSandbox({ file, path }: { file: SandboxFile; path: strin
     `  Cabinet        ${baseUrl}/cabinet   (open it in a browser)`,
     `  Base URL       ${baseUrl}`,
     `  API key        ${apiKey}   (opens POS, QR and Fiscal)`,
+    `  Signing secret ${callbackSecret}   (of the callbacks; \`tillgate sink\` checks by it)`,
     `  API reference  ${baseUrl}/docs`,
     `  Admin token    ${adminToken}`,
     `  Devices        ${mqttUrl} and ${queueUrl}`,

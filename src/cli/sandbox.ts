@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { readSigningSecrets } from '../callbacks/signing-secrets.ts';
 import type { Config } from '../config.ts';
 import { startGateway, type World } from '../gateway.ts';
 import { startVirtualDevice } from '../virtual/run.ts';
@@ -38,6 +39,7 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
   };
   try {
     const { merchantId, apiKey } = await ensureDemo(gateway, remembered);
+    const [callbackSecret = ''] = await readSigningSecrets(gateway.database.queries, merchantId);
     const devices = await ensureDemoDevices(gateway.devices, merchantId, wantedDevices(config), remembered?.devices);
     const { baseUrl, mqttPlainUrl, queueUrl, ...told } = gateway.addresses();
     const mqttUrl = mqttPlainUrl ?? told.mqttUrl;
@@ -58,7 +60,7 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
       stops.push(() => virtual.stop());
     }
     const shown = devices.map(({ id, kind, name, bank, secret }) => ({ id, kind, name, bank: bank ?? null, secret }));
-    const file: SandboxFile = { baseUrl, apiKey, merchantId, adminToken, mqttUrl, queueUrl, devices: shown };
+    const file: SandboxFile = { baseUrl, apiKey, merchantId, callbackSecret, adminToken, mqttUrl, queueUrl, devices: shown };
     gateway.setDemo({ apiKey, devices: shown.map(({ id, kind, name }) => ({ id, kind, name })) });
     writeSandboxFile(path, file);
     rmSync(earlierPath, { force: true });

@@ -1,22 +1,35 @@
 // `tillgate sink`: a small HTTP server that answers 200 and prints every callback that it gets, for trying things out.
-import { createServer } from 'node:http';
+// It says of each whether it is signed by the secret, and answers it all the same: it shows, it does not guard.
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { judgeSignature } from '../callbacks/signature.ts';
+import type { Clock } from '../kernel/clock.ts';
 
 export interface Sink {
   port: number;
   stop(): Promise<void>;
 }
 
-export async function startSink(options: { port: number; status: number; print(line: string): void }): Promise<Sink> {
+export interface SinkOptions {
+  port: number;
+  status: number;
+  clock: Clock;
+  /** Asked at each callback: the sandbox may start after the sink. Undefined when there is none to check by. */
+  secret(): string | undefined;
+  print(line: string): void;
+}
+
+export async function startSink({ port, status, clock, secret, print }: SinkOptions): Promise<Sink> {
   const server = createServer((request, response) => {
     const { 'webhook-id': id, 'tillgate-sequence': sequence } = request.headers;
-    options.print(`${request.method} ${request.url}  webhook-id=${String(id)} sequence=${String(sequence)}`);
+    const signature = signatureOf(request, secret(), clock);
+    print(`${request.method} ${request.url}  webhook-id=${String(id)} sequence=${String(sequence)} signature=${signature}`);
     request.resume();
-    response.writeHead(options.status, { 'content-type': 'text/plain' }).end(options.status < 300 ? 'ok\n' : 'no\n');
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(status < 300 ? 'ok\n' : 'no\n');
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, '127.0.0.1', resolve);
+    server.listen(port, '127.0.0.1', resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,
@@ -26,4 +39,11 @@ export async function startSink(options: { port: number; status: number; print(l
         server.closeAllConnections();
       }),
   };
+}
+
+function signatureOf({ headers, url = '' }: IncomingMessage, secret: string | undefined, clock: Clock): string {
+  if (secret === undefined) return 'not checked (--secret)';
+  const one = (name: string) => (typeof headers[name] === 'string' ? headers[name] : undefined);
+  const got = { id: one('webhook-id'), timestamp: one('webhook-timestamp'), signatures: one('webhook-signature') };
+  return judgeSignature(secret, { ...got, url: `http://${headers.host ?? ''}${url}` }, clock.now() / 1000);
 }

@@ -41,7 +41,16 @@ describe('a sandbox', () => {
   it('writes sandbox.json for its owner alone, with the agreed fields', () => {
     const written = file();
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600);
-    expect(Object.keys(written)).toEqual(['baseUrl', 'apiKey', 'merchantId', 'adminToken', 'mqttUrl', 'queueUrl', 'devices']);
+    expect(Object.keys(written)).toEqual([
+      'baseUrl',
+      'apiKey',
+      'merchantId',
+      'callbackSecret',
+      'adminToken',
+      'mqttUrl',
+      'queueUrl',
+      'devices',
+    ]);
     expect(written.baseUrl).toBe(`http://127.0.0.1:${port}/tillgate`);
     expect(written.apiKey).toMatch(uuid);
     expect(written.merchantId).toMatch(uuid);
@@ -53,9 +62,18 @@ describe('a sandbox', () => {
   });
 
   it('says that it is a test environment, and where everything is', () => {
-    const { baseUrl, apiKey, adminToken } = file();
+    const { baseUrl, apiKey, callbackSecret, adminToken } = file();
+    expect(callbackSecret).toMatch(/^whsec_/);
     expect(tour).toMatch(/test environment/i);
-    for (const fact of [baseUrl, `${baseUrl}/cabinet`, apiKey, adminToken, `${baseUrl}/docs`, join(dataDir, 'sandbox.json')])
+    for (const fact of [
+      baseUrl,
+      `${baseUrl}/cabinet`,
+      apiKey,
+      callbackSecret,
+      adminToken,
+      `${baseUrl}/docs`,
+      join(dataDir, 'sandbox.json'),
+    ])
       expect(tour).toContain(fact);
     expect(sandbox.err()).toBe('');
   });
