@@ -38,10 +38,10 @@ import { StartRefused } from './kernel/start-refused.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { registerLedgerRoutes } from './ledger/routes.ts';
 import type { Channel } from './link/channel.ts';
-import { createBuiltInQueue } from './link/channels/built-in-queue.ts';
-import { createEmbeddedBroker, type EmbeddedBroker } from './link/channels/embedded-broker.ts';
-import { createMqttChannel } from './link/channels/mqtt.ts';
-import { createRabbitmqChannel } from './link/channels/rabbitmq.ts';
+import { EmbeddedBroker } from './link/channels/mqtt/embedded-broker.ts';
+import { MqttChannel } from './link/channels/mqtt/mqtt.ts';
+import { BuiltInQueue } from './link/channels/queue/built-in-queue.ts';
+import { RabbitmqChannel } from './link/channels/queue/rabbitmq.ts';
 import { createLink } from './link/link.ts';
 import { createRemoval } from './removal/removal.ts';
 import { version } from './version.ts';
@@ -154,7 +154,7 @@ export function assemble(config: Config, world: World, database: Database) {
 
   const broker =
     config.mqttUrl === undefined
-      ? createEmbeddedBroker({
+      ? new EmbeddedBroker({
           host: config.host,
           port: isMqttPlainOpen(config) ? config.mqttPort : undefined,
           secure: certificate && { port: config.mqttsPort, context: certificate.context },
@@ -171,11 +171,10 @@ export function assemble(config: Config, world: World, database: Database) {
           checkDevice,
         })
       : undefined;
-  const mqtt: Channel = broker ?? createMqttChannel({ url: config.mqttUrl ?? '', gatewayId: instanceId, clock, random, logger });
-  const builtInQueue = config.queueUrl === undefined ? createBuiltInQueue({ clock, logger, deviceLogins: config.deviceLogins }) : undefined;
-  if (builtInQueue) server.onUpgrade('/queue', builtInQueue.handleUpgrade);
-  const queue: Channel =
-    builtInQueue ?? createRabbitmqChannel({ url: config.queueUrl ?? '', gatewayId: instanceId, clock, random, logger });
+  const mqtt: Channel = broker ?? new MqttChannel({ url: config.mqttUrl ?? '', gatewayId: instanceId, clock, random, logger });
+  const builtInQueue = config.queueUrl === undefined ? new BuiltInQueue({ clock, logger, deviceLogins: config.deviceLogins }) : undefined;
+  if (builtInQueue) server.onUpgrade('/queue', (upgrade) => builtInQueue.handleUpgrade(upgrade));
+  const queue: Channel = builtInQueue ?? new RabbitmqChannel({ url: config.queueUrl ?? '', gatewayId: instanceId, clock, random, logger });
   const embedded = [...(config.mqttUrl === undefined ? ['MQTT broker'] : []), ...(config.queueUrl === undefined ? ['queue'] : [])];
   const link = createLink({ clock, random, logger, gatewayId: instanceId, channels: [mqtt, queue], deviceMessagesPerS: config.deviceRate });
   devices.onCutOff((deviceId) => link.disconnectDevice(deviceId));

@@ -1,8 +1,7 @@
 // What one wild device can do on the built-in queue: it is read slowly, told to wait, or ended, and its neighbour notices nothing.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { BuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
-import { createBuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
+import { BuiltInQueue } from '../../src/link/channels/queue/built-in-queue.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { answerTo, command, deviceA, deviceB, gatewayId } from './channel.ts';
@@ -19,7 +18,7 @@ beforeEach(async () => {
   http = await startHttp();
   clock = createVirtualClock();
   recorder = createRecorder();
-  queue = http.use(createBuiltInQueue({ clock, logger: quietLogger }));
+  queue = http.use(new BuiltInQueue({ clock, logger: quietLogger }));
   await queue.start(recorder);
 });
 afterEach(async () => {

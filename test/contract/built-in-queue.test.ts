@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { systemClock } from '../../src/kernel/system.ts';
-import { createBuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
+import { BuiltInQueue } from '../../src/link/channels/queue/built-in-queue.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { answerTo, channelContract, command, deviceA, deviceB, gatewayId } from './channel.ts';
@@ -48,7 +48,7 @@ channelContract(
   async () => {
     const http = await startHttp();
     return {
-      createChannel: () => http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger })),
+      createChannel: () => http.use(new BuiltInQueue({ clock: systemClock, logger: quietLogger })),
       connectDevice: (login) => connectSocketDevice(http.url, login),
       async intrude() {
         const socket = await connectSocketDevice(http.url, deviceA);
@@ -72,7 +72,7 @@ channelContract(
 describe('built-in queue, beyond the contract', () => {
   it('refuses a login that is missing or wrong with 10, HTTP 401 and the envelope', async () => {
     const http = await startHttp();
-    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger }));
+    const queue = http.use(new BuiltInQueue({ clock: systemClock, logger: quietLogger }));
     await queue.start(createRecorder());
     const wrong: Record<string, string>[] = [
       {},
@@ -96,7 +96,7 @@ describe('built-in queue, beyond the contract', () => {
 
   it('refuses a handshake that is none, and any while it is not open, with the envelope', async () => {
     const http = await startHttp();
-    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger }));
+    const queue = http.use(new BuiltInQueue({ clock: systemClock, logger: quietLogger }));
     const good = basic(deviceA.deviceId, deviceA.secret);
     expect(await handshake(http.port, good)).toMatchObject({ status: 503, body: { errorCode: 1 } });
     await queue.start(createRecorder());
@@ -113,7 +113,7 @@ describe('built-in queue, beyond the contract', () => {
   it('closes a socket that does not answer pings', async () => {
     const http = await startHttp();
     const clock = createVirtualClock();
-    const queue = http.use(createBuiltInQueue({ clock, logger: quietLogger }));
+    const queue = http.use(new BuiltInQueue({ clock, logger: quietLogger }));
     const recorder = createRecorder();
     await queue.start(recorder);
     const dead = new WebSocket(http.url, { auth: `${deviceA.deviceId}:${deviceA.secret}`, autoPong: false });
@@ -135,7 +135,7 @@ describe('built-in queue, beyond the contract', () => {
 
   it('cuts off a device that was disabled', async () => {
     const http = await startHttp();
-    const queue = http.use(createBuiltInQueue({ clock: systemClock, logger: quietLogger }));
+    const queue = http.use(new BuiltInQueue({ clock: systemClock, logger: quietLogger }));
     await queue.start(createRecorder());
     const device = await connectSocketDevice(http.url, deviceA);
     queue.disconnectDevice(deviceA.deviceId);

@@ -3,8 +3,8 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connectAsync } from 'mqtt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
-import type { GateLimits } from '../../src/link/channels/connection-gate.ts';
-import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/channels/embedded-broker.ts';
+import type { GateLimits } from '../../src/link/channels/mqtt/connection-gate.ts';
+import { EmbeddedBroker } from '../../src/link/channels/mqtt/embedded-broker.ts';
 import { mqttTopics } from '../../src/link/protocol.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -18,7 +18,7 @@ let logger: RecordingLogger;
 const ends: (() => void)[] = [];
 
 async function open(limits: Partial<GateLimits> = {}, clock = systemClock) {
-  broker = createEmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock, logger, limits, checkDevice });
+  broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock, logger, limits, checkDevice });
   await broker.start(recorder);
 }
 const url = () => `mqtt://127.0.0.1:${broker.port}`;

@@ -5,7 +5,7 @@ import { connectAsync } from 'mqtt';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system.ts';
-import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/channels/embedded-broker.ts';
+import { EmbeddedBroker } from '../../src/link/channels/mqtt/embedded-broker.ts';
 import { mqttTopics } from '../../src/link/protocol.ts';
 import { renewed, selfSigned } from '../http/self-signed.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
@@ -21,7 +21,7 @@ let inUse = selfSigned;
 async function open(port: number | undefined, clock: Clock = systemClock) {
   inUse = selfSigned;
   recorder = createRecorder();
-  broker = createEmbeddedBroker({
+  broker = new EmbeddedBroker({
     host: '127.0.0.1',
     port,
     secure: { port: 0, context: () => createSecureContext(inUse) },

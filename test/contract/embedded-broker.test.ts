@@ -2,7 +2,7 @@
 import { connectAsync } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
-import { createEmbeddedBroker, type EmbeddedBroker } from '../../src/link/channels/embedded-broker.ts';
+import { EmbeddedBroker } from '../../src/link/channels/mqtt/embedded-broker.ts';
 import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
@@ -11,7 +11,7 @@ import { createRecorder } from './recorder.ts';
 import { connectMqttDevice, mqttOptions } from './test-device.ts';
 
 function create(): EmbeddedBroker {
-  return createEmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice });
+  return new EmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice });
 }
 const urlOf = ({ port }: EmbeddedBroker) => `mqtt://127.0.0.1:${port}`;
 
@@ -38,7 +38,7 @@ describe('embedded broker, beyond the contract', () => {
   it('says clearly that its port is taken', async () => {
     const first = create();
     await first.start(createRecorder());
-    const second = createEmbeddedBroker({
+    const second = new EmbeddedBroker({
       host: '127.0.0.1',
       port: first.port,
       gatewayId,
@@ -93,7 +93,7 @@ describe('embedded broker, beyond the contract', () => {
   });
 
   it('a login that cannot be judged is refused as unavailable, not as wrong', async () => {
-    const broker = createEmbeddedBroker({
+    const broker = new EmbeddedBroker({
       host: '127.0.0.1',
       port: 0,
       gatewayId,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { mosquittoAcl } from '../../src/link/broker-auth.ts';
-import { createMqttChannel } from '../../src/link/channels/mqtt.ts';
+import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { startMosquitto } from '../support/servers/mosquitto.ts';
 import { channelContract, deviceA, deviceB, gatewayId } from './channel.ts';
@@ -30,7 +30,7 @@ channelContract(
     });
     return {
       createChannel: () =>
-        createMqttChannel({
+        new MqttChannel({
           url: server.url.replace('mqtt://', 'mqtt://gateway-a:gateway-secret@'),
           gatewayId,
           clock: systemClock,

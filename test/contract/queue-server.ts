@@ -1,5 +1,5 @@
 // An HTTP server that judges logins and hands WebSockets over to the built-in queue, as the gateway does.
-import type { BuiltInQueue } from '../../src/link/channels/built-in-queue.ts';
+import type { BuiltInQueue } from '../../src/link/channels/queue/built-in-queue.ts';
 import { createSample } from '../http/sample-server.ts';
 import { checkDevice } from './channel.ts';
 

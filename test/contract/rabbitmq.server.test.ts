@@ -6,8 +6,8 @@ import { type Channel as AmqpChannel, connect } from 'amqplib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost } from '../../src/link/broker-auth.ts';
-import { createMqttChannel } from '../../src/link/channels/mqtt.ts';
-import { createRabbitmqChannel } from '../../src/link/channels/rabbitmq.ts';
+import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
+import { RabbitmqChannel } from '../../src/link/channels/queue/rabbitmq.ts';
 import { mqttTopics, queueNames } from '../../src/link/protocol.ts';
 import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
@@ -60,7 +60,7 @@ const host = () => `127.0.0.1:${server.port}`;
 channelContract(
   'queue over RabbitMQ',
   async () => ({
-    createChannel: () => createRabbitmqChannel({ url: server.url, ...shared }),
+    createChannel: () => new RabbitmqChannel({ url: server.url, ...shared }),
     connectDevice: (login) => connectAmqpDevice(host(), login),
     intrude: intrudeOverAmqp,
     secondConnection: 'is-refused',
@@ -74,7 +74,7 @@ channelContract(
 channelContract(
   'MQTT over RabbitMQ',
   async () => ({
-    createChannel: () => createMqttChannel({ url: server.mqttUrl, ...shared }),
+    createChannel: () => new MqttChannel({ url: server.mqttUrl, ...shared }),
     connectDevice: (login) => connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, login),
     intrude: () => intrudeOverMqtt(`mqtt://127.0.0.1:${server.mqttPort}`),
     secondConnection: 'replaces-unannounced',
@@ -86,7 +86,7 @@ channelContract(
 );
 
 it('an answer without user-id is dropped: nobody vouches for it', async () => {
-  const channel = createRabbitmqChannel({ url: server.url, ...shared });
+  const channel = new RabbitmqChannel({ url: server.url, ...shared });
   const recorder = createRecorder();
   await channel.start(recorder);
   await recorder.until(({ what }) => what === 'up', 'up');

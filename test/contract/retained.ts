@@ -2,7 +2,7 @@
 import { connectAsync } from 'mqtt';
 import { expect } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
-import { createMqttChannel } from '../../src/link/channels/mqtt.ts';
+import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
 import { mqttTopics } from '../../src/link/protocol.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { answerTo, command, deviceA, gatewayId } from './channel.ts';
@@ -18,7 +18,7 @@ export async function retainedCountsForNothing(deviceUrl: string, gatewayUrl: st
   await device.publishAsync(mqttTopics.answers(deviceId, gatewayId), old, { qos: 1, retain: true });
 
   const recorder = createRecorder();
-  const channel = createMqttChannel({ url: gatewayUrl, gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger });
+  const channel = new MqttChannel({ url: gatewayUrl, gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger });
   await channel.start(recorder);
   await recorder.until(() => recorder.told.filter(({ what }) => what === 'dropped').length === 2, 'both dropped');
   await device.publishAsync(mqttTopics.presence(deviceId), presence(2), { qos: 1 });

@@ -5,7 +5,7 @@ import { Aedes } from 'aedes';
 import { connectAsync } from 'mqtt';
 import { expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/kernel/system.ts';
-import { createEmbeddedBroker } from '../../../src/link/channels/embedded-broker.ts';
+import { EmbeddedBroker } from '../../../src/link/channels/mqtt/embedded-broker.ts';
 import { mqttTopics } from '../../../src/link/protocol.ts';
 import { checkDevice, deviceA, gatewayId } from '../../contract/channel.ts';
 import { createRecorder } from '../../contract/recorder.ts';
@@ -25,7 +25,7 @@ it('the gateway on an outside broker ignores what was left behind there', async 
 
 it('the embedded broker keeps nothing, whatever a device asks for', async () => {
   const made = vi.spyOn(Aedes, 'createBroker');
-  const broker = createEmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice });
+  const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice });
   const recorder = createRecorder();
   await broker.start(recorder);
   const inside = await made.mock.results[0]?.value;

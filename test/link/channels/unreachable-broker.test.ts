@@ -3,8 +3,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../../src/kernel/system.ts';
 import type { Channel } from '../../../src/link/channel.ts';
-import { createMqttChannel } from '../../../src/link/channels/mqtt.ts';
-import { createRabbitmqChannel } from '../../../src/link/channels/rabbitmq.ts';
+import { MqttChannel } from '../../../src/link/channels/mqtt/mqtt.ts';
+import { RabbitmqChannel } from '../../../src/link/channels/queue/rabbitmq.ts';
 import { createLink } from '../../../src/link/link.ts';
 import { command } from '../../contract/channel.ts';
 import { createRecorder } from '../../contract/recorder.ts';
@@ -16,8 +16,8 @@ import { deviceId } from '../link-bench.ts';
 
 const shared = { gatewayId: 'gateway-1', clock: systemClock, random: systemRandom, logger: quietLogger };
 const outside: [string, (port: number) => Channel][] = [
-  ['MQTT', (port) => createMqttChannel({ url: `mqtt://127.0.0.1:${port}`, ...shared })],
-  ['RabbitMQ', (port) => createRabbitmqChannel({ url: `amqp://127.0.0.1:${port}`, ...shared })],
+  ['MQTT', (port) => new MqttChannel({ url: `mqtt://127.0.0.1:${port}`, ...shared })],
+  ['RabbitMQ', (port) => new RabbitmqChannel({ url: `amqp://127.0.0.1:${port}`, ...shared })],
 ];
 
 describe.each(outside)('%s', (_name, create) => {
@@ -47,7 +47,7 @@ it('MQTT gives up on a broker that takes the connection and says nothing, and tr
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const clock = createVirtualClock();
   const { port } = server.address() as { port: number };
-  const channel = createMqttChannel({ url: `mqtt://127.0.0.1:${port}`, ...shared, clock });
+  const channel = new MqttChannel({ url: `mqtt://127.0.0.1:${port}`, ...shared, clock });
   const started = channel.start(createRecorder());
   await clock.runUntil(() => sockets.length === 2, 60_000).catch(() => {});
   await started;

@@ -1,10 +1,10 @@
 // An MQTT connection held to its size and pace. aedes pulls from the socket by `read`, a chunk at a time, and pulls again when it has dealt
 // with it; so `read` is where every byte can be judged before it is parsed, and where one that is read too fast finds nothing for a moment.
 import type { Socket } from 'node:net';
-import type { Clock } from '../../kernel/clock.ts';
-import { createTokenBucket } from '../../kernel/token-bucket.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { createTokenBucket } from '../../../kernel/token-bucket.ts';
+import { createPace } from '../reading-pace.ts';
 import { createPacketGuard, type PacketLimits } from './packet-guard.ts';
-import { createPace } from './reading-pace.ts';
 
 /** Pings, subscriptions, acknowledgements: nobody needs more, and each costs an answer. */
 const controlPackets = { burst: 500, perS: 20 };

@@ -1,7 +1,7 @@
 // The bounds of a port that strangers reach: the oldest that has not logged in makes room, one that has is never cut.
 import { describe, expect, it } from 'vitest';
-import { createConnectionGate, type GateLimits } from '../../../src/link/channels/connection-gate.ts';
-import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { createConnectionGate, type GateLimits } from '../../../../src/link/channels/mqtt/connection-gate.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
 function setUp(limits: Partial<GateLimits> = {}) {
   const clock = createVirtualClock();

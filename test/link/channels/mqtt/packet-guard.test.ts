@@ -1,7 +1,7 @@
 // The guard in front of the MQTT parser: it follows packets by their headers, however they are cut, and stops what is too large by its header.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPacketGuard } from '../../../src/link/channels/packet-guard.ts';
+import { createPacketGuard } from '../../../../src/link/channels/mqtt/packet-guard.ts';
 
 const limits = { firstBytes: 100, bytes: 1_000, controlBytes: 50 };
 

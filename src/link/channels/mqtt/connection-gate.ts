@@ -1,7 +1,7 @@
 // Who may hold a connection at a port that strangers can reach [D62]. Always holds: at most so many in all, so many that have not logged in,
 // and so many of those from one address; and nobody stays without a login for longer than the deadline. Over a bound the oldest that has
 // not logged in makes room for the new one, so that whoever only holds connections open keeps nobody out. One that has logged in is never cut.
-import type { Cancel, Clock } from '../../kernel/clock.ts';
+import type { Cancel, Clock } from '../../../kernel/clock.ts';
 
 export interface GateLimits {
   connections: number;
@@ -17,7 +17,7 @@ export const defaultGateLimits: GateLimits = {
   loginWithinMs: 10_000,
 };
 
-export interface Place {
+export interface Admission {
   loggedIn(): void;
   leave(): void;
 }
@@ -25,7 +25,7 @@ export interface Place {
 export interface ConnectionGate {
   readonly connections: number;
   /** undefined: every connection is a device's that has logged in, and there is no room for one more. `cut` ends the connection. */
-  enter(address: string, cut: () => void): Place | undefined;
+  enter(address: string, cut: () => void): Admission | undefined;
 }
 
 export function createConnectionGate(clock: Clock, limits: GateLimits): ConnectionGate {
@@ -39,7 +39,8 @@ export function createConnectionGate(clock: Clock, limits: GateLimits): Connecti
   const byAddress = new Map<string, Set<Stranger>>();
   let loggedIn = 0;
 
-  function isStrangerNoMore(stranger: Stranger): boolean {
+  /** It has logged in or left. False: it was forgotten before. */
+  function forget(stranger: Stranger): boolean {
     if (!strangers.delete(stranger)) return false;
     stranger.cancelDeadline();
     const neighbours = byAddress.get(stranger.address);
@@ -50,7 +51,7 @@ export function createConnectionGate(clock: Clock, limits: GateLimits): Connecti
 
   function cutOldest(among: Iterable<Stranger> | undefined): void {
     for (const oldest of among ?? []) {
-      isStrangerNoMore(oldest);
+      forget(oldest);
       oldest.cut();
       return;
     }
@@ -68,7 +69,7 @@ export function createConnectionGate(clock: Clock, limits: GateLimits): Connecti
 
       const stranger: Stranger = { address, cut, cancelDeadline: () => {} };
       stranger.cancelDeadline = clock.after(limits.loginWithinMs, () => {
-        isStrangerNoMore(stranger);
+        forget(stranger);
         cut();
       });
       strangers.add(stranger);
@@ -77,12 +78,12 @@ export function createConnectionGate(clock: Clock, limits: GateLimits): Connecti
       let isIn = false;
       return {
         loggedIn() {
-          if (!isStrangerNoMore(stranger)) return;
+          if (!forget(stranger)) return;
           isIn = true;
           loggedIn += 1;
         },
         leave() {
-          isStrangerNoMore(stranger);
+          forget(stranger);
           if (isIn) loggedIn -= 1;
           isIn = false;
         },

@@ -1,0 +1,112 @@
+// The ports of the embedded broker, plain and TLS, and every socket that stands on them. Strangers reach these ports: who may hold a
+// connection is decided by the gate, and each socket is held to its size and pace from its first byte on [D62].
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type SecureContext, TLSSocket } from 'node:tls';
+import type { Aedes, Client } from 'aedes';
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Logger } from '../../../kernel/logger.ts';
+import { networkOf } from '../../../kernel/network-of.ts';
+import { maxMessageBytes } from '../../protocol.ts';
+import { type Admission, type ConnectionGate, createConnectionGate, type GateLimits } from './connection-gate.ts';
+import { holdSocket } from './held-socket.ts';
+
+export interface BrokerPortsOptions {
+  host: string;
+  /** For MQTT without encryption. 0: any free one; see `plain`. undefined: none. */
+  port: number | undefined;
+  /** For MQTT over TLS; `context` is asked for each connection, so that a renewed certificate counts from the next one on. */
+  secure?: { port: number; context(): SecureContext } | undefined;
+  clock: Clock;
+  logger: Logger;
+  limits: GateLimits;
+  /** A connection was ended because it went beyond its size or pace. */
+  onCut(client: Client, why: 'too-large' | 'over-budget'): void;
+}
+
+/** Somewhat too large a message is dropped and counted, far too large ends the connection. A login holds a short will at most. */
+const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * maxMessageBytes, controlBytes: 4 * 1024 };
+
+export class BrokerPorts {
+  readonly #options: BrokerPortsOptions;
+  readonly #gate: ConnectionGate;
+  readonly #sockets = new Set<Socket>();
+  readonly #admissions = new WeakMap<object, Admission>();
+  #servers: { plain?: Server; secure?: Server } = {};
+
+  constructor(options: BrokerPortsOptions) {
+    this.#options = options;
+    this.#gate = createConnectionGate(options.clock, options.limits);
+  }
+
+  get plain(): number | undefined {
+    return portOf(this.#servers.plain);
+  }
+
+  get secure(): number | undefined {
+    return portOf(this.#servers.secure);
+  }
+
+  /** `handle` makes an MQTT client of a socket. When this rejects, one of the ports may be open: see `stopListening`. */
+  async open(handle: Aedes['handle']): Promise<void> {
+    const { port, secure } = this.#options;
+    if (port !== undefined) this.#servers.plain = await this.#listen(port, (socket) => this.#accept(handle, socket, undefined));
+    if (secure !== undefined)
+      this.#servers.secure = await this.#listen(secure.port, (socket) => this.#accept(handle, socket, secure.context()));
+  }
+
+  /** The connection `conn` of a client belongs to a device now. */
+  loggedIn(conn: object): void {
+    this.#admissions.get(conn)?.loggedIn();
+  }
+
+  /** Nobody new comes in from now on; resolves when nobody is left inside. */
+  async stopListening(): Promise<void> {
+    const servers = Object.values(this.#servers);
+    this.#servers = {};
+    await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+  }
+
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(handle: Aedes['handle'], raw: Socket, context: SecureContext | undefined): void {
+    const { clock, logger, onCut } = this.#options;
+    const admission = this.#gate.enter(networkOf(raw.remoteAddress ?? ''), () => raw.destroy());
+    if (admission === undefined) {
+      logger.warn({ connections: this.#gate.connections }, 'the embedded broker has no room for another connection');
+      raw.destroy();
+      return;
+    }
+    this.#sockets.add(raw);
+    raw.on('close', () => {
+      this.#sockets.delete(raw);
+      admission.leave();
+    });
+    raw.on('error', () => raw.destroy());
+    const socket = context === undefined ? raw : new TLSSocket(raw, { isServer: true, secureContext: context });
+    this.#admissions.set(socket, admission);
+    const client = handle(socket);
+    // A handshake that fails ends the connection like everything else.
+    socket.on('error', () => socket.destroy());
+    holdSocket(socket, { clock, limits: packetLimits, cut: (why) => onCut(client, why) });
+  }
+
+  async #listen(port: number, accept: (socket: Socket) => void): Promise<Server> {
+    // Without no-delay an answer waits up to 40 ms for an acknowledgement.
+    const server = createServer({ noDelay: true, keepAlive: true }, accept);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, this.#options.host, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    server.on('error', (error) => this.#options.logger.error({ err: error }, 'the embedded broker has trouble listening'));
+    return server;
+  }
+}
+
+function portOf(server: Server | undefined): number | undefined {
+  return (server?.address() as AddressInfo | null | undefined)?.port;
+}

@@ -1,0 +1,22 @@
+// What devices publish over MQTT, told apart by topic: the topic, which the broker guards, says who is talking.
+import type { ChannelListener } from '../../channel.ts';
+import { isDeviceId } from '../../messages.ts';
+import { offerAnswer, offerPresence } from '../inbox.ts';
+
+export interface MqttMessage {
+  topic: string;
+  payload: Uint8Array;
+  isRetained: boolean;
+}
+
+export function deliverMqttMessage(listener: ChannelListener, gatewayId: string, message: MqttMessage): void {
+  const [root, branch, deviceId, subject, replyTo, ...more] = message.topic.split('/');
+  if (root !== 'tillgate' || branch !== 'devices' || !isDeviceId(deviceId) || more.length > 0)
+    return listener.dropped('mqtt', 'unknown-address');
+  // Nothing of ours is retained: what is, was left behind by somebody at another time.
+  if (message.isRetained) return listener.dropped('mqtt', 'retained', deviceId);
+  const received = { channel: 'mqtt', deviceId, bytes: message.payload } as const;
+  if (subject === 'answers' && replyTo === gatewayId) offerAnswer(listener, received);
+  else if (subject === 'presence' && replyTo === undefined) offerPresence(listener, received);
+  else listener.dropped('mqtt', 'unknown-address', deviceId);
+}

@@ -1,0 +1,155 @@
+// The channel over an outside MQTT broker (Mosquitto, RabbitMQ with its MQTT plugin). Every connection is a new client object, so that nothing of an
+// old one can be sent again behind our back; commands go at QoS 0 and only while connected. Only MQTT 3.1.1 is used.
+import type { Socket } from 'node:net';
+import { connect, type MqttClient } from 'mqtt';
+import type { Cancel, Clock } from '../../../kernel/clock.ts';
+import type { Logger } from '../../../kernel/logger.ts';
+import type { Random } from '../../../kernel/random.ts';
+import { type Channel, ChannelDown, type ChannelListener, SendUnclear } from '../../channel.ts';
+import { mqttTopics } from '../../protocol.ts';
+import type { CommandMessage } from '../../wire-schemas.ts';
+import { reconnectPauseMs } from '../reconnect-pause.ts';
+import { deliverMqttMessage } from './mqtt-inbox.ts';
+
+export interface MqttChannelOptions {
+  /** mqtt://user:password@host:port or mqtts://... */
+  url: string;
+  gatewayId: string;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+const keepaliveS = 15;
+const connectWithinMs = 10_000;
+
+export class MqttChannel implements Channel {
+  readonly name = 'mqtt';
+  readonly tellsAbsence = false;
+  readonly #options: MqttChannelOptions;
+  /** Sends that the client has not confirmed yet. */
+  readonly #unsettled = new Set<(error: Error) => void>();
+  #listener: ChannelListener | undefined;
+  #client: MqttClient | undefined;
+  #isConnected = false;
+  #attempt = 0;
+  #cancelReconnect: Cancel = () => {};
+  #cancelPatience: Cancel = () => {};
+  #firstAttemptEnded: () => void = () => {};
+
+  constructor(options: MqttChannelOptions) {
+    this.#options = options;
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  async start(listener: ChannelListener): Promise<void> {
+    this.#listener = listener;
+    await new Promise<void>((resolve) => {
+      this.#firstAttemptEnded = resolve;
+      this.#open();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#listener = undefined;
+    this.#cancelReconnect();
+    this.#cancelPatience();
+    this.#firstAttemptEnded();
+    const closing = this.#client;
+    this.#client = undefined;
+    this.#isConnected = false;
+    this.#leaveSendsUnclear();
+    if (closing) await new Promise<void>((resolve) => closing.end(true, {}, () => resolve()));
+  }
+
+  send(deviceId: string, command: CommandMessage, _expiresInMs: number): Promise<void> {
+    const client = this.#client;
+    if (!this.#isConnected || !client?.connected) return Promise.reject(new ChannelDown('mqtt'));
+    return new Promise<void>((resolve, reject) => {
+      const fail = (error: Error) => {
+        this.#unsettled.delete(fail);
+        reject(error);
+      };
+      this.#unsettled.add(fail);
+      client.publish(mqttTopics.commands(deviceId), JSON.stringify(command), { qos: 0, retain: false }, (error) => {
+        if (error) return fail(new SendUnclear('mqtt', error));
+        this.#unsettled.delete(fail);
+        resolve();
+      });
+    });
+  }
+
+  #open(): void {
+    const { url, gatewayId, clock, logger } = this.#options;
+    const client = connect(url, {
+      protocolVersion: 4,
+      clientId: `tillgate-${gatewayId}`,
+      clean: true,
+      keepalive: keepaliveS,
+      connectTimeout: connectWithinMs,
+      reconnectPeriod: 0,
+      resubscribe: false,
+      queueQoSZero: false,
+    });
+    this.#client = client;
+    // A broker that takes the connection and then says nothing must not hold the channel for ever.
+    this.#cancelPatience = clock.after(connectWithinMs, () => this.#closed(client));
+    client.on('connect', () => {
+      (client.stream as Partial<Socket>).setNoDelay?.(true);
+      this.#subscribe(client);
+    });
+    client.on('message', (topic, payload, packet) => {
+      if (this.#client === client && this.#listener)
+        deliverMqttMessage(this.#listener, gatewayId, { topic, payload, isRetained: packet.retain });
+    });
+    client.on('error', (error) => {
+      logger.warn({ err: error, channel: 'mqtt' }, 'the MQTT connection has trouble');
+      // A refused login does not always close the socket.
+      if (!this.#isConnected) this.#closed(client);
+    });
+    client.on('close', () => this.#closed(client));
+  }
+
+  #subscribe(client: MqttClient): void {
+    const { gatewayId, logger } = this.#options;
+    const topics = [mqttTopics.answers('+', gatewayId), mqttTopics.presence('+')];
+    client.subscribe(topics, { qos: 1 }, (error, granted) => {
+      if (this.#client !== client || this.#listener === undefined) return;
+      // Without the answers nothing may be sent: better no channel than one that is deaf.
+      if (error || (granted ?? []).some(({ qos }) => (qos as number) >= 128)) {
+        logger.error({ err: error, topics }, 'the broker does not let the gateway subscribe');
+        this.#closed(client);
+        return;
+      }
+      this.#cancelPatience();
+      this.#isConnected = true;
+      this.#attempt = 0;
+      this.#firstAttemptEnded();
+      this.#listener.up('mqtt');
+    });
+  }
+
+  /** This connection is over, or has failed to open; the next one is opened after a pause. */
+  #closed(client: MqttClient): void {
+    if (this.#client !== client) return;
+    const { clock, random } = this.#options;
+    this.#client = undefined;
+    this.#cancelPatience();
+    client.end(true);
+    const wasConnected = this.#isConnected;
+    this.#isConnected = false;
+    this.#leaveSendsUnclear();
+    if (this.#listener === undefined) return;
+    if (wasConnected) this.#listener.down('mqtt');
+    this.#attempt += 1;
+    this.#cancelReconnect = clock.after(reconnectPauseMs(this.#attempt, random), () => this.#open());
+    this.#firstAttemptEnded();
+  }
+
+  #leaveSendsUnclear(): void {
+    for (const fail of [...this.#unsettled]) fail(new SendUnclear('mqtt'));
+  }
+}

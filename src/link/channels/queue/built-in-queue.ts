@@ -1,0 +1,140 @@
+// The queue channel with nothing installed: a WebSocket at {base_url}/queue, HTTP Basic with DeviceID and secret, JSON frames.
+// The HTTP server judges the login and hands over sockets whose device is known. Nothing is queued for an absent device.
+// A device that connects without end waits [D62].
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { Clock } from '../../../kernel/clock.ts';
+import { GatewayError } from '../../../kernel/error-codes.ts';
+import type { Logger } from '../../../kernel/logger.ts';
+import type { RateLimiter } from '../../../kernel/rate-limiter.ts';
+import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../../channel.ts';
+import { maxFrameBytes, readDeviceFrame } from '../../messages.ts';
+import type { CommandMessage, QueueFrame } from '../../wire-schemas.ts';
+import { createLoginLimit } from '../login-limit.ts';
+import { DeviceSockets, type Frame } from './device-sockets.ts';
+
+export interface BuiltInQueueOptions {
+  clock: Clock;
+  logger: Logger;
+  /** Logins of one device at once; then one a second. */
+  deviceLogins?: number;
+}
+
+/** What the HTTP server hands over: a device that has logged in and wants a WebSocket. */
+export interface QueueUpgrade {
+  request: IncomingMessage;
+  socket: Duplex;
+  head: Buffer;
+  deviceId: string;
+  refuse(error: GatewayError): void;
+}
+
+/** Somewhat too large is dropped; far too large ends the connection. */
+const maxPayloadBytes = maxFrameBytes + 1024;
+const presenceFrame = /^\s*\{\s*"presence"/;
+const endedCode = 4001;
+
+export class BuiltInQueue implements Channel {
+  readonly name = 'queue';
+  readonly tellsAbsence = true;
+  readonly #logger: Logger;
+  readonly #server: WebSocketServer;
+  readonly #sockets: DeviceSockets;
+  readonly #loginsOf: RateLimiter;
+  readonly #upgrades = new WeakMap<IncomingMessage, QueueUpgrade>();
+  #listener: ChannelListener | undefined;
+
+  constructor({ clock, logger, deviceLogins }: BuiltInQueueOptions) {
+    this.#logger = logger;
+    this.#loginsOf = createLoginLimit(clock, deviceLogins);
+    this.#sockets = new DeviceSockets({
+      clock,
+      logger,
+      onFrame: (frame) => this.#received(frame),
+      onTooLarge: (deviceId) => this.#listener?.dropped('queue', 'too-large', deviceId),
+      onGone: (deviceId) => this.#listener?.gone('queue', deviceId),
+    });
+    this.#server = this.#createServer();
+  }
+
+  get isConnected(): boolean {
+    return this.#listener !== undefined;
+  }
+
+  async start(listener: ChannelListener): Promise<void> {
+    this.#listener = listener;
+    this.#sockets.start();
+    listener.up('queue');
+  }
+
+  async stop(): Promise<void> {
+    this.#listener = undefined;
+    this.#sockets.stop();
+  }
+
+  async send(deviceId: string, command: CommandMessage, _expiresInMs: number): Promise<void> {
+    if (this.#listener === undefined) throw new ChannelDown('queue');
+    const socket = this.#sockets.writable(deviceId);
+    if (socket === undefined) throw new DeviceNotOnChannel('queue');
+    const frame: QueueFrame = { command };
+    await new Promise<void>((resolve, reject) => {
+      socket.send(JSON.stringify(frame), (error) => (error ? reject(new SendUnclear('queue', error)) : resolve()));
+    });
+  }
+
+  disconnectDevice(deviceId: string): void {
+    this.#sockets.close(deviceId, endedCode, 'The device may no longer connect.');
+  }
+
+  /** For the HTTP server's upgrades at `/queue`; before start and after stop it answers 503. */
+  handleUpgrade(upgrade: QueueUpgrade): void {
+    const { request, socket, head, deviceId } = upgrade;
+    socket.on('error', (error) => this.#logger.debug({ err: error }, 'a socket of the built-in queue failed'));
+    if (this.#listener === undefined) {
+      upgrade.refuse(new GatewayError('Internal_error', 'The queue is not open.', { httpStatus: 503, retryAfterS: 1 }));
+      return;
+    }
+    const retryAfterS = this.#loginsOf.take(deviceId);
+    if (retryAfterS !== undefined) {
+      this.#listener.dropped('queue', 'over-budget', deviceId);
+      upgrade.refuse(new GatewayError('Too_Many_Requests', 'This device connects too often.', { retryAfterS }));
+      return;
+    }
+    this.#upgrades.set(request, upgrade);
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#sockets.add(deviceId, webSocket));
+  }
+
+  #createServer(): WebSocketServer {
+    const server = new WebSocketServer({
+      noServer: true,
+      maxPayload: maxPayloadBytes,
+      perMessageDeflate: false,
+      clientTracking: false,
+      autoPong: false,
+    });
+    // A handshake that the library cannot take: it asks here for the answer, which is the envelope.
+    server.on('wsClientError', (error, socket, request) => {
+      const sentence = `The WebSocket handshake is malformed: ${error.message}.`;
+      const upgrade = this.#upgrades.get(request);
+      if (upgrade) upgrade.refuse(new GatewayError('Invalid_Request', sentence, { httpStatus: 400 }));
+      else socket.destroy();
+    });
+    return server;
+  }
+
+  #received({ deviceId, data, isBinary, isFromCurrent }: Frame): void {
+    if (this.#listener === undefined) return;
+    if (isBinary) return this.#listener.dropped('queue', 'not-json', deviceId);
+    const read = () => {
+      const { message, problem } = readDeviceFrame(data, deviceId);
+      if (message === undefined) this.#listener?.dropped('queue', problem, deviceId);
+      // An answer counts also when it comes by a socket that was replaced meanwhile; what that one says about presence is over.
+      else if (message.answer) this.#listener?.answer('queue', deviceId, message.answer);
+      else if (message.presence && isFromCurrent()) this.#listener?.presence('queue', deviceId, message.presence);
+    };
+    // Only a guess, for the budget: the frame itself is read in any case as what it is.
+    const kind = presenceFrame.test(data.toString('latin1', 0, 64)) ? 'presence' : 'answer';
+    this.#listener.offer('queue', deviceId, { kind, bytes: data, read });
+  }
+}

@@ -1,0 +1,85 @@
+// The commands that were published to RabbitMQ and are not confirmed yet. Each settles once: confirmed, given back because the device
+// has no queue, or unclear, when the connection breaks or nobody confirms in time. What is unclear is never sent again.
+import type { ConfirmChannel } from 'amqplib';
+import type { Clock } from '../../../kernel/clock.ts';
+import { ChannelDown, DeviceNotOnChannel, SendUnclear } from '../../channel.ts';
+import { queueNames } from '../../protocol.ts';
+import type { CommandMessage } from '../../wire-schemas.ts';
+
+const confirmWithinMs = 3_000;
+
+interface Unconfirmed {
+  isReturned: boolean;
+  settle(error?: Error): void;
+}
+
+export interface Confirms {
+  /** As Channel.send; `outbox` must have been given to `watchReturns`. */
+  publish(outbox: ConfirmChannel, deviceId: string, command: CommandMessage, expiresInMs: number): Promise<void>;
+  /** Notes which messages the broker gives back, as soon as it does. */
+  watchReturns(outbox: ConfirmChannel): void;
+  /** The connection broke: nobody will confirm what is open. */
+  leaveUnclear(): void;
+}
+
+/** `onAbsent`: the broker says that this device has no queue. */
+export function createConfirms(clock: Clock, onAbsent: (deviceId: string) => void): Confirms {
+  const unconfirmed = new Map<string, Unconfirmed>();
+  let nextMessageId = 0;
+
+  /** Enters a message; `settled` ends with it. */
+  function enter(messageId: string): { call: Unconfirmed; settled: Promise<void> } {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const cancel = clock.after(confirmWithinMs, () => call.settle(new SendUnclear('queue')));
+    const call: Unconfirmed = {
+      isReturned: false,
+      settle(error) {
+        cancel();
+        unconfirmed.delete(messageId);
+        if (error) reject(error);
+        else resolve();
+      },
+    };
+    unconfirmed.set(messageId, call);
+    return { call, settled: promise };
+  }
+
+  return {
+    publish(outbox, deviceId, command, expiresInMs) {
+      nextMessageId += 1;
+      const messageId = String(nextMessageId);
+      const { call, settled } = enter(messageId);
+      const options = {
+        mandatory: true,
+        persistent: false,
+        expiration: String(Math.max(1, Math.ceil(expiresInMs))),
+        messageId,
+        contentType: 'application/json',
+      };
+      try {
+        outbox.publish('', queueNames.commands(deviceId), Buffer.from(JSON.stringify(command)), options, (error) => {
+          // The return of an unroutable message always comes before its confirm.
+          if (call.isReturned) {
+            call.settle(new DeviceNotOnChannel('queue'));
+            onAbsent(deviceId);
+          } else call.settle(error ? new SendUnclear('queue', error) : undefined);
+        });
+      } catch {
+        // amqplib refuses on a closed channel before it writes anything.
+        call.settle(new ChannelDown('queue'));
+      }
+      return settled;
+    },
+
+    watchReturns(outbox) {
+      outbox.on('return', (message) => {
+        const call = unconfirmed.get(String(message.properties.messageId));
+        if (call) call.isReturned = true;
+      });
+    },
+
+    leaveUnclear() {
+      for (const call of [...unconfirmed.values()]) call.settle(new SendUnclear('queue'));
+    },
+  };
+}

@@ -1,0 +1,151 @@
+// The WebSockets of the built-in queue. One a device: a second one replaces the first, whose end is told before anything that the second
+// one says. A socket that does not answer pings is ended, and so is one that does not read what it asked for; one that sends more than
+// its share is read slowly [D62].
+import type { WebSocket } from 'ws';
+import { type Cancel, type Clock, every } from '../../../kernel/clock.ts';
+import type { Logger } from '../../../kernel/logger.ts';
+import { maxMessageBytes } from '../../protocol.ts';
+import { createPace } from '../reading-pace.ts';
+
+export interface Frame {
+  deviceId: string;
+  data: Buffer;
+  isBinary: boolean;
+  /** False once another socket of the device has replaced the one that it came by. */
+  isFromCurrent(): boolean;
+}
+
+interface Deps {
+  clock: Clock;
+  logger: Logger;
+  onFrame(frame: Frame): void;
+  onTooLarge(deviceId: string): void;
+  /** The device has no socket any more, or it has a new one. */
+  onGone(deviceId: string): void;
+}
+
+const pingEveryMs = 15_000;
+const leaveWithinMs = 1_000;
+const replacedCode = 4000;
+/** More than this unread by the device: it hangs, and what is sent now would come at some other time. */
+const maxUnreadBytes = 4 * maxMessageBytes;
+
+export class DeviceSockets {
+  readonly #deps: Deps;
+  readonly #sockets = new Map<string, WebSocket>();
+  readonly #silentSincePing = new WeakSet<WebSocket>();
+  /** Replaced sockets get a moment for the closing handshake. */
+  readonly #leaving = new Map<WebSocket, Cancel>();
+  #stopPinging: Cancel = () => {};
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#stopPinging = every(this.#deps.clock, pingEveryMs, () => this.#pingAll());
+  }
+
+  stop(): void {
+    this.#stopPinging();
+    const closing = [...this.#sockets.values(), ...this.#leaving.keys()];
+    this.#sockets.clear();
+    for (const cancel of this.#leaving.values()) cancel();
+    for (const socket of closing) {
+      socket.close(1001, 'The gateway is stopping.');
+      socket.terminate();
+    }
+  }
+
+  add(deviceId: string, socket: WebSocket): void {
+    const previous = this.#sockets.get(deviceId);
+    this.#sockets.set(deviceId, socket);
+    this.#listen(deviceId, socket);
+    if (previous) this.#replace(deviceId, previous);
+  }
+
+  /** The device's socket, if what is written to it now leaves now. */
+  writable(deviceId: string): WebSocket | undefined {
+    const socket = this.#sockets.get(deviceId);
+    return socket !== undefined && socket.readyState === socket.OPEN && !hangs(socket) ? socket : undefined;
+  }
+
+  close(deviceId: string, code: number, reason: string): void {
+    this.#sockets.get(deviceId)?.close(code, reason);
+  }
+
+  #listen(deviceId: string, socket: WebSocket): void {
+    const { clock, logger, onFrame, onTooLarge } = this.#deps;
+    const paced = paceOf(clock, socket);
+    const heard = (bytes: number) => {
+      paced(bytes);
+      this.#silentSincePing.delete(socket);
+    };
+    socket.on('message', (data, isBinary) => {
+      heard((data as Buffer).length);
+      onFrame({ deviceId, data: data as Buffer, isBinary, isFromCurrent: () => this.#sockets.get(deviceId) === socket });
+    });
+    socket.on('ping', (data) => {
+      heard(data.length);
+      // Who asks and does not read the answers would have them heaped up here.
+      if (hangs(socket)) socket.terminate();
+      else socket.pong(data);
+    });
+    socket.on('pong', (data) => heard(data.length));
+    socket.on('error', (error: Error & { code?: string }) => {
+      if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') onTooLarge(deviceId);
+      logger.debug({ err: error, deviceId }, 'a socket of the built-in queue failed');
+    });
+    socket.on('close', () => this.#closed(deviceId, socket));
+  }
+
+  #replace(deviceId: string, previous: WebSocket): void {
+    this.#deps.onGone(deviceId);
+    previous.close(replacedCode, 'A second connection of this device has replaced this one.');
+    this.#leaving.set(
+      previous,
+      this.#deps.clock.after(leaveWithinMs, () => previous.terminate()),
+    );
+  }
+
+  #closed(deviceId: string, socket: WebSocket): void {
+    this.#leaving.get(socket)?.();
+    this.#leaving.delete(socket);
+    // A replaced socket is no news: the end of it was told when the second one came.
+    if (this.#sockets.get(deviceId) !== socket) return;
+    this.#sockets.delete(deviceId);
+    this.#deps.onGone(deviceId);
+  }
+
+  #pingAll(): void {
+    for (const socket of this.#sockets.values()) {
+      if (this.#silentSincePing.has(socket)) socket.terminate();
+      else {
+        this.#silentSincePing.add(socket);
+        socket.ping();
+      }
+    }
+  }
+}
+
+function hangs(socket: WebSocket): boolean {
+  return socket.bufferedAmount > maxUnreadBytes;
+}
+
+/** Called for each frame; stops reading for a moment when they come too fast. What was read already is still delivered. */
+function paceOf(clock: Clock, socket: WebSocket): (bytes: number) => void {
+  const pace = createPace(clock);
+  let isResting = false;
+  return (bytes) => {
+    const restMs = pace.restAfter(1, bytes);
+    if (restMs === 0 || isResting) return;
+    isResting = true;
+    socket.pause();
+    const cancel = clock.after(restMs, () => {
+      isResting = false;
+      socket.off('close', cancel);
+      socket.resume();
+    });
+    socket.once('close', cancel);
+  };
+}

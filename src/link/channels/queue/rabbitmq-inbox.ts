@@ -1,0 +1,44 @@
+// What devices publish to RabbitMQ: the queues it is taken from, and how a message is told apart.
+// The user id, which RabbitMQ holds to the login, is the one proof of who is talking.
+import type { Channel as AmqpChannel, ChannelModel, ConsumeMessage } from 'amqplib';
+import type { ChannelListener } from '../../channel.ts';
+import { isDeviceId } from '../../messages.ts';
+import { queueNames } from '../../protocol.ts';
+import { offerAnswer, offerPresence } from '../inbox.ts';
+
+/** The gateway's own inbox, bounded in case the gateway hangs. */
+const maxInbox = { answers: 100_000, presences: 20_000 };
+
+interface InboxOptions {
+  gatewayId: string;
+  onError(error: unknown): void;
+  onMessage(message: ConsumeMessage): void;
+  /** The broker took a queue of ours away. */
+  onCancelled(): void;
+}
+
+export async function openInbox(model: ChannelModel, options: InboxOptions): Promise<AmqpChannel> {
+  const inbox = await model.createChannel();
+  inbox.on('error', options.onError);
+  await inbox.assertExchange(queueNames.answersExchange, 'topic', { durable: true });
+  // Answers and presence lie in queues of their own: a flood of presence can push out nothing but presence, the oldest first.
+  for (const [key, maxLength] of [
+    [queueNames.answerKey('*', options.gatewayId), maxInbox.answers],
+    [queueNames.presenceKey('*'), maxInbox.presences],
+  ] as const) {
+    const { queue } = await inbox.assertQueue('', { exclusive: true, autoDelete: true, durable: false, maxLength });
+    await inbox.bindQueue(queue, queueNames.answersExchange, key);
+    const take = (message: ConsumeMessage | null) => (message === null ? options.onCancelled() : options.onMessage(message));
+    await inbox.consume(queue, take, { noAck: true });
+  }
+  return inbox;
+}
+
+export function deliverQueueMessage(listener: ChannelListener, gatewayId: string, message: ConsumeMessage): void {
+  const [deviceId, address, ...more] = message.fields.routingKey.split('.');
+  if (!isDeviceId(deviceId) || more.length > 0) return listener.dropped('queue', 'unknown-address');
+  if (message.properties.userId !== deviceId) return listener.dropped('queue', 'unknown-sender', deviceId);
+  const received = { channel: 'queue', deviceId, bytes: message.content } as const;
+  if (address === gatewayId) offerAnswer(listener, received);
+  else offerPresence(listener, received);
+}

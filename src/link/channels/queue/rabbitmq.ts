@@ -1,0 +1,150 @@
+// The queue channel over RabbitMQ. A command is transient, mandatory, confirmed and expires: it reaches the device's queue now or comes back.
+// amqplib restores the connection, not its channels: they are made anew in `#setUp`. What was unconfirmed when a connection broke is unclear, never sent again.
+import { type ChannelModel, type ConfirmChannel, connect, type RecoveringChannelModel } from 'amqplib';
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Logger } from '../../../kernel/logger.ts';
+import type { Random } from '../../../kernel/random.ts';
+import { type Channel, ChannelDown, type ChannelListener } from '../../channel.ts';
+import type { CommandMessage } from '../../wire-schemas.ts';
+import { reconnectPauseMs } from '../reconnect-pause.ts';
+import { type Confirms, createConfirms } from './confirms.ts';
+import { deliverQueueMessage, openInbox } from './rabbitmq-inbox.ts';
+
+export interface RabbitmqChannelOptions {
+  /** amqp://user:password@host:port/vhost or amqps://... */
+  url: string;
+  gatewayId: string;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+const heartbeatS = 10;
+const connectWithinMs = 10_000;
+const closeWithinMs = 2_000;
+
+export class RabbitmqChannel implements Channel {
+  readonly name = 'queue';
+  readonly tellsAbsence = true;
+  readonly #options: RabbitmqChannelOptions;
+  readonly #confirms: Confirms;
+  #listener: ChannelListener | undefined;
+  #connection: RecoveringChannelModel | undefined;
+  #outbox: ConfirmChannel | undefined;
+  #isUp = false;
+  #isBlocked = false;
+
+  constructor(options: RabbitmqChannelOptions) {
+    this.#options = options;
+    this.#confirms = createConfirms(options.clock, (deviceId) => this.#listener?.gone('queue', deviceId));
+  }
+
+  /** What a blocked broker is sent waits in the socket and would leave at some other time. */
+  get isConnected(): boolean {
+    return this.#isUp && !this.#isBlocked;
+  }
+
+  async start(listener: ChannelListener): Promise<void> {
+    this.#listener = listener;
+    const connection = await this.#open();
+    this.#connection = connection;
+    await new Promise<void>((resolve) => {
+      connection.once('connect', () => resolve());
+      connection.once('connect-failed', (error: Error) => {
+        this.#warn(error, 'RabbitMQ cannot be reached; the gateway keeps trying');
+        resolve();
+      });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#listener = undefined;
+    this.#isUp = false;
+    this.#outbox = undefined;
+    this.#confirms.leaveUnclear();
+    const closing = this.#connection;
+    this.#connection = undefined;
+    if (closing === undefined) return;
+    // A broker that hangs must not hold up the end of the gateway.
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(closeWithinMs, resolve);
+      void closing
+        .close()
+        .catch(() => {})
+        .finally(() => {
+          cancel();
+          resolve();
+        });
+    });
+  }
+
+  send(deviceId: string, command: CommandMessage, expiresInMs: number): Promise<void> {
+    if (this.#outbox === undefined || !this.isConnected) return Promise.reject(new ChannelDown('queue'));
+    return this.#confirms.publish(this.#outbox, deviceId, command, expiresInMs);
+  }
+
+  async #open(): Promise<RecoveringChannelModel> {
+    const { gatewayId, random, logger } = this.#options;
+    const url = new URL(this.#options.url);
+    if (!url.searchParams.has('heartbeat')) url.searchParams.set('heartbeat', String(heartbeatS));
+    const connection = await connect(url.href, {
+      noDelay: true,
+      timeout: connectWithinMs,
+      clientProperties: { connection_name: `tillgate-${gatewayId}` },
+      recovery: {
+        waitForConnect: false,
+        setup: (model: ChannelModel) => this.#setUp(model),
+        calculateDelay: (attempt) => reconnectPauseMs(attempt, random),
+      },
+    });
+    connection.on('error', (error) => this.#warn(error, 'the RabbitMQ connection has trouble'));
+    connection.on('handler-error', (error) =>
+      logger.error({ err: error, channel: 'queue' }, 'a message from RabbitMQ could not be handled'),
+    );
+    connection.on('connect', () => this.#change({ isUp: true, isBlocked: false }));
+    connection.on('disconnect', () => {
+      this.#outbox = undefined;
+      this.#change({ isUp: false });
+    });
+    connection.on('blocked', () => this.#change({ isBlocked: true }));
+    connection.on('unblocked', () => this.#change({ isBlocked: false }));
+    return connection;
+  }
+
+  async #setUp(model: ChannelModel): Promise<void> {
+    // Until the recovery listens itself, an error without a listener would end the process.
+    model.on('error', (error) => this.#warn(error, 'the RabbitMQ connection has trouble'));
+    // A channel that the broker closed cannot be used again; a fresh connection brings fresh channels.
+    const startOver = () => void model.close().catch(() => {});
+    const { gatewayId } = this.#options;
+    const inbox = await openInbox(model, {
+      gatewayId,
+      onError: (error) => this.#warn(error, 'the RabbitMQ inbox has trouble'),
+      onMessage: (message) => {
+        if (this.#listener) deliverQueueMessage(this.#listener, gatewayId, message);
+      },
+      onCancelled: startOver,
+    });
+    const outbox = await model.createConfirmChannel();
+    outbox.on('error', (error) => this.#warn(error, 'the RabbitMQ outbox has trouble'));
+    this.#confirms.watchReturns(outbox);
+    inbox.on('close', startOver);
+    outbox.on('close', startOver);
+    this.#outbox = outbox;
+  }
+
+  #change({ isUp = this.#isUp, isBlocked = this.#isBlocked }: { isUp?: boolean; isBlocked?: boolean }): void {
+    const wasConnected = this.isConnected;
+    this.#isUp = isUp;
+    this.#isBlocked = isBlocked;
+    if (wasConnected && !this.isConnected) {
+      this.#confirms.leaveUnclear();
+      this.#listener?.down('queue');
+    }
+    if (!wasConnected && this.isConnected) this.#listener?.up('queue');
+  }
+
+  #warn(error: unknown, sentence: string): void {
+    this.#options.logger.warn({ err: error, channel: 'queue' }, sentence);
+  }
+}

@@ -1,0 +1,10 @@
+// How long to wait before connecting to a broker again.
+import { growingPauseMs, spreadPauseMs } from '../../kernel/backoff.ts';
+import type { Random } from '../../kernel/random.ts';
+
+const pauses = { firstMs: 200, maxMs: 10_000 };
+
+/** `attempt` counts from 1. */
+export function reconnectPauseMs(attempt: number, random: Random): number {
+  return spreadPauseMs(growingPauseMs(attempt, pauses), random);
+}
