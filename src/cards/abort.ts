@@ -28,7 +28,7 @@ export async function abort(deps: CardsDeps, request: TerminalCall, asked: Comma
   const payment = await lastIssueOf(deps.database.queries, asked);
   const isOver = !isOpen(payment);
   const fields = { OID: payment.id, ...(isOver && !request.idempotency ? { Repeated: true } : {}) };
-  const ended = isOver ? payment : await askAndFollow(deps, request, payment);
+  const ended = isOver ? payment : await askAndWait(deps, request, payment);
   if (ended && ended.id !== payment.id) return abortNext(deps, request, ended);
   if (ended && isOpen(ended)) throw stillUnclear(fields);
   noteTold(deps, request, payment);
@@ -48,7 +48,7 @@ async function abortNext(deps: CardsDeps, request: TerminalCall, reissued: Comma
 /**
  * The payment as it stands afterwards, or what it went out as once more; undefined when the terminal said no and the payment goes on.
  */
-async function askAndFollow(deps: CardsDeps, request: TerminalCall, payment: Command): Promise<Command | undefined> {
+async function askAndWait(deps: CardsDeps, request: TerminalCall, payment: Command): Promise<Command | undefined> {
   const { ledger, clock, database, random } = deps;
   const abortId = random.uuid();
   const abortHash = request.idempotency ? undefined : request.requestHash;
@@ -57,7 +57,7 @@ async function askAndFollow(deps: CardsDeps, request: TerminalCall, payment: Com
     const settled = (await findCommand(database.queries, payment.id)) ?? payment;
     return lastIssueOf(database.queries, settled);
   }
-  const settling = ledger.follow(payment, clock.now() + administrativeTimeoutMs);
+  const settling = ledger.waitFor(payment, clock.now() + administrativeTimeoutMs);
   const asking = askToAbort(deps, payment).catch(async (error: unknown) => {
     // Too many calls wait, so nothing went out: a payment that the bank declines later was not stopped by us.
     await withdrawAbort(database.queries, payment.id, abortId);
@@ -70,7 +70,7 @@ async function askAndFollow(deps: CardsDeps, request: TerminalCall, payment: Com
     if (isRefused) await withdrawAbort(database.queries, payment.id, abortId);
     const settled = await Promise.race([
       settling,
-      ledger.follow(payment, clock.now() + (isRefused ? lastWordMs : administrativeTimeoutMs)),
+      ledger.waitFor(payment, clock.now() + (isRefused ? lastWordMs : administrativeTimeoutMs)),
     ]);
     if (isOpen(settled)) return isRefused ? undefined : settled;
     if (settled.reissuedAs !== null) return await lastIssueOf(database.queries, settled);

@@ -1,9 +1,9 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
 import { writeAudit } from '../access/audit.ts';
-import { addEvents } from '../ledger/event-store.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import { addEvents } from '../ledger/timeline.ts';
 import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
 import { closeDocument, findCloseOf, findOperation } from './store.ts';
 import type { CardsDeps, TerminalCall } from './terminal.ts';

@@ -8,7 +8,7 @@ import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import type { Random } from '../kernel/random.ts';
 import { isPlainText } from '../kernel/receipt.ts';
 import type { Command, CommandState } from '../ledger/command.ts';
-import type { CommandKind } from '../ledger/settlement.ts';
+import type { CommandKind } from '../ledger/command-kind.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { countNotice } from './store.ts';
 

@@ -12,12 +12,14 @@ import type { Random } from '../kernel/random.ts';
 import type { CarryEnded, CarryResult } from '../link/delivery.ts';
 import { type Fence, isStartOver } from '../link/fence.ts';
 import type { Link } from '../link/link.ts';
+import type { CommandRequest } from './call.ts';
 import type { Command } from './command.ts';
-import type { CommandRequest, FirstCommits } from './first-commit.ts';
+import type { FirstCommits } from './first-commit.ts';
 import type { LateCommits } from './late-commits.ts';
 import type { Reception } from './reception.ts';
 import { judge } from './rules.ts';
-import { commandsTopic, type Settlements } from './settlement.ts';
+import type { Settlements } from './settlement.ts';
+import { commandsTopic } from './state-change.ts';
 import type { Timeline } from './timeline.ts';
 
 interface Deps {
@@ -131,7 +133,7 @@ export class CommandsInFlight {
   }
 
   async #issueAgain(command: Command, request: CommandRequest, ended: CarryEnded): Promise<Command | undefined> {
-    const { database, clock, random, logger, timeline, firstCommits, lateCommits } = this.#deps;
+    const { database, random, logger, timeline, firstCommits, lateCommits } = this.#deps;
     const id = random.uuid();
     const reason = ended.reason === undefined ? undefined : maskCardNumbers(ended.reason);
     this.#ids.add(id);
@@ -145,8 +147,8 @@ export class CommandsInFlight {
       this.#ids.delete(id);
       return undefined;
     }
-    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'settled', detail: `never by answer; issued again as ${id}` });
-    timeline.add({ commandId: id, atMs: clock.now(), step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
+    timeline.add({ commandId: command.id, step: 'settled', detail: `never by answer; issued again as ${id}` });
+    timeline.add({ commandId: id, step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
     database.wake(commandsTopic, command.id);
     return again;
   }

@@ -1,8 +1,9 @@
 // What the Idempotency-Key of a call stands for among the ledger's commands [D13]: same key and body, same command; other body, 22.
 
-import { claimKey, findKey, moveKey } from '../access/idempotency.ts';
+import { claimKey, findKey, moveKey, releaseKey } from '../access/idempotency.ts';
 import type { Database } from '../database/database.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import type { Logger } from '../kernel/logger.ts';
 import type { Command } from './command.ts';
 import { findCommand } from './store.ts';
 
@@ -16,9 +17,11 @@ export interface KeyedCalls {
   findByKey(call: KeyedCall): Promise<Command | undefined>;
   /** The call's Idempotency-Key stands for this command from now on. */
   keepKey(call: KeyedCall, commandId: string): Promise<void>;
+  /** Only outcomes of what was sent are kept under a key [D13]. If this fails, the next attempt takes the key over. Never rejects. */
+  dropKeyOfNever(call: KeyedCall, command: Command): Promise<void>;
 }
 
-export function createKeyedCalls({ database }: { database: Database }): KeyedCalls {
+export function createKeyedCalls({ database, logger }: { database: Database; logger: Logger }): KeyedCalls {
   return {
     async findByKey({ merchantId, idempotency }) {
       if (!idempotency) return undefined;
@@ -33,6 +36,12 @@ export function createKeyedCalls({ database }: { database: Database }): KeyedCal
       if (claimed.kind === 'other') throw otherRequestUnderKey();
       if (claimed.kind === 'same' && claimed.subjectId !== commandId)
         await moveKey(database.queries, merchantId, idempotency.key, commandId);
+    },
+    async dropKeyOfNever({ merchantId, idempotency }, { id: commandId, state }) {
+      if (state !== 'never' || !idempotency) return;
+      await releaseKey(database.queries, merchantId, idempotency.key, commandId).catch((error: unknown) =>
+        logger.warn({ err: error, commandId }, 'the Idempotency-Key of a command that never began could not be released'),
+      );
     },
   };
 }

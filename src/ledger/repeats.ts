@@ -8,9 +8,9 @@
 //   he has the outcome, or `never` ....... a new attempt
 import type { Database } from '../database/database.ts';
 import { type Clock, sleep } from '../kernel/clock.ts';
+import type { CommandCall } from './call.ts';
 import type { Command } from './command.ts';
 import { findUntold } from './content-store.ts';
-import type { CommandCall } from './first-commit.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import type { Reception } from './reception.ts';
 

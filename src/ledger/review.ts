@@ -2,10 +2,11 @@
 // A person decides only when the device cannot act any more: judged by the statement that settles, in the database's clock [D63].
 // What the caller writes alongside (who decided, and why) is in the same transaction: neither is there without the other.
 import type { Database } from '../database/database.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { type Command, isOpen } from './command.ts';
-import type { Alongside, CommandKinds, Settlements } from './settlement.ts';
+import type { CommandKinds } from './command-kind.ts';
+import type { Settlements } from './settlement.ts';
+import type { Alongside } from './state-change.ts';
 import * as store from './store.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -26,13 +27,12 @@ export interface Review {
 
 interface Deps {
   database: Database;
-  clock: Clock;
   kinds: CommandKinds;
   settlements: Settlements;
   timeline: Timeline;
 }
 
-export function createReview({ database, clock, kinds, settlements, timeline }: Deps): Review {
+export function createReview({ database, kinds, settlements, timeline }: Deps): Review {
   const { queries } = database;
 
   /** The command is settled, and a contradiction put it on the list: the person has seen it. */
@@ -43,7 +43,7 @@ export function createReview({ database, clock, kinds, settlements, timeline }: 
       return result;
     });
     if (!closed) throw alreadySettled((await store.findCommand(queries, command.id)) ?? command);
-    timeline.add({ commandId: command.id, atMs: clock.now(), step: 'review closed', detail: `${actor}: ${reason}` });
+    timeline.add({ commandId: command.id, step: 'review closed', detail: `${actor}: ${reason}` });
     return closed;
   }
 
@@ -65,8 +65,8 @@ export function createReview({ database, clock, kinds, settlements, timeline }: 
         rrn,
       } as const;
       const settled = await settlements.decide(command, settlement, alongside);
-      if (!settled) throw whyNot((await store.findCommand(queries, commandId)) ?? command);
-      timeline.add({ commandId, atMs: clock.now(), step: 'decided', detail: `${actor}: ${state}, ${reason}` });
+      if (!settled) throw whyNot(await store.latestOf(queries, command));
+      timeline.add({ commandId, step: 'decided', detail: `${actor}: ${state}, ${reason}` });
       return settled;
     },
   };

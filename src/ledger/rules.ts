@@ -112,7 +112,6 @@ export function answerOf(command: Command, further: object = {}): DeviceAnswer {
   }
 }
 
-/** 3: not known is not the same as not done. The call that it names only asks, however often it is made [D64]. */
 /** A repeat of what is under way, one too many. It must not sound as if nothing had been charged, and what it advises is safe to do again. */
 export function tooManyWait(command: Command): GatewayError {
   return new GatewayError(
@@ -122,6 +121,7 @@ export function tooManyWait(command: Command): GatewayError {
   );
 }
 
+/** 3: not known is not the same as not done. The call that it names only asks, however often it is made [D64]. */
 function outcomeUnknown(fields: { OID: string }): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',

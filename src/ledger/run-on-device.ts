@@ -9,7 +9,7 @@ import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { DeviceKind } from '../link/protocol.ts';
-import type { CommandCall, CommandPlan } from './first-commit.ts';
+import type { CommandCall, CommandPlan } from './call.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
 
@@ -17,7 +17,7 @@ import { answerOf, type DeviceAnswer } from './rules.ts';
 export type DeviceCall = Omit<CommandCall, 'findEarlier'>;
 
 export interface DeviceWork extends Pick<CommandCall, 'findEarlier'> {
-  /** The call has no name of its own, and doing it twice would matter: an equal one may be its repeat [D58]. */
+  /** The call has neither documentNr nor Receipt.Uid, and doing it twice would matter: an equal one may be its repeat [D58]. */
   isKnownByContent: boolean;
   /** Made only for what is new. */
   plan(device: MerchantDevice): Promise<Plan> | Plan;
@@ -37,17 +37,10 @@ const wrongKind: Record<DeviceKind, string> = {
 };
 
 export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: DeviceCall, work: DeviceWork): Promise<DeviceAnswer> {
+  // Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone.
   const { merchantId, deviceId, idempotency, recipient, origin } = call;
   const requestHash = work.isKnownByContent ? call.requestHash : undefined;
-  const asked = {
-    merchantId,
-    deviceId,
-    idempotency,
-    requestHash,
-    recipient,
-    origin,
-    ...(work.findEarlier && { findEarlier: work.findEarlier }),
-  };
+  const asked: CommandCall = { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier: work.findEarlier };
   const { command, isRepeated } = await deps.ledger.run(asked, async () => {
     const device = await requireDevice(deps, kind, call);
     return { ...(await work.plan(device)), journalId: device.journalId, preferredChannel: preferredChannels[kind] };

@@ -85,6 +85,11 @@ export async function findCommand(queries: Queries, id: string): Promise<Command
   return row && toCommand(row);
 }
 
+/** How the command stands now. */
+export async function latestOf(queries: Queries, command: Command): Promise<Command> {
+  return (await findCommand(queries, command.id)) ?? command;
+}
+
 /** The command itself, or the one that it went out as once more. */
 export async function lastIssueOf(queries: Queries, command: Command): Promise<Command> {
   return (command.reissuedAs === null ? undefined : await findCommand(queries, command.reissuedAs)) ?? command;

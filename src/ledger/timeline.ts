@@ -1,15 +1,25 @@
 // The steps of each command, for the sale's timeline. Kept beside the money path: a step that could not be written
-// never delays or fails a command, so steps are gathered and written in small batches.
-import type { Database } from '../database/database.ts';
+// never delays or fails a command, so steps are gathered and written in small batches. Nothing is decided by them.
+import type { Database, Queries } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { addEvents, type CommandEvent } from './event-store.ts';
 
 const flushAfterMs = 50;
 const maxWaiting = 10_000;
+/** A statement takes only so many parameters. */
+const maxEventsPerStatement = 500;
+
+export interface CommandEvent {
+  commandId: string;
+  atMs: number;
+  step: string;
+  channel?: string | undefined;
+  detail?: string | undefined;
+}
 
 export interface Timeline {
-  add(event: CommandEvent): void;
+  /** `atMs`: now, unless it is given. */
+  add(event: Omit<CommandEvent, 'atMs'> & { atMs?: number }): void;
   /** Writes what is waiting; call it at the end. */
   flush(): Promise<void>;
 }
@@ -34,9 +44,38 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
   return {
     add(event) {
       if (waiting.length >= maxWaiting) return;
-      waiting.push(event);
+      waiting.push({ ...event, atMs: event.atMs ?? clock.now() });
       timer ??= clock.after(flushAfterMs, () => void flush());
     },
     flush,
   };
+}
+
+export async function addEvents(queries: Queries, events: CommandEvent[]): Promise<void> {
+  for (let start = 0; start < events.length; start += maxEventsPerStatement) {
+    const rows = events.slice(start, start + maxEventsPerStatement).map((event) => ({
+      command_id: event.commandId,
+      at: event.atMs,
+      step: event.step,
+      channel: event.channel ?? null,
+      detail: event.detail ?? null,
+    }));
+    await queries.insertInto('command_events').values(rows).execute();
+  }
+}
+
+export async function listEvents(queries: Queries, commandId: string): Promise<CommandEvent[]> {
+  const rows = await queries
+    .selectFrom('command_events')
+    .select(['at', 'step', 'channel', 'detail'])
+    .where('command_id', '=', commandId)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    commandId,
+    atMs: row.at,
+    step: row.step,
+    channel: row.channel ?? undefined,
+    detail: row.detail ?? undefined,
+  }));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { addEvents, listEvents } from '../../src/ledger/event-store.ts';
+import { addEvents, listEvents } from '../../src/ledger/timeline.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 

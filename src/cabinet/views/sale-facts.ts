@@ -3,7 +3,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { commandColumns, toCommand } from '../../ledger/command.ts';
-import type { CommandEvent } from '../../ledger/event-store.ts';
+import type { CommandEvent } from '../../ledger/timeline.ts';
 import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
 import { ownedBy, type Scope } from './scope.ts';
 

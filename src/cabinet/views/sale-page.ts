@@ -1,7 +1,7 @@
 // One page per sale: the facts, the outcome in plain words, the timeline, and what may be done next. Put together here from pure parts.
 import type { Queries } from '../../database/database.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
-import type { CommandEvent } from '../../ledger/event-store.ts';
+import type { CommandEvent } from '../../ledger/timeline.ts';
 import { readReport } from './command-steps.ts';
 import { type ListedCommand, readListed } from './commands-list.ts';
 import { leftBaniOf, type NextStep, nextStepsOf } from './next-steps.ts';

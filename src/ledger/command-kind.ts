@@ -1,0 +1,23 @@
+// What a slice adds to the life of its commands. The ledger knows no kind of command by name: it asks here.
+import type { Queries } from '../database/database.ts';
+import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
+import type { Command, CommandState } from './command.ts';
+
+export interface CommandKind {
+  /** Which module a key must open to ask about it. */
+  module: 'POS' | 'Fiscal';
+  /** Done, it opens a document that holds the device until it is closed [D14]. */
+  opensDocument?: boolean;
+  /** A sentence when a report of `done` cannot be taken as it is, so that a person must decide. */
+  doubt?(command: Command, report: JsonObject): string | undefined;
+  /** Fields of a report of `done` that later calls look for. */
+  extract?(report: JsonObject): { operationId?: string | undefined; rrn?: string | undefined; receiptId?: string | undefined };
+  /** What the caller gets when a person decides that it was done: no device reported it, but later calls need these fields. */
+  reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
+  /** By the state that the command enters: runs in the same transaction. */
+  onState?: Partial<Record<Exclude<CommandState, 'sent'>, (queries: Queries, command: Command) => Promise<void>>>;
+  /** Runs after such a transaction has committed. */
+  afterState?(command: Command): void;
+}
+
+export type CommandKinds = Partial<Record<LedgerCommandName, CommandKind>>;

@@ -1,0 +1,113 @@
+// Every call's way into the ledger: it joins the command that it repeats, runs its own, or is told that the device is busy.
+// If whoever asked hangs up or this process dies, the command goes on, and a repeat of the call joins it.
+import type { Database } from '../database/database.ts';
+import { isDatabaseDown } from '../database/errors.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { deviceOffline } from '../kernel/error-codes.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Link } from '../link/link.ts';
+import type { CommandCall, CommandPlan, CommandRequest } from './call.ts';
+import { type Command, isOpen } from './command.ts';
+import type { CommandsInFlight } from './in-flight.ts';
+import type { KeyedCalls } from './keyed-calls.ts';
+import type { Recall } from './recall.ts';
+import type { Earlier, Repeats } from './repeats.ts';
+import { busyWith, tooManyWait } from './rules.ts';
+import * as store from './store.ts';
+import type { OutcomeWaits, WaitingCaller } from './wait-for-outcome.ts';
+
+/** A repeat of a request whose outcome is unknown waits this long for the device to tell. */
+const askAgainForMs = 5_000;
+/** The answer may be on its way into the database when answerBy comes. */
+const graceMs = 1_000;
+const defaultJoiners = 20;
+
+export interface Ran {
+  command: Command;
+  /** It was recognised by its content alone [D58]. */
+  isRepeated: boolean;
+}
+
+export interface RunOrJoin {
+  /**
+   * Waits for the command that the call repeats, or runs the one that `plan` makes: asked only when there is none, so that whatever was
+   * done is found before the device is looked at [D60]. Returns it settled, or still open when its time ran out
+   * or its outcome could not be written.
+   */
+  run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran>;
+  /** How the command stands now. If its outcome is unknown, the device is asked once more and given a moment; nothing is started. */
+  lookAgain(command: Command): Promise<Command>;
+}
+
+interface Deps {
+  database: Database;
+  link: Pick<Link, 'locate'>;
+  clock: Clock;
+  logger: Logger;
+  repeats: Repeats;
+  keyedCalls: KeyedCalls;
+  inFlight: Pick<CommandsInFlight, 'run' | 'has'>;
+  recall: Pick<Recall, 'ask'>;
+  outcomeWaits: OutcomeWaits;
+  /** Calls that may wait together for one command [D62]. */
+  joinersPerCommand?: number;
+}
+
+export function createRunOrJoin(deps: Deps): RunOrJoin {
+  const { database, link, clock, logger, repeats, keyedCalls, inFlight, recall, outcomeWaits } = deps;
+  const { joinersPerCommand = defaultJoiners } = deps;
+
+  async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
+    const earlier = await repeats.find(call);
+    if (earlier) return join(earlier, call);
+    const request: CommandRequest = { ...call, ...(await plan()) };
+    const holder = await store.findHolder(database.queries, request.deviceId);
+    if (holder && holder.id !== request.mayPass) return joinOrBusy(request, holder);
+    if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
+    const command = await inFlight.run(request);
+    if (!command) return joinOrBusy(request, await store.findHolder(database.queries, request.deviceId));
+    await keyedCalls.dropKeyOfNever(request, command);
+    return { command, isRepeated: false };
+  }
+
+  /** Another command was faster. It may be the very one that this request repeats, begun since that was looked for. */
+  async function joinOrBusy(request: CommandCall, holder: Command | undefined): Promise<Ran> {
+    const winner = await repeats.find(request);
+    if (winner) return join(winner, request);
+    throw busyWith(holder);
+  }
+
+  /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
+  async function join({ command, isByContent }: Earlier, request: CommandCall): Promise<Ran> {
+    if (isOpen(command) && outcomeWaits.countOf(command.id) >= joinersPerCommand) throw tooManyWait(command);
+    await keyedCalls.keepKey(request, command.id);
+    const latest = await waitFor(command, request.recipient);
+    // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
+    const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
+    if (again === 'hidden') return { command, isRepeated: isByContent };
+    if (again.id !== latest.id) return join({ command: again, isByContent }, request);
+    await keyedCalls.dropKeyOfNever(request, latest);
+    return { command: latest, isRepeated: isByContent };
+  }
+
+  async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {
+    if (isUnknownAndIdle(command)) {
+      recall.ask(command).catch((error: unknown) => logger.warn({ err: error, commandId: command.id }, 'Recall for a repeat failed'));
+      return outcomeWaits.waitFor(command, clock.now() + askAgainForMs, caller);
+    }
+    const leftMs = command.answerByMs - command.issuedAtMs + graceMs;
+    return outcomeWaits.waitFor(command, clock.now() + leftMs, caller);
+  }
+
+  /** No call on this instance carries it, so the device may be asked from here. */
+  function isUnknownAndIdle({ id, state }: Command): boolean {
+    return state === 'unknown' && !inFlight.has(id);
+  }
+
+  return { run, lookAgain: async (command) => (isUnknownAndIdle(command) ? waitFor(command) : command) };
+}
+
+function unlessDown(error: unknown): 'hidden' {
+  if (isDatabaseDown(error)) return 'hidden';
+  throw error;
+}

@@ -1,0 +1,53 @@
+// What a device's answer to Recall and to LastTransaction says about a command, and what is not believed.
+import { describe, expect, it } from 'vitest';
+import type { Command } from '../../src/ledger/command.ts';
+import { findingOfLastTransaction, findingOfRecall } from '../../src/ledger/findings.ts';
+import type { JsonObject, Outcome } from '../../src/link/protocol.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+
+const id = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
+const command = { id } as Command;
+
+function answer(outcome: Outcome, report?: JsonObject): AnswerMessage {
+  return { v: 1, id: 'asked', device: 'd', clock: '', journalId: 'j', outcome, ...(report && { report }) };
+}
+
+describe('an answer to Recall', () => {
+  it('tells the outcome with its report when the command has ended', () => {
+    const finding = findingOfRecall(answer('done', { state: 'final', outcome: 'done', report: { rrn: '1' } }));
+    expect(finding).toEqual({ outcome: 'done', report: { rrn: '1' }, reason: undefined, journalId: 'j', wasAccepted: false });
+  });
+
+  it('tells that it runs, that it never began, that the device cannot tell', () => {
+    expect(findingOfRecall(answer('done', { state: 'running' }))).toBe('running');
+    expect(findingOfRecall(answer('done', { state: 'never' }))).toMatchObject({ outcome: 'never', report: undefined });
+    expect(findingOfRecall(answer('done', { state: 'unknown' }))).toMatchObject({ outcome: 'unknown' });
+  });
+
+  it('tells nothing when Recall itself was refused, or makes no sense', () => {
+    expect(findingOfRecall(answer('refused', { state: 'never' }))).toBeUndefined();
+    expect(findingOfRecall(answer('done', { state: 'maybe' }))).toBeUndefined();
+    expect(findingOfRecall(answer('done'))).toBeUndefined();
+  });
+});
+
+describe('an answer to LastTransaction', () => {
+  it.each([
+    ['approved', 'done'],
+    ['refused', 'refused'],
+  ])('settles by an equal command id: %s is %s', (state, outcome) => {
+    expect(findingOfLastTransaction(command, answer('done', { commandId: id, state }))).toMatchObject({ outcome, journalId: 'j' });
+  });
+
+  it('tells that it runs', () => {
+    expect(findingOfLastTransaction(command, answer('done', { commandId: id, state: 'running' }))).toBe('running');
+  });
+
+  it('tells nothing about another command, by a state that nobody knows, or when it was not answered', () => {
+    expect(findingOfLastTransaction(command, answer('done', { commandId: 'other', state: 'approved' }))).toBeUndefined();
+    expect(findingOfLastTransaction(command, answer('done', { commandId: 'other', state: 'running' }))).toBeUndefined();
+    expect(findingOfLastTransaction(command, answer('done', { commandId: id, state: 'shrug' }))).toBeUndefined();
+    expect(findingOfLastTransaction(command, answer('refused', { commandId: id, state: 'approved' }))).toBeUndefined();
+    expect(findingOfLastTransaction(command, answer('done'))).toBeUndefined();
+  });
+});
