@@ -68,7 +68,17 @@ describe('the tables', () => {
 
   it('say which kind of device a ledger command is for', () => {
     const unused = undefined as never;
-    const shared = { bank: unused, screen: unused, misdelivery: unused, timing: unused, hasMagic: true, crash: unused, firmware: '' };
+    const shared = {
+      bank: unused,
+      screen: unused,
+      customer: unused,
+      mishaps: unused,
+      misdelivery: unused,
+      roll: unused,
+      timing: unused,
+      crash: unused,
+      firmware: '',
+    };
     const terminal = createTerminal({ ...shared, timing: defaultTerminalTiming }).commands;
     const register = createRegister({
       ...shared,

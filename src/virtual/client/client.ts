@@ -7,8 +7,6 @@ import { Device, type DeviceDeps } from './device.ts';
 export interface DeviceClientDeps extends Omit<DeviceDeps, 'send'> {
   /** In order of preference. */
   connectors: readonly Connector[];
-  /** How many copies of an answer go out; a real device always says 1. */
-  copiesOf?: (answer: Parameters<DeviceDeps['send']>[0]) => number;
   presenceEveryMs?: number;
 }
 
@@ -27,7 +25,7 @@ export interface DeviceClient {
 }
 
 export function createDeviceClient(deps: DeviceClientDeps): DeviceClient {
-  const { connectors, presenceEveryMs = 30_000, copiesOf = () => 1 } = deps;
+  const { connectors, presenceEveryMs = 30_000 } = deps;
   const device = new Device({ ...deps, send });
   let stopPresence: Cancel = () => {};
 
@@ -37,12 +35,7 @@ export function createDeviceClient(deps: DeviceClientDeps): DeviceClient {
       ...live.filter((connector) => connector.channel === first),
       ...live.filter((connector) => connector.channel !== first),
     ];
-    if (inOrder.length === 0) return false;
-    let wasSent = true;
-    for (let copies = copiesOf(answer); copies > 0; copies -= 1) {
-      wasSent = inOrder.some((connector) => connector.sendAnswer(answer, replyTo));
-    }
-    return wasSent;
+    return inOrder.some((connector) => connector.sendAnswer(answer, replyTo));
   }
 
   function connect(connector: Connector): void {

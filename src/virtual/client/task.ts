@@ -1,6 +1,6 @@
 // One ledger command while it runs. Its waits end early by Abort or answerBy, `begin` is the point of no return, and after a
 // power cut none of its promises ever resolves: the work simply stops where it was.
-import { type Clock, sleep } from '../../kernel/clock.ts';
+import { type Cancel, type Clock, sleep } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../link/protocol.ts';
 import type { JournalEntry } from './journal.ts';
 
@@ -11,8 +11,11 @@ export interface Task {
   /** In the device's clock, as `now`. */
   readonly answerByMs: number;
   now(): number;
-  /** Waits for card and PIN. `aborted`: stopped by Abort. `late`: answerBy came first. */
-  waitForCustomer(durationMs: number): Promise<'ready' | 'aborted' | 'late'>;
+  /**
+   * Waits for card and PIN: `meet` is given what to call when the customer has acted, and returns how to stop waiting for them.
+   * `aborted`: stopped by Abort. `late`: answerBy came first.
+   */
+  waitForCustomer<Act>(meet: (acted: (act: Act) => void) => Cancel): Promise<Act | 'aborted' | 'late'>;
   /** Writes "begun". True: the bank or the fiscal memory may be touched now. False: it was aborted, or it is too late. */
   begin(): Promise<boolean>;
   sleep(durationMs: number): Promise<void>;
@@ -39,7 +42,7 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
   let hasBegun = entry.state === 'begun';
   let isAborted = false;
   let stopWaiting: ((why: 'aborted') => void) | undefined;
-  let cancelTimer = () => {};
+  let stopAll = () => {};
 
   const task: RunningTask = {
     entry,
@@ -48,21 +51,23 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
     args: entry.args,
     answerByMs: entry.answerByMs,
     now: () => clock.now(),
-    waitForCustomer(durationMs) {
+    waitForCustomer(meet) {
       if (deps.isHalted()) return forever;
       if (isAborted) return Promise.resolve('aborted');
       return new Promise((resolve) => {
-        const leftMs = entry.answerByMs - clock.now();
-        const isLate = leftMs < durationMs;
-        cancelTimer = clock.after(Math.max(0, isLate ? leftMs : durationMs), () => {
+        const end = (how: Parameters<typeof resolve>[0]) => {
+          stopAll();
           stopWaiting = undefined;
-          if (!deps.isHalted()) resolve(isLate ? 'late' : 'ready');
-        });
-        stopWaiting = (why) => {
-          cancelTimer();
-          stopWaiting = undefined;
-          resolve(why);
+          if (!deps.isHalted()) resolve(how);
         };
+        // The customer first: whoever is ready in the very moment in which the time is over is in time.
+        const leave = meet(end);
+        const cancelLate = clock.after(Math.max(0, entry.answerByMs - clock.now()), () => end('late'));
+        stopAll = () => {
+          leave();
+          cancelLate();
+        };
+        stopWaiting = end;
       });
     },
     async begin() {
@@ -86,7 +91,7 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
       return true;
     },
     halt() {
-      cancelTimer();
+      stopAll();
     },
   };
   return task;

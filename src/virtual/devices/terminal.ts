@@ -1,15 +1,14 @@
 // The virtual card terminal: what each ledger command does between customer, bank and screen.
 // Before the bank is asked nothing has happened; after it said yes the answer is `done`, whatever goes wrong.
-import { type Bani, baniToLei, formatLei, parseAmount } from '../../kernel/money.ts';
+import { type Bani, baniToLei, parseAmount } from '../../kernel/money.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { Bank, BankAnswer, BankEntry } from '../books/bank.ts';
 import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
 import type { JournalEntry } from '../client/journal.ts';
 import type { Task } from '../client/task.ts';
-import { type Magic, magicOf } from '../mishaps/magic-amounts.ts';
-import type { Misdelivery } from '../mishaps/misdelivery.ts';
+import type { Befalls } from '../mishaps/mishaps.ts';
 import { slip } from '../paper/paper.ts';
-import type { Screen } from '../paper/screen.ts';
+import { type CounterDeps, meetCustomer, takeMishaps } from './counter.ts';
 
 export interface TerminalTiming {
   /** How long a quick customer takes. */
@@ -22,13 +21,9 @@ export interface TerminalTiming {
 
 export const defaultTerminalTiming: TerminalTiming = { customerMs: 150, slowMs: 20_000, bankMs: 20, lateByMs: 5_000 };
 
-export interface TerminalDeps {
+export interface TerminalDeps extends CounterDeps {
   bank: Bank;
-  screen: Screen;
-  misdelivery: Misdelivery;
   timing: TerminalTiming;
-  /** False: every amount is approved. */
-  hasMagic: boolean;
   /** The power goes, in the middle of whatever it is doing. Never resolves. */
   crash(): Promise<never>;
   firmware: string;
@@ -36,75 +31,67 @@ export interface TerminalDeps {
 
 const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction']);
 
-export function createTerminal(deps: TerminalDeps): DeviceWork {
-  const { bank, screen, misdelivery, timing } = deps;
-  let paper = 'OK';
+/** What befalls a command goes by this. A cancellation has the amount of its payment and would repeat that payment's mishap. */
+export function terminalAmountOf(name: string, args: JsonObject): Bani | undefined {
+  return name === 'Pay' || name === 'Refund' ? amountOf(args) : undefined;
+}
 
-  function magicFor(name: string, args: JsonObject): Magic | undefined {
-    // A cancellation has the amount of its payment and would repeat that payment's mishap.
-    if (!deps.hasMagic || (name !== 'Pay' && name !== 'Refund')) return undefined;
-    return magicOf('terminal', parseAmount(args.amount) ?? 0);
-  }
+export function createTerminal(deps: TerminalDeps): DeviceWork {
+  const { bank, screen, mishaps, roll, timing } = deps;
 
   function judge(name: LedgerCommandName, args: JsonObject): Ending | undefined {
     const hasAmount = name === 'Pay' || name === 'Refund' || name === 'CancelTransaction';
     if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
     if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
-    if (magicFor(name, args) === 'busy') return { outcome: 'busy', reason: 'Somebody is in the menu of the terminal.' };
+    if (mishaps.lookingAt(name, args).has('busy')) return { outcome: 'busy', reason: 'Somebody is in the menu of the terminal.' };
     return undefined;
   }
 
   async function execute(task: Task): Promise<Ending> {
-    const magic = magicFor(task.name, task.args);
-    paper = 'OK';
-    if (magic === 'lost-answer') misdelivery.lose(task.id);
-    if (magic === 'answers-twice') misdelivery.double(task.id);
+    let befalls = takeMishaps(deps, task);
     if (task.name === 'Pay') {
-      const no = await meetCustomer(task, magic);
-      if (no) return no;
+      if (befalls.has('paper-out')) return showing(task, refused('The terminal is out of paper.'));
+      const met = await meetCustomer(deps, task, amountOf(task.args), befalls);
+      if (met.no) return showing(task, met.no);
+      befalls = met.befalls;
     }
     if (!(await task.begin())) return refused('It came too late to begin.');
-    const ending = await askBank(task, magic);
-    screen.show(ending.outcome === 'done' ? 'Approved' : (ending.reason ?? 'Declined'), task.id);
+    screen.show('asking', 'Asking the bank', { commandId: task.id, amountBani: amountOf(task.args) });
+    const ending = showing(task, await askBank(task, befalls));
     if (ending.outcome === 'done') screen.print(slip(bank.name, task.name, ending.report ?? {}));
     return ending;
   }
 
-  /** Card and PIN; undefined when the bank can be asked. */
-  async function meetCustomer(task: Task, magic: Magic | undefined): Promise<Ending | undefined> {
-    if (magic === 'paper-out') {
-      paper = 'OUT';
-      screen.show('Out of paper', task.id);
-      return refused('The terminal is out of paper.');
-    }
-    screen.show(`${formatLei(amountOf(task.args))} MDL: present the card`, task.id);
-    const met = await task.waitForCustomer(magic === 'slow' ? timing.slowMs : timing.customerMs);
-    if (met === 'aborted') return showing(task, refused('It was aborted before the bank was asked.'));
-    if (met === 'late') return showing(task, refused('No card came in time.'));
-    if (magic === 'customer-cancels') return showing(task, refused('The customer pressed Cancel.'));
-    return undefined;
-  }
-
   function showing(task: Task, ending: Ending): Ending {
-    screen.show(ending.reason ?? '', task.id);
+    const { authCode, maskedCard } = ending.report ?? {};
+    const about = {
+      commandId: task.id,
+      amountBani: amountOf(task.args),
+      ...(typeof authCode === 'string' ? { authCode } : {}),
+      ...(typeof maskedCard === 'string' ? { maskedCard } : {}),
+    };
+    if (ending.outcome === 'done') screen.show('approved', 'Approved', about);
+    // Only the bank's no comes with a card.
+    else if (maskedCard !== undefined) screen.show('declined', ending.reason ?? 'Declined', about);
+    else screen.show(roll.paper === 'OUT' ? 'outOfPaper' : 'refused', ending.reason ?? '', about);
     return ending;
   }
 
-  async function askBank(task: Task, magic: Magic | undefined): Promise<Ending> {
-    if (magic === 'crash-before-bank') return await deps.crash();
+  async function askBank(task: Task, befalls: Befalls): Promise<Ending> {
+    if (befalls.has('crash-before-bank')) return await deps.crash();
     await task.sleep(timing.bankMs);
-    const ending = endingOf(task.name, await contact(task, magic));
-    if (magic === 'crash-after-bank') return await deps.crash();
-    if (magic === 'late-answer') await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
+    const ending = endingOf(task.name, await contact(task, befalls));
+    if (befalls.has('crash-after-bank')) return await deps.crash();
+    if (befalls.has('late-answer')) await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
     return ending;
   }
 
-  function contact(task: Task, magic: Magic | undefined): Promise<BankAnswer> {
+  function contact(task: Task, befalls: Befalls): Promise<BankAnswer> {
     const { args, id: reference } = task;
     const amountBani = amountOf(args);
     const operationId = String(args.operationId);
-    if (magic === 'declined') return bank.decline({ reference, amountBani, reason: 'The bank declined the card.' });
-    if (magic === 'wrong-pin') return bank.decline({ reference, amountBani, reason: 'Wrong PIN, three times.' });
+    if (befalls.has('declined')) return bank.decline({ reference, amountBani, reason: 'The bank declined the card.' });
+    if (befalls.has('wrong-pin')) return bank.decline({ reference, amountBani, reason: 'Wrong PIN, three times.' });
     switch (task.name) {
       case 'Pay':
         return bank.charge({ reference, amountBani, documentNr: typeof args.documentNr === 'string' ? args.documentNr : undefined });
@@ -122,13 +109,12 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
   return {
     kind: 'terminal',
     commands,
-    facts: () => ({ battery: 80, paper, signal: 70, bank: bank.name, firmware: deps.firmware }),
+    facts: () => ({ battery: 80, paper: roll.paper, signal: 70, bank: bank.name, firmware: deps.firmware }),
     judge,
     execute,
     recover: async (entry) => recover(bank, entry),
   };
 }
-
 /** Promise 6: the bank's book tells. It holds nothing of this command: the bank was never asked. */
 function recover(bank: Bank, entry: JournalEntry): Ending {
   const found = bank.find(entry.id).at(-1);

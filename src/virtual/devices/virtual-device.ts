@@ -1,22 +1,28 @@
-// A virtual device as a whole: its body (journal, bank, fiscal memory on their stores), its power switch and its faults.
+// A virtual device as a whole: its body (journal, bank, fiscal memory on their stores), its power switch, its customer and its mishaps.
 // The stores outlive a crash, the instance does not: after a short time a new one starts from what is written.
-import { type Clock, sleep } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { formatLei } from '../../kernel/money.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { DeviceKind, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import { type Bank, openBank } from '../books/bank.ts';
 import { type FiscalMemory, openFiscalMemory } from '../books/fiscal-memory.ts';
-import { moldovanVat, type VatTable } from '../books/vat.ts';
+import type { VatTable } from '../books/vat.ts';
 import { createDeviceClient, type DeviceClient } from '../client/client.ts';
 import type { Connector, DeviceChannel } from '../client/connector.ts';
-import type { DeviceWork, Ending } from '../client/device-work.ts';
+import type { Ending } from '../client/device-work.ts';
 import { type Journal, openJournal, withoutJournal } from '../client/journal.ts';
 import type { RecordStore } from '../client/record-store.ts';
 import { type Faults, noFaults, skewedClock, withFaults } from '../mishaps/faults.ts';
-import { createMisdelivery } from '../mishaps/misdelivery.ts';
+import { createMisdelivery, type WireWatch, withMisdelivery } from '../mishaps/misdelivery.ts';
+import { createMishaps, type Mishaps } from '../mishaps/mishaps.ts';
 import { createScreen, type Screen } from '../paper/screen.ts';
-import { createRegister, defaultRegisterTiming, type RegisterTiming } from './register.ts';
-import { createTerminal, defaultTerminalTiming, type TerminalTiming } from './terminal.ts';
+import type { Roll } from './counter.ts';
+import { createCustomer, type SwitchableCustomer } from './customer.ts';
+import { Power } from './power.ts';
+import { type RegisterTiming, registerAmountOf } from './register.ts';
+import { type TerminalTiming, terminalAmountOf } from './terminal.ts';
+import { createWork } from './work.ts';
 
 export interface VirtualDeviceDeps {
   kind: DeviceKind;
@@ -37,6 +43,8 @@ export interface VirtualDeviceDeps {
   presenceEveryMs?: number;
   vat?: VatTable;
   limitShiftTo24h?: boolean;
+  /** Sees every command and answer on its wire. */
+  watch?: WireWatch | undefined;
 }
 
 export interface VirtualDevice {
@@ -45,6 +53,8 @@ export interface VirtualDevice {
   readonly name: string;
   readonly screen: Screen;
   readonly bank: Bank;
+  readonly customer: SwitchableCustomer;
+  readonly mishaps: Mishaps;
   /** Of the instance that runs now. */
   journal(): Journal;
   /** A register's; a terminal's stays empty. */
@@ -55,13 +65,17 @@ export interface VirtualDevice {
   setFaults(faults: Partial<Faults>): void;
   /** Cuts the power; it comes back by itself after `restartAfterMs`. Resolves when the device runs again. */
   crash(): Promise<void>;
+  /** Off, it stays off until it is switched on. */
+  setPower(isOn: boolean): Promise<void>;
+  /** The paper is no longer out. */
+  newRoll(): void;
   /** Runs a command of the device's own, through crashes, to its ending. A known id is not run again. */
   perform(command: { id: string; name: LedgerCommandName; args: JsonObject; withinMs?: number }): Promise<Ending>;
   stop(): Promise<void>;
 }
 
-const firmware = 'tillgate-virtual-1';
 const localWithinMs = 5 * 60_000;
+const amountsOf = { terminal: terminalAmountOf, register: registerAmountOf };
 
 export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<VirtualDevice> {
   const { kind, deviceId, random, logger, restartAfterMs = 1_000 } = deps;
@@ -69,121 +83,109 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
   const clock = skewedClock(deps.clock, () => faults);
   const screen = createScreen(clock);
   const misdelivery = createMisdelivery();
-  const connectors = deps.connectors.map((connector) => withFaults(connector, { clock: deps.clock, random, faults: () => faults }));
+  const mishaps = createMishaps({ kind, hasMagic: deps.hasMagic ?? true, amountOf: amountsOf[kind] });
+  const roll: Roll = { paper: 'OK' };
+  const customer = createCustomer({
+    clock: deps.clock,
+    onCard: ({ commandId, amountBani }) =>
+      screen.show('enterPin', `${formatLei(amountBani)} MDL: enter the PIN`, { commandId, amountBani }),
+  });
+  const network = { clock: deps.clock, random, faults: () => faults };
+  const connectors = deps.connectors.map((connector) => withMisdelivery(withFaults(connector, network), misdelivery, deps.watch));
   // The bank is another house: it does not lose power with the device.
   const bank = await openBank({ store: deps.stores.bank, clock: deps.clock, random, name: deps.bank });
-
   let journal: Journal;
   let fiscalMemory: FiscalMemory;
-  let client: DeviceClient | undefined;
-  let restarting: Promise<void> | undefined;
-  let isStopped = false;
-  let onCrash: (() => void)[] = [];
 
-  function createWork(): DeviceWork {
-    const shared = {
-      bank,
-      screen,
-      misdelivery,
-      hasMagic: deps.hasMagic ?? true,
-      firmware,
-      crash: () => {
-        void crash();
-        return new Promise<never>(() => {});
-      },
-    };
-    if (kind === 'terminal') return createTerminal({ ...shared, timing: { ...defaultTerminalTiming, ...deps.timing } });
-    return createRegister({
-      ...shared,
-      deviceId,
-      deviceName: deps.name,
-      memory: fiscalMemory,
-      vat: deps.vat ?? moldovanVat,
-      limitShiftTo24h: deps.limitShiftTo24h ?? false,
-      timing: { ...defaultRegisterTiming, ...deps.timing },
-    });
-  }
+  const power = new Power({
+    deviceId,
+    clock: deps.clock,
+    logger,
+    screen,
+    restartAfterMs,
+    boot,
+    start: (client) => client.start((channel) => faults[channel]),
+  });
 
-  async function boot(): Promise<void> {
+  async function boot(): Promise<DeviceClient> {
     journal = await openJournal({ store: deps.stores.journal, random });
     fiscalMemory = await openFiscalMemory({ store: deps.stores.fiscal });
-    if (isStopped) return;
-    client = createDeviceClient({
+    return createDeviceClient({
       deviceId,
       clock,
       random,
       logger,
       journal: faults.noJournal ? withoutJournal(journal) : journal,
-      work: createWork(),
+      work: createWork({ ...body, memory: fiscalMemory }),
       connectors,
-      copiesOf: (answer) => misdelivery.copiesOf(answer),
       onFailure(error) {
         logger.error({ deviceId, err: error }, 'the virtual device cannot go on and restarts');
-        void crash();
+        void power.crash();
       },
       ...(deps.presenceEveryMs === undefined ? {} : { presenceEveryMs: deps.presenceEveryMs }),
     });
-    screen.power(true);
-    client.start((channel) => faults[channel]);
   }
 
-  function crash(): Promise<void> {
-    if (isStopped) return Promise.resolve();
-    restarting ??= restart();
-    return restarting;
-  }
-
-  async function restart(): Promise<void> {
-    logger.info({ deviceId }, 'the virtual device lost its power');
-    client?.drop();
-    client = undefined;
-    screen.power(false);
-    for (const told of onCrash) told();
-    onCrash = [];
-    await sleep(deps.clock, restartAfterMs);
-    if (!isStopped) await boot();
-    restarting = undefined;
-  }
+  const body = {
+    kind,
+    deviceId,
+    deviceName: deps.name,
+    bank,
+    screen,
+    customer,
+    mishaps,
+    misdelivery,
+    roll,
+    timing: deps.timing,
+    vat: deps.vat,
+    limitShiftTo24h: deps.limitShiftTo24h,
+    crash() {
+      void power.crash();
+      return new Promise<never>(() => {});
+    },
+  };
 
   function setFaults(change: Partial<Faults>): void {
     const before = faults;
     faults = { ...faults, ...change };
     for (const channel of ['mqtt', 'queue'] as const) {
-      if (before[channel] !== faults[channel]) client?.setChannel(channel, faults[channel]);
+      if (before[channel] !== faults[channel]) power.client?.setChannel(channel, faults[channel]);
     }
-    if (before.noJournal !== faults.noJournal) void crash();
+    if (before.noJournal !== faults.noJournal) void power.crash();
   }
 
-  await boot();
+  await power.boot();
   return {
     kind,
     deviceId,
     name: deps.name,
     screen,
     bank,
+    customer,
+    mishaps,
     journal: () => journal,
     fiscalMemory: () => fiscalMemory,
-    isOn: () => client !== undefined,
-    isConnected: (channel) => client?.isConnected(channel) ?? false,
+    isOn: () => power.client !== undefined,
+    isConnected: (channel) => power.client?.isConnected(channel) ?? false,
     faults: () => faults,
     setFaults,
-    crash,
+    crash: () => power.crash(),
+    setPower: (isOn) => power.switch(isOn),
+    newRoll() {
+      mishaps.arm({ paperOut: false });
+      roll.paper = 'OK';
+      if (screen.display().state === 'outOfPaper') screen.show('idle', '');
+    },
     async perform({ withinMs = localWithinMs, ...command }) {
       for (;;) {
-        await restarting;
-        if (!client) throw new Error('The device is switched off.');
-        const crashed = new Promise<undefined>((resolve) => {
-          onCrash.push(() => resolve(undefined));
-        });
-        const ending = await Promise.race([client.device.runLocal({ ...command, withinMs }), crashed]);
+        await power.restarted();
+        if (!power.client) throw new Error('The device is switched off.');
+        const ending = await Promise.race([power.client.device.runLocal({ ...command, withinMs }), power.lost()]);
         if (ending) return ending;
       }
     },
     async stop() {
-      isStopped = true;
-      const last = client;
-      client = undefined;
-      await last?.stop();
+      await power.stop();
       await Promise.all(Object.values(deps.stores).map((store) => store.close()));
     },
   };

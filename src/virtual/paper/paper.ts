@@ -41,7 +41,7 @@ function timeText(atMs: number): string {
 export function slip(bankName: string, title: string, report: JsonObject): Printout {
   const rows = Object.entries(report).filter(([, value]) => typeof value === 'string' || typeof value === 'number');
   const lines = [centre(bankName), centre(title), rule, ...rows.flatMap(([name, value]) => spread(name, String(value)))];
-  return { text: lines.join('\n') };
+  return { kind: 'slip', text: lines.join('\n') };
 }
 
 /** What the QR says: enough to find the receipt and to see whether its total was changed. */
@@ -75,7 +75,8 @@ export function receiptPaper(shop: Shop, receipt: PricedReceipt, document: Recei
     ...(receipt.number === '' ? [] : spread('Invoice', receipt.number)),
     ...spread('Time', timeText(document.atMs)),
   ];
-  return { text: lines.join('\n'), svg: drawPaper(lines, verificationText(shop, document)) };
+  const svg = drawPaper(lines, verificationText(shop, document));
+  return { kind: 'receipt', number: document.fiscalNumber, text: lines.join('\n'), svg };
 }
 
 export function reportPaper(shop: Shop, document: ReportDocument): Printout {
@@ -99,7 +100,7 @@ export function reportPaper(shop: Shop, document: ReportDocument): Printout {
     ...spread('Document', String(document.documentNumber)),
     ...spread('Time', timeText(document.atMs)),
   ];
-  return { text: lines.join('\n'), svg: drawPaper(lines) };
+  return { kind: document.type, number: String(document.reportNumber), text: lines.join('\n'), svg: drawPaper(lines) };
 }
 
 function escapeXml(text: string): string {

@@ -1,23 +1,48 @@
-// What a person in front of the device sees: lines on its display and paper from its printer, as events and as a short memory.
+// What a person in front of the device sees: its display and paper from its printer, as events and as a short memory.
 import type { Clock } from '../../kernel/clock.ts';
+import type { Bani } from '../../kernel/money.ts';
+
+export type PrintKind = 'receipt' | 'slip' | 'X' | 'Z';
 
 export interface Printout {
+  kind: PrintKind;
+  /** As the paper counts itself. */
+  number?: string;
   text: string;
   /** The same as a picture, where the device draws one. */
   svg?: string;
 }
 
+export type DisplayState = 'idle' | 'presentCard' | 'enterPin' | 'asking' | 'approved' | 'declined' | 'refused' | 'printing' | 'outOfPaper';
+
+/** What the display says beside its words. */
+export interface DisplayAbout {
+  commandId?: string;
+  amountBani?: Bani;
+  authCode?: string;
+  maskedCard?: string;
+}
+
+export interface Display extends DisplayAbout {
+  state: DisplayState;
+  text: string;
+}
+
 export type ScreenEvent =
-  | { type: 'display'; atMs: number; text: string; commandId?: string }
-  | { type: 'paper'; atMs: number; text: string; svg?: string }
+  | ({ type: 'display'; atMs: number } & Display)
+  | ({ type: 'paper'; atMs: number } & Printout)
   | { type: 'power'; atMs: number; isOn: boolean };
 
 export interface Screen {
   /** The device's clock. */
   now(): number;
-  show(text: string, commandId?: string): void;
+  show(state: DisplayState, text: string, about?: DisplayAbout): void;
   print(printout: Printout): void;
   power(isOn: boolean): void;
+  /** What it shows now; a device that comes up shows nothing in particular. */
+  display(): Display;
+  /** What came out last. */
+  paper(): (Printout & { atMs: number }) | undefined;
   /** Listens until the returned function is called. */
   listen(listener: (event: ScreenEvent) => void): () => void;
   /** The newest events, oldest first. */
@@ -25,10 +50,13 @@ export interface Screen {
 }
 
 const maxRecent = 50;
+const idle: Display = { state: 'idle', text: '' };
 
 export function createScreen(clock: Clock): Screen {
   const listeners = new Set<(event: ScreenEvent) => void>();
   let recent: ScreenEvent[] = [];
+  let display = idle;
+  let paper: (Printout & { atMs: number }) | undefined;
 
   function emit(event: ScreenEvent): void {
     recent = [...recent.slice(1 - maxRecent), event];
@@ -37,9 +65,20 @@ export function createScreen(clock: Clock): Screen {
 
   return {
     now: () => clock.now(),
-    show: (text, commandId) => emit({ type: 'display', atMs: clock.now(), text, ...(commandId === undefined ? {} : { commandId }) }),
-    print: (printout) => emit({ type: 'paper', atMs: clock.now(), ...printout }),
-    power: (isOn) => emit({ type: 'power', atMs: clock.now(), isOn }),
+    show(state, text, about = {}) {
+      display = { state, text, ...about };
+      emit({ type: 'display', atMs: clock.now(), ...display });
+    },
+    print(printout) {
+      paper = { ...printout, atMs: clock.now() };
+      emit({ type: 'paper', ...paper });
+    },
+    power(isOn) {
+      display = idle;
+      emit({ type: 'power', atMs: clock.now(), isOn });
+    },
+    display: () => display,
+    paper: () => paper,
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -80,7 +80,7 @@ describe('after a power cut', () => {
   it('the old instance writes, sends and begins nothing more', async () => {
     let begins = 0;
     const { device, tell, sent, store } = await deviceWith(async (task) => {
-      await task.waitForCustomer(1_000);
+      await task.waitForCustomer((acted) => clock.after(1_000, () => acted('ready')));
       await task.begin();
       begins += 1;
       return done;

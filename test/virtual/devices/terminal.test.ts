@@ -120,7 +120,7 @@ describe('the terminal and its bank', () => {
     const bench = await benchOfOne();
     await paid(bench, 30);
     const texts = bench.device.screen.recent().map((event) => (event.type === 'power' ? 'power' : event.text));
-    expect(texts).toEqual(['power', '30.00 MDL: present the card', 'Approved', expect.stringContaining('MAIB')]);
+    expect(texts).toEqual(['power', '30.00 MDL: present the card', 'Asking the bank', 'Approved', expect.stringContaining('MAIB')]);
   });
 });
 

@@ -1,0 +1,115 @@
+// The customer in front of a device, a port: one who is quick and pays, or a person who acts by hand. The device does not know which.
+// Always holds: a meeting ends with one act, at most once, and nobody who was left acts any more. A person who does nothing for two
+// minutes, or from card to PIN, has gone away, as at any terminal.
+import type { Cancel, Clock } from '../../kernel/clock.ts';
+import type { Bani } from '../../kernel/money.ts';
+
+export type CustomerAct = 'pays' | 'cancels' | 'wrong-pin' | 'declined' | 'leaves';
+
+export interface Meeting {
+  commandId: string;
+  amountBani: Bani;
+  /** How long a quick customer takes. */
+  quickMs: number;
+}
+
+export interface Customer {
+  /** `acted` is called once, unless the returned function was called before. */
+  meet(meeting: Meeting, acted: (act: CustomerAct) => void): Cancel;
+}
+
+/** What a person can do who stands in front of the device. */
+export type PersonAct = 'presentCard' | 'pin' | 'wrongPin' | 'decline' | 'cancel';
+
+/** A customer who is quick, or, switched over, a person. */
+export interface SwitchableCustomer extends Customer {
+  readonly isByHand: boolean;
+  /** Whoever waits when it is switched back pays. */
+  setByHand(isByHand: boolean): void;
+  /** What the device waits for, if it waits for a person. */
+  waitsFor(): 'card' | 'pin' | undefined;
+  /** False: the device does not wait for that. */
+  act(act: PersonAct): boolean;
+}
+
+export interface CustomerDeps {
+  clock: Clock;
+  /** The card is in: the device asks for the PIN. */
+  onCard(meeting: Meeting): void;
+  /** What the device waits for has changed. */
+  onChange?(): void;
+}
+
+const patienceMs = 120_000;
+
+const actsOf: Record<Exclude<PersonAct, 'presentCard'>, CustomerAct> = {
+  pin: 'pays',
+  wrongPin: 'wrong-pin',
+  decline: 'declined',
+  cancel: 'cancels',
+};
+
+export function createCustomer({ clock, onCard, onChange = () => {} }: CustomerDeps): SwitchableCustomer {
+  let isByHand = false;
+  let waiting: { meeting: Meeting; isCardIn: boolean; end(act: CustomerAct): void } | undefined;
+  let cancelPatience: Cancel = () => {};
+
+  function wait(patient: NonNullable<typeof waiting>): void {
+    cancelPatience();
+    waiting = patient;
+    cancelPatience = clock.after(patienceMs, () => patient.end('leaves'));
+    onChange();
+  }
+
+  function leave(): void {
+    cancelPatience();
+    if (waiting === undefined) return;
+    waiting = undefined;
+    onChange();
+  }
+
+  return {
+    get isByHand() {
+      return isByHand;
+    },
+    meet(meeting, acted) {
+      if (!isByHand) return clock.after(meeting.quickMs, () => acted('pays'));
+      let isOver = false;
+      const end = (act: CustomerAct) => {
+        if (isOver) return;
+        isOver = true;
+        leave();
+        acted(act);
+      };
+      wait({ meeting, isCardIn: false, end });
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        leave();
+      };
+    },
+    setByHand(byHand) {
+      if (byHand === isByHand) return;
+      isByHand = byHand;
+      if (!byHand) waiting?.end('pays');
+      onChange();
+    },
+    waitsFor() {
+      if (waiting === undefined) return undefined;
+      return waiting.isCardIn ? 'pin' : 'card';
+    },
+    act(act) {
+      if (waiting === undefined) return false;
+      if (act === 'presentCard') {
+        if (waiting.isCardIn) return false;
+        wait({ ...waiting, isCardIn: true });
+        onCard(waiting.meeting);
+        return true;
+      }
+      // Nobody types a PIN, and no bank declines, before the card is in.
+      if (act !== 'cancel' && !waiting.isCardIn) return false;
+      waiting.end(actsOf[act]);
+      return true;
+    },
+  };
+}

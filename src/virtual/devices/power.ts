@@ -1,0 +1,93 @@
+// The power of a virtual device: on, cut and back by itself after a short time, or switched off until somebody switches it on.
+// What runs is one client at a time; after a cut the old one does nothing any more, and the next starts from what is written.
+import { type Clock, sleep } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { DeviceClient } from '../client/client.ts';
+import type { Screen } from '../paper/screen.ts';
+
+export interface PowerDeps {
+  deviceId: string;
+  clock: Clock;
+  logger: Logger;
+  screen: Screen;
+  restartAfterMs: number;
+  /** Opens what is written and returns the client that goes on from there, not yet started. */
+  boot(): Promise<DeviceClient>;
+  start(client: DeviceClient): void;
+}
+
+export class Power {
+  readonly #deps: PowerDeps;
+  #client: DeviceClient | undefined;
+  #restarting: Promise<void> | undefined;
+  #isSwitchedOff = false;
+  #isStopped = false;
+  // One for all who wait, so that nobody who waited in vain stays in a list.
+  #loss = Promise.withResolvers<undefined>();
+
+  constructor(deps: PowerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The client that runs; none while the power is away. */
+  get client(): DeviceClient | undefined {
+    return this.#client;
+  }
+
+  async boot(): Promise<void> {
+    const client = await this.#deps.boot();
+    if (this.#isStopped || this.#isSwitchedOff) return;
+    this.#client = client;
+    this.#deps.screen.power(true);
+    this.#deps.start(client);
+  }
+
+  /** Resolves when the device runs again, or stays off because it was switched off meanwhile. */
+  crash(): Promise<void> {
+    if (this.#isStopped) return Promise.resolve();
+    this.#restarting ??= this.#restart();
+    return this.#restarting;
+  }
+
+  async switch(isOn: boolean): Promise<void> {
+    if (this.#isStopped || this.#isSwitchedOff === !isOn) return;
+    this.#isSwitchedOff = !isOn;
+    if (!isOn) this.#lose();
+    // A restart under way finds the switch as it is when it comes to it.
+    else if (this.#restarting === undefined && this.#client === undefined) await this.boot();
+  }
+
+  /** Resolves when the device runs, or at once when it is switched off. */
+  async restarted(): Promise<void> {
+    await this.#restarting;
+  }
+
+  /** Resolves with nothing when the power goes. */
+  lost(): Promise<undefined> {
+    return this.#loss.promise;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    const last = this.#client;
+    this.#client = undefined;
+    await last?.stop();
+  }
+
+  #lose(): void {
+    this.#client?.drop();
+    this.#client = undefined;
+    this.#deps.screen.power(false);
+    this.#loss.resolve(undefined);
+    this.#loss = Promise.withResolvers();
+  }
+
+  async #restart(): Promise<void> {
+    const { clock, logger, deviceId, restartAfterMs } = this.#deps;
+    logger.info({ deviceId }, 'the virtual device lost its power');
+    this.#lose();
+    await sleep(clock, restartAfterMs);
+    if (!this.#isStopped && !this.#isSwitchedOff) await this.boot();
+    this.#restarting = undefined;
+  }
+}

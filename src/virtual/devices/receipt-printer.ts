@@ -1,0 +1,152 @@
+// A receipt on a register, from the customer's card to the paper. Strict order: the bank says yes, then the fiscal memory is written and the
+// paper printed. A receipt whose money was taken ends `done`; `refused` only when the bank has given it back.
+// Power goes before the bank: nothing happened. After it: the charges stand in the bank's book under the command's id, and whoever recovers
+// prints for them, or gives them back. After the memory is written: what it holds is done, and is not printed again.
+
+import type { Bank, BankEntry } from '../books/bank.ts';
+import type { FiscalDocument, FiscalMemory, ReceiptDocument, VatTotal } from '../books/fiscal-memory.ts';
+import { type PricedReceipt, readReceipt } from '../books/receipt.ts';
+import { type VatTable, vatRateAt, vatWithin } from '../books/vat.ts';
+import { type Ending, refused } from '../client/device-work.ts';
+import type { JournalEntry } from '../client/journal.ts';
+import type { Task } from '../client/task.ts';
+import type { Befalls } from '../mishaps/mishaps.ts';
+import { receiptPaper } from '../paper/paper.ts';
+import { type CounterDeps, meetCustomer } from './counter.ts';
+import { doneWith } from './document-writer.ts';
+
+export interface PrinterDeps extends CounterDeps {
+  deviceId: string;
+  deviceName: string;
+  bank: Bank;
+  memory: FiscalMemory;
+  vat: VatTable;
+  timing: CounterDeps['timing'] & { bankMs: number; printMs: number; newRollMs: number };
+  crash(): Promise<never>;
+}
+
+export interface ReceiptPrinter {
+  print(task: Task, befalls: Befalls): Promise<Ending>;
+  /** After a power cut, of a receipt that was begun: promise 6. */
+  recover(entry: JournalEntry): Promise<Ending>;
+}
+
+export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
+  const { bank, memory, screen, timing, roll } = deps;
+  const shop = { name: deps.deviceName, deviceId: deps.deviceId };
+
+  async function print(task: Task, befalls: Befalls): Promise<Ending> {
+    const { receipt } = readReceipt(task.args.receipt);
+    if (!receipt) return refused('The receipt cannot be read.');
+    if (hasUnknownVat(receipt, task.now())) return refused('An item has a VAT letter that is not in force.');
+    const met = cardsOf(receipt).length > 0 ? await meetCustomer(deps, task, receipt.totalBani, befalls) : { befalls };
+    if (met.no) return met.no;
+    if (!(await task.begin())) return refused('It came too late to begin.');
+    if (met.befalls.has('crash-before-bank')) return await deps.crash();
+    const no = await chargeCards(task, receipt, met.befalls);
+    if (no) return no;
+    if (met.befalls.has('crash-after-bank')) return await deps.crash();
+    return await putOnPaper(task, receipt, met.befalls);
+  }
+
+  async function putOnPaper(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending> {
+    const about = { commandId: task.id, amountBani: receipt.totalBani };
+    if (befalls.has('paper-out-reversed') && cardsOf(receipt).length > 0) {
+      roll.paper = 'OUT';
+      return await reverse(task.id, 'The paper ran out; the bank took the payment back.');
+    }
+    if (befalls.has('paper-out-mended') || befalls.has('paper-out-reversed')) {
+      roll.paper = 'OUT';
+      screen.show('outOfPaper', 'Out of paper: waiting for a new roll', about);
+      await task.sleep(timing.newRollMs);
+      roll.paper = 'OK';
+    }
+    screen.show('printing', 'Printing', about);
+    await task.sleep(timing.printMs);
+    const document = await write(task.id, task.now(), receipt);
+    if (befalls.has('crash-after-print')) return await deps.crash();
+    return doneWith(document, bank.find(task.id));
+  }
+
+  /** Every card payment is charged, or none remains charged and the ending says why. */
+  async function chargeCards(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending | undefined> {
+    const no = befalls.has('wrong-pin') ? 'Wrong PIN, three times.' : befalls.has('declined') ? 'The bank declined the card.' : undefined;
+    for (const payment of cardsOf(receipt)) {
+      await task.sleep(timing.bankMs);
+      const request = { reference: task.id, amountBani: payment.amountBani };
+      if (no !== undefined) {
+        await bank.decline({ ...request, reason: no });
+        return await reverse(task.id, no);
+      }
+      await bank.charge({ ...request, documentNr: receipt.uid === '' ? undefined : receipt.uid });
+    }
+    return undefined;
+  }
+
+  function standingCharges(reference: string): BankEntry[] {
+    return bank
+      .charges()
+      .filter((charge) => charge.entry.reference === reference && !charge.isVoided)
+      .map((charge) => charge.entry);
+  }
+
+  async function reverse(reference: string, reason: string): Promise<Ending> {
+    for (const { operationId, amountBani } of standingCharges(reference)) {
+      const answer = await bank.void({ reference, operationId, token: undefined, amountBani });
+      if (!answer.entry) return { outcome: 'unknown', reason: `The bank does not take the payment back: ${answer.refused}` };
+    }
+    return refused(reason);
+  }
+
+  function hasUnknownVat(receipt: PricedReceipt, atMs: number): boolean {
+    return receipt.lines.some((line) => !vatRateAt(deps.vat, line.vatLetter, atMs));
+  }
+
+  async function write(commandId: string, atMs: number, receipt: PricedReceipt): Promise<FiscalDocument> {
+    const byPayment: ReceiptDocument['byPayment'] = {};
+    for (const { kind, amountBani } of receipt.payments) byPayment[kind] = (byPayment[kind] ?? 0) + amountBani;
+    const fiscalNumber = memory.nextFiscalNumber();
+    const document = await memory.append({
+      type: 'receipt',
+      commandId,
+      atMs,
+      receiptId: `${deps.deviceId.slice(0, 8)}-${fiscalNumber}`,
+      fiscalNumber,
+      uid: receipt.uid,
+      totalBani: receipt.totalBani,
+      changeBani: receipt.changeBani,
+      byVat: vatTotals(deps.vat, receipt, atMs),
+      byPayment,
+    });
+    if (document.type === 'receipt') screen.print(receiptPaper(shop, receipt, document));
+    return document;
+  }
+
+  // What the memory holds is done; what the bank has said yes to is carried to the end; nothing is done twice.
+  async function recover(entry: JournalEntry): Promise<Ending> {
+    const document = memory.find(entry.id);
+    if (document) return doneWith(document, bank.find(entry.id));
+    const { receipt } = readReceipt(entry.args.receipt);
+    const standing = standingCharges(entry.id);
+    if (receipt && standing.length > 0 && standing.length === cardsOf(receipt).length) {
+      return doneWith(await write(entry.id, screen.now(), receipt), bank.find(entry.id));
+    }
+    return await reverse(entry.id, 'The power went before anything was printed.');
+  }
+
+  return { print, recover };
+}
+
+function vatTotals(table: VatTable, receipt: PricedReceipt, atMs: number): Record<string, VatTotal> {
+  const byVat: Record<string, VatTotal> = {};
+  for (const line of receipt.lines) (byVat[line.vatLetter] ??= { grossBani: 0, vatBani: 0 }).grossBani += line.totalBani;
+  for (const [letter, total] of Object.entries(byVat)) {
+    const rate = vatRateAt(table, letter, atMs);
+    if (rate) total.vatBani = vatWithin(total.grossBani, rate);
+  }
+  return byVat;
+}
+
+function cardsOf(receipt: PricedReceipt): PricedReceipt['payments'] {
+  return receipt.payments.filter((payment) => payment.kind === 'card');
+}

@@ -1,0 +1,23 @@
+// The body of a virtual device: what it opens when it comes up, and the work of its kind on top of that.
+import type { DeviceKind } from '../../link/protocol.ts';
+import type { FiscalMemory } from '../books/fiscal-memory.ts';
+import { moldovanVat, type VatTable } from '../books/vat.ts';
+import type { DeviceWork } from '../client/device-work.ts';
+import { createRegister, defaultRegisterTiming, type RegisterDeps, type RegisterTiming } from './register.ts';
+import { createTerminal, defaultTerminalTiming, type TerminalDeps, type TerminalTiming } from './terminal.ts';
+
+const firmware = 'tillgate-virtual-1';
+
+export interface WorkDeps extends Omit<TerminalDeps, 'timing' | 'firmware'>, Pick<RegisterDeps, 'deviceId' | 'deviceName'> {
+  kind: DeviceKind;
+  memory: FiscalMemory;
+  timing: Partial<TerminalTiming & RegisterTiming> | undefined;
+  vat: VatTable | undefined;
+  limitShiftTo24h: boolean | undefined;
+}
+
+export function createWork({ kind, timing, vat = moldovanVat, limitShiftTo24h = false, ...deps }: WorkDeps): DeviceWork {
+  const shared = { ...deps, firmware };
+  if (kind === 'terminal') return createTerminal({ ...shared, timing: { ...defaultTerminalTiming, ...timing } });
+  return createRegister({ ...shared, vat, limitShiftTo24h, timing: { ...defaultRegisterTiming, ...timing } });
+}
