@@ -1,0 +1,6 @@
+// A Fastify server that does nothing: the raw limit of HTTP here.
+import { fastify } from 'fastify';
+
+const app = fastify();
+app.post('/Pay', () => ({ errorCode: 0, errorMessage: '', report: '{"rrn":"400000000100","operationId":"000000001"}' }));
+console.log(`listens at ${await app.listen({ port: 0, host: '127.0.0.1' })}`);

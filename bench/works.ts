@@ -1,0 +1,61 @@
+// The work that is measured: what a till does with a terminal, and what an ERP does with an invoice, as calls over HTTP. The same calls go
+// to every contender; an answer that is not a success stops the bench, so that nobody is fast by refusing.
+import { randomUUID } from 'node:crypto';
+import type { Contender } from './contenders.ts';
+import { type Answer, type HttpClient, openConnection } from './http-client.ts';
+import { type Measured, runLoad, type Timed } from './load.ts';
+
+export interface Round {
+  inFlight: number;
+  forMs: number;
+  warmUpMs: number;
+}
+
+type Step = (client: HttpClient, lane: number, timed: Timed) => Promise<void>;
+export type Work = (contender: Contender, round: Round) => Promise<Measured>;
+
+/** Pay and CloseDoc, each counted as one command; a lane has a terminal to itself. */
+export const deviceCommands: Work = (contender, round) =>
+  measure(contender, round, async (client, lane, timed) => {
+    const { apiKey: APIKey, deviceIds } = contender;
+    const common = { APIKey, DeviceID: deviceIds[lane % deviceIds.length], documentNr: randomUUID() };
+    const paid = succeeded(await timed(() => client.post('/Device/payment/Pay', { ...common, amount: 150.5 })));
+    const { operationId } = JSON.parse(String(paid['report'])) as { operationId: string };
+    succeeded(await timed(() => client.post('/Device/payment/CloseDoc', { ...common, operationId })));
+  });
+
+const receipt = {
+  Number: '4127',
+  Items: [
+    { Name: 'Bread', Quantity: 1, Price: 24.5 },
+    { Name: 'Cheese', Quantity: 0.45, Price: 140 },
+    { Name: 'Apples', Quantity: 1.5, Price: 18 },
+  ],
+};
+
+/** Create, Status, Get, Payd: the life of an invoice, without callbacks. */
+export const invoiceCalls: Work = (contender, round) =>
+  measure(contender, round, async (client, _lane, timed) => {
+    const { apiKey: APIKey, deviceIds } = contender;
+    const Receipt = { ...receipt, Uid: randomUUID() };
+    const created = succeeded(await timed(() => client.post('/Invoice/Create', { APIKey, Receipt })));
+    const QR = encodeURIComponent(String(created['QR']));
+    succeeded(await timed(() => client.get(`/Invoice/Status?QR=${QR}`)));
+    succeeded(await timed(() => client.get(`/Invoice/Get?QR=${QR}`)));
+    succeeded(await timed(() => client.get(`/Invoice/Payd?APIKey=${APIKey}&QR=${QR}&ReceiptID=R-1&DeviceID=${deviceIds[0]}`)));
+  });
+
+async function measure(contender: Contender, round: Round, step: Step): Promise<Measured> {
+  const clients = await Promise.all(Array.from({ length: round.inFlight }, () => openConnection(contender.baseUrl)));
+  try {
+    return await runLoad({ ...round, step: (lane, timed) => step(clients[lane] as HttpClient, lane, timed) });
+  } finally {
+    for (const client of clients) client.close();
+  }
+}
+
+export function succeeded({ status, body }: Answer): Record<string, unknown> {
+  const answer = JSON.parse(body) as Record<string, unknown>;
+  if (answer['errorCode'] !== 0) throw new Error(`A call failed with HTTP ${status}: ${body.slice(0, 300)}`);
+  return answer;
+}
