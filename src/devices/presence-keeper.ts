@@ -11,7 +11,7 @@ import { maskReport } from '../kernel/card-mask.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
-import type { DeviceSnapshot } from '../link/presence.ts';
+import type { DeviceSnapshot } from '../link/sightings.ts';
 
 const lookEveryMs = 5_000;
 const writeEveryMs = 60_000;

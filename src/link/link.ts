@@ -2,21 +2,17 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { restrainLogger } from '../kernel/restrained-logger.ts';
-import { createQuestions, type Question } from './ask.ts';
-import { Carry } from './carry.ts';
-import type { Channel, ChannelListener, ChannelName } from './channel.ts';
-import type { CarryResult, Delivery } from './delivery.ts';
+import { createQuestions, type Question } from './carrying/ask.ts';
+import { Carry } from './carrying/carry.ts';
+import type { CarryResult, Delivery } from './carrying/delivery.ts';
+import { type Fence, raiseFence } from './carrying/fence.ts';
+import type { Channel, ChannelName } from './channel.ts';
 import { createDropCounts, type Drops } from './drop-counts.ts';
-import { type Fence, raiseFence } from './fence.ts';
-import { createIntake } from './intake.ts';
-import { createPresenceBook, type DeviceSnapshot, type Sighting } from './presence.ts';
+import { Incoming, type LateAnswerListener, type SeenListener } from './incoming.ts';
+import { createPresenceBook } from './presence.ts';
+import type { DeviceSnapshot } from './sightings.ts';
 import { createWaitingRoom } from './waiting.ts';
 import type { AnswerMessage } from './wire-schemas.ts';
-
-export type LateAnswerListener = (deviceId: string, answer: AnswerMessage, channel: ChannelName) => void;
-/** Called at a device's first message, at a reconnect and at a new bootId. */
-export type SeenListener = (deviceId: string, snapshot: DeviceSnapshot) => void;
 
 export interface LinkStats {
   waitingCalls: number;
@@ -65,95 +61,20 @@ const defaultMaxWaiting = 10_000;
 const defaultDeviceMessagesPerS = 20;
 
 export function createLink(deps: LinkDeps): Link {
-  const { clock, random, logger, gatewayId, channels } = deps;
+  const { clock, random, logger, gatewayId, channels, deviceMessagesPerS = defaultDeviceMessagesPerS } = deps;
   const book = createPresenceBook({ clock, channels: channels.map(({ name }) => name) });
   const waiting = createWaitingRoom(deps.maxWaiting ?? defaultMaxWaiting);
   const carries = new Set<Carry>();
-  const lateListeners = new Set<LateAnswerListener>();
-  const seenListeners = new Set<SeenListener>();
   const drops = createDropCounts();
-  const restrained = restrainLogger(logger, clock);
-  let isStopped = false;
-
-  const shared = {
-    clock,
-    random,
-    logger,
-    gatewayId,
-    channels,
-    book,
-    waiting,
-  };
+  const shared = { clock, random, logger, gatewayId, channels, book, waiting };
   const questions = createQuestions(shared);
-
-  const intake = createIntake({
-    clock,
-    messagesPerS: deps.deviceMessagesPerS ?? defaultDeviceMessagesPerS,
-    isAwaited: waiting.isWaitingFor,
-    onDropped(channel, deviceId) {
-      drops.add('over-budget', deviceId);
-      restrained.warn({ channel, deviceId }, 'a device says more than its share; some of it is dropped');
-    },
-  });
-
-  const listener: ChannelListener = {
-    offer: intake.offer,
-    answer(channel, deviceId, answer) {
-      const sighting = book.noteAnswer(channel, deviceId, answer, waiting.isWaiting(answer.id));
-      const taken = waiting.deliver(channel, deviceId, answer);
-      if (taken === 'foreign') drops.add('foreign-device', deviceId);
-      else if (taken === 'forgotten') drops.add('late-question', deviceId);
-      else if (taken === 'unknown') {
-        for (const listen of lateListeners) guarded(() => listen(deviceId, answer, channel));
-      }
-      noticed(channel, deviceId, sighting);
-    },
-    presence(channel, deviceId, presence) {
-      if (presence.online) noticed(channel, deviceId, book.notePresence(channel, deviceId, presence));
-      else listener.gone(channel, deviceId);
-    },
-    gone(channel, deviceId) {
-      intake.gone(channel, deviceId);
-      book.noteGone(channel, deviceId);
-      for (const carry of carries) if (carry.deviceId === deviceId) carry.lost(channel);
-    },
-    up(channel) {
-      logger.info({ channel }, 'the channel is up');
-      for (const carry of carries) carry.seenAgain(channel, false);
-    },
-    down(channel) {
-      logger.warn({ channel }, 'the channel is down');
-      intake.down(channel);
-      book.noteDown(channel);
-      for (const carry of carries) carry.lost(channel);
-    },
-    dropped(channel, reason, deviceId) {
-      drops.add(reason, deviceId);
-      logger.debug({ channel, reason, deviceId }, 'a message from a device was dropped');
-    },
-  };
-
-  function noticed(channel: ChannelName, deviceId: string, { isReconnect, isReboot }: Sighting): void {
-    questions.heard(deviceId, channel);
-    if (!isReconnect && !isReboot) return;
-    for (const carry of carries) if (carry.deviceId === deviceId) carry.seenAgain(channel, isReboot);
-    const snapshot = book.of(deviceId);
-    if (snapshot !== undefined) for (const listen of seenListeners) guarded(() => listen(deviceId, snapshot));
-  }
-
-  /** A listener of another room must not break the wire. */
-  function guarded(action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      logger.error({ err: error }, 'a listener of the link failed');
-    }
-  }
+  const incoming = new Incoming({ ...shared, deviceMessagesPerS, drops, underWay: carries, onHeard: questions.heard });
+  let isStopped = false;
 
   return {
     async start() {
       isStopped = false;
-      const started = await Promise.allSettled(channels.map((channel) => channel.start(listener)));
+      const started = await Promise.allSettled(channels.map((channel) => channel.start(incoming)));
       const failed = started.find((attempt) => attempt.status === 'rejected');
       if (failed === undefined) return;
       await Promise.all(channels.map((channel) => channel.stop()));
@@ -163,13 +84,13 @@ export function createLink(deps: LinkDeps): Link {
     async stop() {
       isStopped = true;
       questions.stop();
-      intake.stop();
+      incoming.stop();
       for (const carry of [...carries]) carry.stop();
       await Promise.all(channels.map((channel) => channel.stop()));
     },
 
     locate: questions.locate,
-
+    ask: questions.ask,
     fence: (deviceId, answerWithinMs) => raiseFence(clock, book.clockOffsetMs(deviceId), answerWithinMs),
 
     async carry(delivery) {
@@ -184,34 +105,24 @@ export function createLink(deps: LinkDeps): Link {
       }
     },
 
-    ask: questions.ask,
-
-    onLateAnswer(listen) {
-      lateListeners.add(listen);
-      return () => lateListeners.delete(listen);
-    },
-
-    onSeen(listen) {
-      seenListeners.add(listen);
-      return () => seenListeners.delete(listen);
-    },
-
+    onLateAnswer: (listen) => incoming.onLateAnswer(listen),
+    onSeen: (listen) => incoming.onSeen(listen),
     presence: { of: book.of, all: book.all },
+    droppedOf: drops.of,
 
     disconnectDevice(deviceId) {
       for (const channel of channels) channel.disconnectDevice?.(deviceId);
     },
 
-    droppedOf: drops.of,
-
     stats: () => ({
       waitingCalls: waiting.size,
       liveDevices: book.liveCount(),
-      connected: {
-        mqtt: channels.some(({ name, isConnected }) => name === 'mqtt' && isConnected),
-        queue: channels.some(({ name, isConnected }) => name === 'queue' && isConnected),
-      },
+      connected: { mqtt: isConnected(channels, 'mqtt'), queue: isConnected(channels, 'queue') },
       dropped: drops.inAll(),
     }),
   };
+}
+
+function isConnected(channels: readonly Channel[], wanted: ChannelName): boolean {
+  return channels.some((channel) => channel.name === wanted && channel.isConnected);
 }

@@ -1,9 +1,10 @@
 // A link whose devices are played by the test: who is live, what they answer, and when they are seen.
 
-import type { Question } from '../../src/link/ask.ts';
+import type { Question } from '../../src/link/carrying/ask.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
-import type { Link, SeenListener } from '../../src/link/link.ts';
-import type { DeviceSnapshot } from '../../src/link/presence.ts';
+import type { SeenListener } from '../../src/link/incoming.ts';
+import type { Link } from '../../src/link/link.ts';
+import type { DeviceSnapshot } from '../../src/link/sightings.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 
 export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence' | 'droppedOf'> {

@@ -1,5 +1,5 @@
 // A link on two fake channels in virtual time, with one device that the test speaks for.
-import type { Delivery, LinkStep } from '../../src/link/delivery.ts';
+import type { Delivery, LinkStep } from '../../src/link/carrying/delivery.ts';
 import { createLink, type Link } from '../../src/link/link.ts';
 import type { Outcome } from '../../src/link/protocol.ts';
 import type { AnswerMessage, CommandMessage, RecallReport } from '../../src/link/wire-schemas.ts';

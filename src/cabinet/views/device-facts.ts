@@ -2,7 +2,7 @@
 // and what of it was dropped. As far as this instance has heard it.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
-import type { DeviceSnapshot } from '../../link/presence.ts';
+import type { DeviceSnapshot } from '../../link/sightings.ts';
 import { type ListedCommand, readListed } from './commands-list.ts';
 import type { Scope } from './scope.ts';
 

@@ -31,7 +31,7 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
   cabinet: [['views'], ['.'], ['events', 'overview', 'people', 'sales', 'setup', 'steps'], ['routes.ts']],
   access: [['.'], ['people']],
   database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
-  link: [['.'], ['channels']],
+  link: [['.'], ['channels', 'carrying'], ['link.ts']],
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
 };
 

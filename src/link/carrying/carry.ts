@@ -7,18 +7,18 @@
 //   30 s silent to Recall and never accepted: silent.   answerBy: timeout.   Nothing went out anywhere, for certain: not-sent
 //
 // What always holds: one result; the call waits before the first byte leaves; without a journal at most one copy is ever on the wire, and no Recall.
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Random } from '../kernel/random.ts';
-import { Timers } from '../kernel/timers.ts';
-import { type Channel, type ChannelName, inOrder } from './channel.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
+import { Timers } from '../../kernel/timers.ts';
+import { type Channel, type ChannelName, inOrder } from '../channel.ts';
+import type { PresenceBook } from '../presence.ts';
+import type { WaitingRoom } from '../waiting.ts';
+import type { AnswerMessage, RecallReport } from '../wire-schemas.ts';
 import { Copies, type CopyEnd } from './copies.ts';
 import type { CarryEnded, CarryResult, Delivery, LinkStepName } from './delivery.ts';
 import { passedMs, startWithinMs } from './fence.ts';
-import type { PresenceBook } from './presence.ts';
 import { Recalls, recallPatienceMs } from './recalls.ts';
-import type { WaitingRoom } from './waiting.ts';
-import type { AnswerMessage, RecallReport } from './wire-schemas.ts';
 
 const acceptWithinMs = 3_000;
 const lookInEveryMs = 30_000;

@@ -1,6 +1,6 @@
 // Writing a command for the wire. startBy and answerBy are in the device's own clock, so that a wrong clock does no harm.
-import type { CommandName, JsonObject } from './protocol.ts';
-import type { CommandMessage } from './wire-schemas.ts';
+import type { CommandName, JsonObject } from '../protocol.ts';
+import type { CommandMessage } from '../wire-schemas.ts';
 
 export interface CommandText {
   id: string;

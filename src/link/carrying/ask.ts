@@ -1,12 +1,12 @@
 // Commands that change nothing: asking a device, and finding out on which channel it is.
 // A full waiting room is Too_Many_Requests, not Device_Busy: it says nothing about the device, and trying again soon is right.
-import { GatewayError } from '../kernel/error-codes.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { type Channel, type ChannelName, inOrder } from '../channel.ts';
+import type { JsonObject, PlainCommandName } from '../protocol.ts';
+import type { AnswerMessage } from '../wire-schemas.ts';
 import type { CarryDeps } from './carry.ts';
-import { type Channel, type ChannelName, inOrder } from './channel.ts';
 import { writeCommand } from './command.ts';
 import { startWithinMs } from './fence.ts';
-import type { JsonObject, PlainCommandName } from './protocol.ts';
-import type { AnswerMessage } from './wire-schemas.ts';
 
 export interface Question {
   name: PlainCommandName;

@@ -3,7 +3,7 @@
 //
 // The time passed is what the monotonic or the wall clock shows, whichever is more: the first stands still while a machine sleeps,
 // the second may be set back. Erring to the longer side sends nothing, which harms nobody.
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 
 /** How long after its issue a device may begin a command. */
 export const startWithinMs = 10_000;

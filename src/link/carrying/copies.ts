@@ -1,13 +1,13 @@
 // The copies of one command on the channels: at most one on each, all the same.
 // No copy leaves after startBy: the fence is judged in the very turn in which the channel is given the copy [D65]. If the process stops
 // between the two, or the bytes lie in a socket, the copy still says the startBy that was fixed at first, and the device holds to that.
-import type { Clock } from '../kernel/clock.ts';
-import { type Channel, type ChannelName, isCertainlyNotSent } from './channel.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Channel, type ChannelName, isCertainlyNotSent } from '../channel.ts';
+import type { PresenceBook } from '../presence.ts';
+import type { CommandMessage } from '../wire-schemas.ts';
 import { writeCommand } from './command.ts';
 import type { Delivery } from './delivery.ts';
 import { isStartOver, passedMs, startWithinMs } from './fence.ts';
-import type { PresenceBook } from './presence.ts';
-import type { CommandMessage } from './wire-schemas.ts';
 
 /** `unclear`: it may have gone out or not. */
 export type CopyEnd = 'sent' | 'unclear' | 'not-sent';

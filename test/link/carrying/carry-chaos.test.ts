@@ -2,11 +2,11 @@
 // What must hold for every seed: one result, in time; it is true; never executed twice; without a journal never two copies; no timer left.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CarryResult } from '../../src/link/delivery.ts';
-import type { AnswerMessage, CommandMessage } from '../../src/link/wire-schemas.ts';
-import { seededRandom } from '../support/seeded-random.ts';
-import type { FakeChannel } from './fake-channel.ts';
-import { commandId, createLinkBench, deviceId, journalId, type LinkBench } from './link-bench.ts';
+import type { CarryResult } from '../../../src/link/carrying/delivery.ts';
+import type { AnswerMessage, CommandMessage } from '../../../src/link/wire-schemas.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
+import type { FakeChannel } from '../fake-channel.ts';
+import { commandId, createLinkBench, deviceId, journalId, type LinkBench } from '../link-bench.ts';
 
 interface Device {
   executions: number;

@@ -1,8 +1,8 @@
 // The fence [D65]: a gateway that was held up between commit and publish sends nothing late, whichever of its clocks noticed.
 import { describe, expect, it } from 'vitest';
-import { isStartOver, passedMs, raiseFence } from '../../src/link/fence.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
-import { createLinkBench, deviceId, peek } from './link-bench.ts';
+import { isStartOver, passedMs, raiseFence } from '../../../src/link/carrying/fence.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { createLinkBench, deviceId, peek } from '../link-bench.ts';
 
 describe('the time passed', () => {
   it('is what either clock shows, whichever is more', async () => {

@@ -1,6 +1,6 @@
 // carry() when connections break and sends fail, in virtual time.
 import { describe, expect, it } from 'vitest';
-import { commandId, createLinkBench, deviceId, peek } from './link-bench.ts';
+import { commandId, createLinkBench, deviceId, peek } from '../link-bench.ts';
 
 const done = { outcome: 'done', by: 'answer', kind: 'ended' };
 

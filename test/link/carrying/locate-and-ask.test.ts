@@ -1,6 +1,6 @@
 // Finding a device, asking it, and what is known of it from its messages.
 import { describe, expect, it } from 'vitest';
-import { createLinkBench, deviceId, journalId, otherDeviceId, peek } from './link-bench.ts';
+import { createLinkBench, deviceId, journalId, otherDeviceId, peek } from '../link-bench.ts';
 
 describe('locate', () => {
   it('prefers the first live channel, falls back to the other', async () => {

@@ -1,7 +1,7 @@
 // What the ledger hands to the link for one command, and the one result that it gets back.
-import type { ChannelName } from './channel.ts';
+import type { ChannelName } from '../channel.ts';
+import type { EndingOutcome, JsonObject, LedgerCommandName } from '../protocol.ts';
 import type { Fence } from './fence.ts';
-import type { EndingOutcome, JsonObject, LedgerCommandName } from './protocol.ts';
 
 /** One ledger command whose row is committed already. */
 export interface Delivery {

@@ -1,6 +1,6 @@
 // carry(): every row of "What the gateway does" that belongs to the link, in virtual time.
 import { describe, expect, it } from 'vitest';
-import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } from './link-bench.ts';
+import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } from '../link-bench.ts';
 
 const done = { outcome: 'done', by: 'answer', kind: 'ended' };
 

@@ -1,14 +1,14 @@
 // Asking a device what became of one command. Recall starts nothing, so it may be asked as often as need be.
-import type { Cancel, Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Random } from '../kernel/random.ts';
-import type { Timers } from '../kernel/timers.ts';
-import type { Channel, ChannelName } from './channel.ts';
+import type { Cancel, Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { Timers } from '../../kernel/timers.ts';
+import type { Channel, ChannelName } from '../channel.ts';
+import { readRecallReport } from '../messages.ts';
+import type { PresenceBook } from '../presence.ts';
+import type { WaitingRoom } from '../waiting.ts';
+import type { AnswerMessage, RecallReport } from '../wire-schemas.ts';
 import { writeCommand } from './command.ts';
-import { readRecallReport } from './messages.ts';
-import type { PresenceBook } from './presence.ts';
-import type { WaitingRoom } from './waiting.ts';
-import type { AnswerMessage, RecallReport } from './wire-schemas.ts';
 
 /** So long a device may be silent to Recall. */
 export const recallPatienceMs = 30_000;

@@ -1,0 +1,133 @@
+// What the channels tell, and who is told of it: an answer goes to the call that waits for it, or else to those who listen for late
+// ones; every sign of life goes into the presence book; what a loss or a return means for a command under way, its carry decides.
+// A listener of another room that fails is logged and breaks nothing here.
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { restrainLogger } from '../kernel/restrained-logger.ts';
+import type { ChannelListener, ChannelName, OfferedMessage } from './channel.ts';
+import type { CountedReason, DropCounts } from './drop-counts.ts';
+import { createIntake, type Intake } from './intake.ts';
+import type { PresenceBook } from './presence.ts';
+import type { DeviceSnapshot, Sighting } from './sightings.ts';
+import type { WaitingRoom } from './waiting.ts';
+import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
+
+export type LateAnswerListener = (deviceId: string, answer: AnswerMessage, channel: ChannelName) => void;
+/** Called at a device's first message, at a reconnect and at a new bootId. */
+export type SeenListener = (deviceId: string, snapshot: DeviceSnapshot) => void;
+
+/** A command under way, as far as it is told of its device's connections. */
+interface UnderWay {
+  readonly deviceId: string;
+  lost(channel: ChannelName): void;
+  seenAgain(channel: ChannelName, isReboot: boolean): void;
+}
+
+export interface IncomingDeps {
+  clock: Clock;
+  logger: Logger;
+  deviceMessagesPerS: number;
+  book: PresenceBook;
+  drops: DropCounts;
+  waiting: WaitingRoom;
+  underWay: Iterable<UnderWay>;
+  /** Every message that was read says where its device is. */
+  onHeard(deviceId: string, channel: ChannelName): void;
+}
+
+export class Incoming implements ChannelListener {
+  readonly #deps: IncomingDeps;
+  readonly #intake: Intake;
+  readonly #lateListeners = new Set<LateAnswerListener>();
+  readonly #seenListeners = new Set<SeenListener>();
+
+  constructor(deps: IncomingDeps) {
+    this.#deps = deps;
+    const restrained = restrainLogger(deps.logger, deps.clock);
+    this.#intake = createIntake({
+      clock: deps.clock,
+      messagesPerS: deps.deviceMessagesPerS,
+      isAwaited: deps.waiting.isWaitingFor,
+      onDropped(channel, deviceId) {
+        deps.drops.add('over-budget', deviceId);
+        restrained.warn({ channel, deviceId }, 'a device says more than its share; some of it is dropped');
+      },
+    });
+  }
+
+  /** Returns how to stop listening. */
+  onLateAnswer(listen: LateAnswerListener): () => void {
+    this.#lateListeners.add(listen);
+    return () => this.#lateListeners.delete(listen);
+  }
+
+  /** Returns how to stop listening. */
+  onSeen(listen: SeenListener): () => void {
+    this.#seenListeners.add(listen);
+    return () => this.#seenListeners.delete(listen);
+  }
+
+  stop(): void {
+    this.#intake.stop();
+  }
+
+  offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void {
+    this.#intake.offer(channel, deviceId, message);
+  }
+
+  answer(channel: ChannelName, deviceId: string, answer: AnswerMessage): void {
+    const { book, waiting, drops } = this.#deps;
+    const sighting = book.noteAnswer(channel, deviceId, answer, waiting.isWaiting(answer.id));
+    const taken = waiting.deliver(channel, deviceId, answer);
+    if (taken === 'foreign') drops.add('foreign-device', deviceId);
+    else if (taken === 'forgotten') drops.add('late-question', deviceId);
+    else if (taken === 'unknown') {
+      for (const listen of this.#lateListeners) this.#guarded(() => listen(deviceId, answer, channel));
+    }
+    this.#noticed(channel, deviceId, sighting);
+  }
+
+  presence(channel: ChannelName, deviceId: string, presence: PresenceMessage): void {
+    if (presence.online) this.#noticed(channel, deviceId, this.#deps.book.notePresence(channel, deviceId, presence));
+    else this.gone(channel, deviceId);
+  }
+
+  gone(channel: ChannelName, deviceId: string): void {
+    this.#intake.gone(channel, deviceId);
+    this.#deps.book.noteGone(channel, deviceId);
+    for (const each of this.#deps.underWay) if (each.deviceId === deviceId) each.lost(channel);
+  }
+
+  up(channel: ChannelName): void {
+    this.#deps.logger.info({ channel }, 'the channel is up');
+    for (const each of this.#deps.underWay) each.seenAgain(channel, false);
+  }
+
+  down(channel: ChannelName): void {
+    this.#deps.logger.warn({ channel }, 'the channel is down');
+    this.#intake.down(channel);
+    this.#deps.book.noteDown(channel);
+    for (const each of this.#deps.underWay) each.lost(channel);
+  }
+
+  dropped(channel: ChannelName, reason: CountedReason, deviceId?: string): void {
+    this.#deps.drops.add(reason, deviceId);
+    this.#deps.logger.debug({ channel, reason, deviceId }, 'a message from a device was dropped');
+  }
+
+  #noticed(channel: ChannelName, deviceId: string, { isReconnect, isReboot }: Sighting): void {
+    this.#deps.onHeard(deviceId, channel);
+    if (!isReconnect && !isReboot) return;
+    for (const each of this.#deps.underWay) if (each.deviceId === deviceId) each.seenAgain(channel, isReboot);
+    const snapshot = this.#deps.book.of(deviceId);
+    if (snapshot !== undefined) for (const listen of this.#seenListeners) this.#guarded(() => listen(deviceId, snapshot));
+  }
+
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#deps.logger.error({ err: error }, 'a listener of the link failed');
+    }
+  }
+}

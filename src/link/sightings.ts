@@ -1,0 +1,101 @@
+// What is known of one device from its live messages: where it was heard and when, how far its clock is off, which journal it keeps.
+// Live on a channel: a message within 75 s there, and since then no will, closed socket or lost connection of our own.
+import type { Clock } from '../kernel/clock.ts';
+import type { ChannelName } from './channel.ts';
+import { createClockOffset } from './clock-offset.ts';
+import type { JsonObject } from './protocol.ts';
+import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
+
+export interface DeviceSnapshot {
+  liveOn: ChannelName[];
+  /** By channel: since when it has been heard there without a gap. */
+  liveSinceMs?: Partial<Record<ChannelName, number>>;
+  lastSeenAtMs: number;
+  journalId: string | undefined;
+  bootId: string | undefined;
+  /** Device clock minus gateway clock; 0 while nothing was measured. */
+  clockOffsetMs: number;
+  /** The last presence or the report of the last Status, without v and device. */
+  report: JsonObject | undefined;
+}
+
+export interface Sighting {
+  /** The device was not live on this channel just before: its first message, or a reconnect. */
+  isReconnect: boolean;
+  isReboot: boolean;
+}
+
+const liveForMs = 75_000;
+const maxKeptReport = 16 * 1024;
+
+export class Sightings {
+  readonly #clock: Clock;
+  /** Per channel, when the last message came, in clock.elapsed(); absent: ended since, or never seen there. */
+  readonly #heardAt = new Map<ChannelName, number>();
+  readonly #liveSince = new Map<ChannelName, number>();
+  readonly #offset = createClockOffset();
+  #lastSeenAtMs = 0;
+  #journalId: string | undefined;
+  #bootId: string | undefined;
+  #report: JsonObject | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get clockOffsetMs(): number {
+    return this.#offset.read();
+  }
+
+  isLive(channel: ChannelName): boolean {
+    const heardAt = this.#heardAt.get(channel);
+    return heardAt !== undefined && this.#clock.elapsed() - heardAt <= liveForMs;
+  }
+
+  noteAnswer(channel: ChannelName, answer: AnswerMessage, isPrompt: boolean): Sighting {
+    if (answer.journalId !== undefined) this.#journalId = answer.journalId;
+    return { isReconnect: this.#heard(channel, isPrompt ? answer.clock : undefined), isReboot: false };
+  }
+
+  notePresence(channel: ChannelName, presence: PresenceMessage): Sighting {
+    const isReboot = this.#bootId !== undefined && presence.bootId !== undefined && presence.bootId !== this.#bootId;
+    // A clock may be set anew at a boot: samples of the old boot say nothing about the new one.
+    if (presence.bootId !== this.#bootId) this.#offset.reset();
+    this.#bootId = presence.bootId;
+    this.#journalId = presence.journalId;
+    const { v: _v, device: _device, ...report } = presence;
+    this.#report = report;
+    return { isReconnect: this.#heard(channel, presence.clock), isReboot };
+  }
+
+  noteGone(channel: ChannelName): void {
+    this.#heardAt.delete(channel);
+  }
+
+  noteReport(report: JsonObject): void {
+    // A device may report up to a mebibyte; for the times when it is away that is not worth its memory, and the last short one is kept.
+    if (JSON.stringify(report).length <= maxKeptReport) this.#report = report;
+  }
+
+  snapshot(channels: readonly ChannelName[]): DeviceSnapshot {
+    return {
+      liveOn: channels.filter((channel) => this.isLive(channel)),
+      liveSinceMs: Object.fromEntries(this.#liveSince),
+      lastSeenAtMs: this.#lastSeenAtMs,
+      journalId: this.#journalId,
+      bootId: this.#bootId,
+      clockOffsetMs: this.#offset.read(),
+      report: this.#report,
+    };
+  }
+
+  /** True if it was not live there until now. */
+  #heard(channel: ChannelName, deviceClock: string | undefined): boolean {
+    const wasLive = this.isLive(channel);
+    this.#heardAt.set(channel, this.#clock.elapsed());
+    if (!wasLive) this.#liveSince.set(channel, this.#clock.now());
+    this.#lastSeenAtMs = this.#clock.now();
+    if (deviceClock !== undefined) this.#offset.add(Date.parse(deviceClock) - this.#clock.now());
+    return !wasLive;
+  }
+}
