@@ -1,0 +1,83 @@
+// Coming in and going out: signing in, the sandbox's one button, proving once more who one is, and the end of sessions.
+// A session begins and ends in one transaction with its audit entry. If the answer of a sign-in gets lost, its session stays unused until
+// it runs out; ending one that has ended already changes nothing.
+import type { Database, Queries } from '../../database/database.ts';
+import type { Viewer } from '../../http/viewer.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Random } from '../../kernel/random.ts';
+import { writeAudit } from '../audit.ts';
+import type { Person } from './own-account.ts';
+import type { SessionKeeper } from './session-keeper.ts';
+import { confirmationMs, endSession, insertSession, type ListedSession, listSessions, type NewSession, type Origin } from './sessions.ts';
+import { confirmSession, type Proof, type SignedIn, type SignInRequest, signIn } from './sign-in.ts';
+import type { Tries } from './tries.ts';
+import { findUser, insertRow, readEmail } from './users.ts';
+
+const sandboxEmail = 'sandbox@tillgate.invalid';
+
+interface Deps {
+  database: Database;
+  clock: Clock;
+  random: Random;
+  tries: Tries;
+  keeper: SessionKeeper;
+  isSandbox: boolean;
+}
+
+export function createSessionCalls(deps: Deps) {
+  const { database, clock, random, keeper, isSandbox } = deps;
+
+  async function end(actor: string, sessionId: string, ofUserId?: string): Promise<boolean> {
+    const isEnded = await database.transaction((queries) => endAudited(queries, actor, sessionId, ofUserId));
+    keeper.changed();
+    return isEnded;
+  }
+
+  return {
+    async signIn(request: SignInRequest, origin: Origin): Promise<SignedIn> {
+      const signedIn = await signIn(deps, { ...request, email: readEmail(request.email) }, origin);
+      if (request.earlierSessionId !== undefined) keeper.changed();
+      return signedIn;
+    },
+
+    /** The sandbox's one button: a user without a password, whom `serve` on the same database does not let in. */
+    async enterSandbox(origin: Origin): Promise<{ userId: string; session: NewSession } | undefined> {
+      return isSandbox ? database.transaction((queries) => enterSandbox(queries, random, origin)) : undefined;
+    },
+
+    async confirm({ userId, sessionId, address }: Person, proof: Proof): Promise<NewSession & { confirmedUntilMs: number }> {
+      const session = await confirmSession(deps, { userId, sessionId, address }, proof);
+      keeper.changed();
+      return { ...session, confirmedUntilMs: clock.now() + confirmationMs };
+    },
+    /** As a moment of the wall clock; in the past: they will be asked. */
+    confirmedUntilMs: (viewer: Viewer): number => clock.now() + Math.min(confirmationMs, viewer.confirmedUntilMs - clock.elapsed()),
+
+    /** Also when it has ended meanwhile. */
+    signOut: ({ sessionId, actor }: Person): Promise<boolean> => end(actor, sessionId),
+    async endSession(actor: string, sessionId: string, ofUserId?: string): Promise<void> {
+      if (!(await end(actor, sessionId, ofUserId))) throw new GatewayError('Record_not_exist', 'There is no session by that id.');
+    },
+    listSessions: (userId: string): Promise<ListedSession[]> => listSessions(database.queries, userId),
+  };
+}
+
+async function enterSandbox(queries: Queries, random: Random, origin: Origin): Promise<{ userId: string; session: NewSession }> {
+  const known = await findUser(queries, sandboxEmail);
+  const standing = { role: 'operator', merchantId: null } as const;
+  const userId = known?.id ?? (await insertRow(queries, random, { email: sandboxEmail, name: 'Sandbox', standing, isSandbox: true }));
+  await queries.updateTable('users').set({ disabled_at: null }).where('id', '=', userId).execute();
+  const session = await insertSession(queries, random, userId, origin);
+  await writeAudit(queries, { actor: 'sandbox', action: 'session.start', subject: userId, detail: { sessionId: session.id } });
+  return { userId, session };
+}
+
+/** False: there is none, or it is not that user's. */
+async function endAudited(queries: Queries, actor: string, sessionId: string, ofUserId?: string): Promise<boolean> {
+  const ended = await endSession(queries, sessionId, ofUserId);
+  if (!ended) return false;
+  const merchantId = (await findUser(queries, ended.userId))?.merchantId;
+  await writeAudit(queries, { actor, action: 'session.end', subject: ended.userId, merchantId, detail: { sessionId } });
+  return true;
+}

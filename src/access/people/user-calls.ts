@@ -1,0 +1,133 @@
+// Users and the one-time links that let them in: invite, change, remove, set a password by a link.
+// Each change is one transaction with its audit entry; a link is shown once, in the answer of the call that made it.
+import type { Database, Queries } from '../../database/database.ts';
+import type { Viewer } from '../../http/viewer.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Random } from '../../kernel/random.ts';
+import { writeAudit } from '../audit.ts';
+import { firstOperatorLinkMs, insertLink, type LinkUse, linkMs, type NewLink, type ReadLink, readLink, useLink } from './links.ts';
+import { checkPassword, hashPassword } from './passwords.ts';
+import { requireRank } from './ranks.ts';
+import { insertSession, type Origin } from './sessions.ts';
+import type { Tries } from './tries.ts';
+import {
+  changeUser,
+  deleteUser,
+  findUser,
+  insertUser,
+  type ListedUser,
+  listUsers,
+  lockOperators,
+  type NewUser,
+  noSuchUser,
+  type UserChange,
+  type UserFilter,
+} from './users.ts';
+
+interface Link {
+  link: string;
+  expiresAtMs: number;
+}
+
+interface Deps {
+  database: Database;
+  random: Random;
+  tries: Tries;
+  isSandbox: boolean;
+  /** {base_url}, where links lead. */
+  baseUrl: () => string;
+  /** After a commit that changed who may come in. */
+  changed(): void;
+}
+
+export function createUserCalls(deps: Deps) {
+  const { database, isSandbox, changed } = deps;
+  const { engine } = database;
+
+  /** Runs the change, then lets everybody look again. */
+  async function change<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    const result = await database.transaction(work);
+    changed();
+    return result;
+  }
+
+  return {
+    findUser: (id: string) => findUser(database.queries, id),
+    listUsers: (filter: Omit<UserFilter, 'hasSandboxUser'>): Promise<ListedUser[]> =>
+      listUsers(database.queries, { ...filter, hasSandboxUser: isSandbox }),
+    changeUser: (viewer: Viewer, id: string, wanted: UserChange): Promise<void> =>
+      change((queries) => changeUser(engine, queries, viewer, id, wanted)),
+    deleteUser: (viewer: Viewer, id: string): Promise<void> => change((queries) => deleteUser(engine, queries, viewer, id)),
+    ...createLinkCalls(deps, change),
+  };
+}
+
+function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Database['transaction']) {
+  const { engine } = database;
+  // A fragment: no server and no proxy ever sees it.
+  const urlOf = ({ token, expiresAtMs }: NewLink): Link => ({ link: `${baseUrl()}/cabinet/link#${token}`, expiresAtMs });
+
+  return {
+    async createUser(viewer: Viewer, wanted: NewUser): Promise<{ user: ListedUser } & Link> {
+      const { id, link } = await database.transaction(async (queries) => {
+        const isFirst = wanted.role === 'operator' && (await lockOperators(engine, queries)).length === 0;
+        const id = await insertUser(queries, random, viewer, wanted);
+        const lifetimeMs = isFirst ? firstOperatorLinkMs : linkMs;
+        return { id, link: await insertLink(queries, random, { userId: id, purpose: 'invitation', lifetimeMs }) };
+      });
+      if (!link) throw new Error('A link that replaces every older one is always made.');
+      const user = await findUser(database.queries, id);
+      if (!user) throw noSuchUser();
+      return { user, ...urlOf(link) };
+    },
+
+    /** Only while there is no operator who can sign in. `keepsOlder`: no second link while one is open. */
+    async firstOperatorLink(actor: string, keepsOlder: boolean): Promise<Link | 'has operator' | 'has link'> {
+      const link = await database.transaction(async (queries) => {
+        if ((await lockOperators(engine, queries)).length > 0) return 'has operator';
+        const fresh = await insertLink(queries, random, { purpose: 'invitation', lifetimeMs: firstOperatorLinkMs, keepsOlder });
+        if (!fresh) return 'has link';
+        await writeAudit(queries, { actor, action: 'user.link', subject: 'first operator', detail: { purpose: 'invitation' } });
+        return fresh;
+      });
+      return typeof link === 'string' ? link : urlOf(link);
+    },
+
+    async renewLink(viewer: Viewer, idOrEmail: string): Promise<Link> {
+      const link = await database.transaction((queries) => renewLink(engine, queries, random, viewer, idOrEmail));
+      if (!link) throw new Error('A link that replaces every older one is always made.');
+      return urlOf(link);
+    },
+
+    readLink: (token: string): Promise<ReadLink> => readLink(database.queries, token),
+    async useLink(use: Omit<LinkUse, 'passwordHash'> & { password: string }, origin: Origin) {
+      checkPassword('password', use.password);
+      // Before the work of a hash: only who has a link causes it.
+      const { email } = await readLink(database.queries, use.token);
+      const trier = { address: origin.address, email: email ?? '', isSignedIn: true };
+      const passwordHash = await tries.attempt(trier, async () => ({ is: 'right', result: await hashPassword(random, use.password) }));
+      return change(async (queries) => {
+        const userId = await useLink(engine, queries, random, { ...use, passwordHash });
+        return { userId, session: await insertSession(queries, random, userId, origin) };
+      });
+    },
+  };
+}
+
+/** Only an operator helps somebody who forgot a password; an invitation can be renewed by whoever could have made it. */
+async function renewLink(engine: Database['engine'], queries: Queries, random: Random, viewer: Viewer, idOrEmail: string) {
+  const user = await findUser(queries, idOrEmail);
+  if (!user || (viewer.merchantId !== undefined && user.merchantId !== viewer.merchantId)) throw noSuchUser();
+  requireRank(viewer, { role: user.role, merchantId: user.merchantId ?? null });
+  if (user.state === 'disabled') throw new GatewayError('The_status_cannot_be_applied', 'The user is disabled; enable them first.');
+  const isInvited = user.state === 'invited';
+  if (!isInvited && viewer.role !== 'operator') {
+    throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can let somebody set a new password.', { httpStatus: 403 });
+  }
+  const isFirst = user.role === 'operator' && (await lockOperators(engine, queries)).length === 0;
+  const purpose = isInvited ? 'invitation' : 'reset';
+  const fresh = await insertLink(queries, random, { userId: user.id, purpose, lifetimeMs: isFirst ? firstOperatorLinkMs : linkMs });
+  const { merchantId } = user;
+  await writeAudit(queries, { actor: viewer.actor, action: 'user.link', subject: user.id, merchantId, detail: { purpose } });
+  return fresh;
+}
