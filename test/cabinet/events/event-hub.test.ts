@@ -1,6 +1,7 @@
 // The event stream: everybody hears of his own and of nothing else, within bounds, and nobody looks when nobody listens.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createEventHub, type EventHub, type Hint } from '../../../src/cabinet/events/event-hub.ts';
+import { createEventHub, type EventHub } from '../../../src/cabinet/events/event-hub.ts';
+import type { Hint } from '../../../src/cabinet/events/hints.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { nowMs } from '../../../src/database/dialect.ts';
 import { createFakeLink, type FakeLink, snapshot } from '../../devices/fake-link.ts';

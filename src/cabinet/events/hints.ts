@@ -1,0 +1,70 @@
+// What has changed since the last look, as hints with the merchant that each is about. Hints carry no content: kind, id, version.
+// Of one thing that changed often there is one hint, the newest: whoever reads it anew sees all of it.
+import type { Database } from '../../database/database.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Link } from '../../link/link.ts';
+import { createChangeReader } from '../views/changes.ts';
+
+export interface Hint {
+  kind: 'command' | 'invoice' | 'callback' | 'device' | 'attention';
+  id: string;
+  version: number;
+}
+
+export interface MerchantHint {
+  merchantId: string;
+  hint: Hint;
+}
+
+export interface HintReader {
+  /** From here on: what has changed before is not told. */
+  begin(): void;
+  /** What has happened to commands, invoices and callbacks, and so to what needs attention. */
+  changes(): Promise<MerchantHint[]>;
+  /** Devices that came, went or changed their channel. */
+  devices(): Promise<MerchantHint[]>;
+}
+
+export interface HintDeps {
+  database: Database;
+  clock: Clock;
+  link: Pick<Link, 'presence'>;
+}
+
+const maxDevices = 1_000;
+
+export function createHintReader({ database, clock, link }: HintDeps): HintReader {
+  let reader = createChangeReader();
+  let liveOn = new Map<string, string>();
+  let deviceVersion = 0;
+
+  function presence(): Map<string, string> {
+    return new Map(link.presence.all().map(({ deviceId, snapshot }) => [deviceId, snapshot.liveOn.join()]));
+  }
+
+  return {
+    begin() {
+      reader = createChangeReader();
+      liveOn = presence();
+    },
+    async changes() {
+      const changed = new Map<string, MerchantHint>();
+      const touched = new Map<string, MerchantHint>();
+      for (const { kind, id, merchantId, version, touchesAttention } of await reader.read(database.queries, clock.now())) {
+        changed.set(`${kind} ${id}`, { merchantId, hint: { kind, id, version } });
+        if (touchesAttention) touched.set(merchantId, { merchantId, hint: { kind: 'attention', id: merchantId, version } });
+      }
+      return [...changed.values(), ...touched.values()];
+    },
+    async devices() {
+      const now = presence();
+      const changed = [...now].flatMap(([deviceId, live]) => (liveOn.get(deviceId) === live ? [] : [deviceId]));
+      liveOn = now;
+      if (changed.length === 0) return [];
+      deviceVersion += 1;
+      const ids = changed.slice(0, maxDevices);
+      const rows = await database.queries.selectFrom('devices').select(['id', 'merchant_id']).where('id', 'in', ids).execute();
+      return rows.map((row) => ({ merchantId: row.merchant_id, hint: { kind: 'device', id: row.id, version: deviceVersion } }));
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// The streams that are open. Always holds: each is given hints about its own merchant only; a user has a few streams at most, and the oldest
+// makes room; a stream that does not take what it is given is ended.
+import type { Cancel } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Scope } from '../views/scope.ts';
+import type { Hint, MerchantHint } from './hints.ts';
+
+export interface Listener {
+  scope: Scope;
+  /** Whose streams are counted together. */
+  user: string;
+  /** False: it does not take any more. */
+  send(hint: Hint): boolean;
+  end(): void;
+}
+
+export interface Listeners {
+  /** Throws Too_Many_Requests when too many listen in all. Returns how to stop. */
+  join(listener: Listener): Cancel;
+  tell(hints: MerchantHint[]): void;
+  endAll(): void;
+}
+
+const maxPerUser = 6;
+const maxInAll = 1_000;
+
+export function createListeners({ onFirst, onNoneLeft }: { onFirst(): void; onNoneLeft(): void }): Listeners {
+  const listeners = new Set<Listener>();
+
+  function leave(listener: Listener): void {
+    if (!listeners.delete(listener)) return;
+    listener.end();
+    if (listeners.size === 0) onNoneLeft();
+  }
+
+  return {
+    join(listener) {
+      if (listeners.size >= maxInAll) {
+        throw new GatewayError('Too_Many_Requests', 'Too many pages are open; the page goes on without live news.', { retryAfterS: 30 });
+      }
+      const own = [...listeners].filter(({ user }) => user === listener.user);
+      for (const oldest of own.slice(0, Math.max(0, own.length - maxPerUser + 1))) leave(oldest);
+      listeners.add(listener);
+      if (listeners.size === 1) onFirst();
+      return () => leave(listener);
+    },
+    tell(hints) {
+      for (const { merchantId, hint } of hints) {
+        for (const listener of [...listeners]) {
+          const { scope } = listener;
+          if (scope.merchantId !== undefined && scope.merchantId !== merchantId) continue;
+          if (!listener.send(hint)) leave(listener);
+        }
+      }
+    },
+    endAll() {
+      for (const listener of [...listeners]) leave(listener);
+    },
+  };
+}
