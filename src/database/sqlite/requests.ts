@@ -1,5 +1,5 @@
 // What the worker thread does with the requests that have piled up, apart from any thread so that it can be tested directly.
-// Statements of their own that arrived together share one transaction and one sync to disk; nobody hears "done" before its COMMIT.
+// Statements outside a transaction that arrived together share one and one sync to disk; none is answered before its COMMIT.
 // A failing statement undoes only itself. If the COMMIT fails, or SQLite ended the transaction by itself, all that shared it fail.
 // A transaction that can neither be committed nor rolled back would make every later request fail: then the runner is stuck, and its
 // thread has to end, so that the process does and starts anew.
@@ -39,116 +39,118 @@ const endedBySqlite: CarriedError = {
   errcode: 10,
 };
 
-export interface RequestRunner {
-  /** Answers all, in order, whatever fails. */
-  answer(requests: SqliteRequest[]): SqliteAnswer[];
+/** Holds the one connection of the worker thread. */
+export class RequestRunner {
+  readonly #connection: SqliteConnection;
+  #nowMs = 0;
+  #stuck: CarriedError | undefined;
+
+  constructor(open: (now: () => number) => SqliteConnection) {
+    this.#connection = open(() => this.#nowMs);
+  }
+
   /** Why nothing can be written any more; undefined while all is well. */
-  readonly stuck: CarriedError | undefined;
-}
+  get stuck(): CarriedError | undefined {
+    return this.#stuck;
+  }
 
-export function createRequestRunner(open: (now: () => number) => SqliteConnection): RequestRunner {
-  let nowMs = 0;
-  const connection = open(() => nowMs);
-  let stuck: CarriedError | undefined;
+  /** Answers all, in order, whatever fails. */
+  answer(requests: SqliteRequest[]): SqliteAnswer[] {
+    const answers: SqliteAnswer[] = [];
+    for (let at = 0; at < requests.length; ) {
+      const failure = this.#stuck;
+      if (failure) {
+        answers.push(...requests.slice(at).map(({ id }) => ({ id, error: failure })));
+        break;
+      }
+      const batch = batchFrom(requests, at);
+      if (batch.length > 1 && !this.#connection.isTransaction) {
+        answers.push(...this.#answerBatch(batch));
+        at += batch.length;
+      } else {
+        const request = requests[at];
+        if (request) answers.push(this.#answerOne(request));
+        at += 1;
+      }
+    }
+    return answers;
+  }
 
-  function attempt(id: number, action: () => StatementResult): SqliteAnswer {
-    try {
-      return { id, result: action() };
-    } catch (error) {
-      return { id, error: carryError(error) };
+  #answerBatch(batch: RunRequest[]): SqliteAnswer[] {
+    const failAll = (error: CarriedError) => batch.map(({ id }) => ({ id, error }));
+    const begun = this.#exec(0, 'begin immediate');
+    if (begun.error) return failAll(begun.error);
+    const answers: SqliteAnswer[] = [];
+    for (const request of batch) {
+      const answer = this.#execute(request);
+      if (answer.error && !this.#connection.isTransaction) return failAll(answer.error);
+      answers.push(answer);
+    }
+    const committed = this.#exec(0, 'commit');
+    if (!committed.error) return answers;
+    this.#rollback(0);
+    return failAll(committed.error);
+  }
+
+  #answerOne(request: SqliteRequest): SqliteAnswer {
+    const { id } = request;
+    const { isTransaction } = this.#connection;
+    switch (request.kind) {
+      case 'run':
+        // By itself a statement is its own transaction; inside one, that one must still be there.
+        return (request.place === 'in-transaction') === isTransaction ? this.#execute(request) : { id, error: endedBySqlite };
+      case 'begin':
+        return this.#exec(id, 'begin immediate');
+      case 'commit':
+        return isTransaction ? this.#exec(id, 'commit') : { id, error: endedBySqlite };
+      case 'rollback':
+        return this.#rollback(id);
+      case 'ping':
+        return attempt(id, () => this.#connection.run('select count(*) from sqlite_master', []));
     }
   }
 
-  function execute(request: RunRequest): SqliteAnswer {
-    nowMs = request.nowMs;
-    return attempt(request.id, () => connection.run(request.sql, request.parameters));
+  #execute(request: RunRequest): SqliteAnswer {
+    this.#nowMs = request.nowMs;
+    return attempt(request.id, () => this.#connection.run(request.sql, request.parameters));
   }
 
-  function exec(id: number, sql: string): SqliteAnswer {
+  #exec(id: number, sql: string): SqliteAnswer {
     return attempt(id, () => {
-      connection.exec(sql);
+      this.#connection.exec(sql);
+      return nothing;
+    });
+  }
+
+  #rollback(id: number): SqliteAnswer {
+    return attempt(id, () => {
+      this.#endTransaction();
       return nothing;
     });
   }
 
   /** Throws when the transaction cannot be ended. A second try costs nothing, and SQLite may have ended it by itself while the first failed. */
-  function rollback(): void {
+  #endTransaction(): void {
+    const connection = this.#connection;
     for (let tries = 1; connection.isTransaction; tries += 1) {
       try {
         connection.exec('rollback');
       } catch (error) {
         if (!connection.isTransaction) return;
         if (tries < rollbackTries) continue;
-        stuck ??= carryError(error);
+        this.#stuck ??= carryError(error);
         throw error;
       }
     }
   }
+}
 
-  function answerBatch(batch: RunRequest[]): SqliteAnswer[] {
-    const failAll = (error: CarriedError) => batch.map(({ id }) => ({ id, error }));
-    const begun = exec(0, 'begin immediate');
-    if (begun.error) return failAll(begun.error);
-    const answers: SqliteAnswer[] = [];
-    for (const request of batch) {
-      const answer = execute(request);
-      if (answer.error && !connection.isTransaction) return failAll(answer.error);
-      answers.push(answer);
-    }
-    const committed = exec(0, 'commit');
-    if (!committed.error) return answers;
-    attempt(0, () => {
-      rollback();
-      return nothing;
-    });
-    return failAll(committed.error);
+function attempt(id: number, action: () => StatementResult): SqliteAnswer {
+  try {
+    return { id, result: action() };
+  } catch (error) {
+    return { id, error: carryError(error) };
   }
-
-  function answerOne(request: SqliteRequest): SqliteAnswer {
-    switch (request.kind) {
-      case 'run':
-        // By itself a statement is its own transaction; inside one, that one must still be there.
-        if ((request.place === 'in-transaction') !== connection.isTransaction) return { id: request.id, error: endedBySqlite };
-        return execute(request);
-      case 'begin':
-        return exec(request.id, 'begin immediate');
-      case 'commit':
-        return connection.isTransaction ? exec(request.id, 'commit') : { id: request.id, error: endedBySqlite };
-      case 'rollback':
-        return attempt(request.id, () => {
-          rollback();
-          return nothing;
-        });
-      case 'ping':
-        return attempt(request.id, () => connection.run('select count(*) from sqlite_master', []));
-    }
-  }
-
-  return {
-    answer(requests) {
-      const answers: SqliteAnswer[] = [];
-      for (let at = 0; at < requests.length; ) {
-        const failure = stuck;
-        if (failure) {
-          answers.push(...requests.slice(at).map(({ id }) => ({ id, error: failure })));
-          break;
-        }
-        const batch = batchFrom(requests, at);
-        if (batch.length > 1 && !connection.isTransaction) {
-          answers.push(...answerBatch(batch));
-          at += batch.length;
-        } else {
-          const request = requests[at];
-          if (request) answers.push(answerOne(request));
-          at += 1;
-        }
-      }
-      return answers;
-    },
-    get stuck() {
-      return stuck;
-    },
-  };
 }
 
 function batchFrom(requests: SqliteRequest[], start: number): RunRequest[] {

@@ -3,7 +3,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { openSqlite, type SqliteConnection } from './connection.ts';
 import { carryError } from './errors.ts';
-import { createRequestRunner } from './requests.ts';
+import { RequestRunner } from './requests.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-link.ts';
 
 const port = ownPort();
@@ -11,7 +11,7 @@ const { path, readOnly } = workerData as WorkerSettings;
 const send = (message: FromWorker) => port.postMessage(message);
 let connection: SqliteConnection | undefined;
 
-const runner = createRequestRunner((now) => {
+const runner = new RequestRunner((now) => {
   try {
     connection = openSqlite({ path, readOnly, now });
     return connection;

@@ -1,12 +1,12 @@
 // The worker's logic without its thread: what shares a transaction, and who hears what when it fails.
 import { describe, expect, it } from 'vitest';
 import { openSqlite, type SqliteConnection } from '../../../src/database/sqlite/connection.ts';
-import { createRequestRunner, type RunRequest, type SqliteRequest } from '../../../src/database/sqlite/requests.ts';
+import { RequestRunner, type RunRequest, type SqliteRequest } from '../../../src/database/sqlite/requests.ts';
 
 function setUp(change: (connection: SqliteConnection) => Partial<SqliteConnection> = () => ({})) {
   const executed: string[] = [];
   let real: SqliteConnection | undefined;
-  const runner = createRequestRunner((now) => {
+  const runner = new RequestRunner((now) => {
     const connection = openSqlite({ path: ':memory:', readOnly: false, now });
     connection.exec('create table t (n integer primary key check (n > 0)) strict');
     real = connection;
