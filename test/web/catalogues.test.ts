@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { dropReasons } from '../../src/link/messages.ts';
 
 const root = fileURLToPath(new URL('../../web/src/', import.meta.url));
 const plural = /_(one|two|few|many|other)$/;
@@ -83,6 +84,20 @@ describe('what the gateway says', () => {
     const keys = sources.flatMap((text) => [...text.matchAll(new RegExp(`(?<!action: )'(${name})'`, 'g'))].map(([, key]) => key ?? ''));
     expect(keys.length).toBeGreaterThan(40);
     expect(keys.filter((key) => !english.has(key) && !english.has(`${key}_other`))).toEqual([]);
+  });
+
+  it('has a word for every reason why a message is dropped', () => {
+    const missing = [...dropReasons, 'late-question'].filter((reason) => !english.has(`dropped.${reason}`));
+    expect(missing).toEqual([]);
+  });
+
+  it('has a word for every deed of the audit log', () => {
+    const rooms = globSync('src/{access,cabinet,cards,devices,invoices,callbacks}/**/*.ts', { cwd: `${root}../../` });
+    const deed = /'((?:attention|callback|command|device|document|invoice|key|login|merchant|qr-secret|session|user)\.[a-z-]+)'/g;
+    const texts = rooms.map((path) => readFileSync(`${root}../../${path}`, 'utf8'));
+    const deeds = texts.flatMap((text) => [...text.matchAll(deed)].map(([, key]) => (key ?? '').replace('.', '-')));
+    expect(deeds.length).toBeGreaterThan(20);
+    expect([...new Set(deeds)].filter((key) => !english.has(`audit.action.${key}`))).toEqual([]);
   });
 
   it('has a family in the catalogue for every key that is put together', () => {

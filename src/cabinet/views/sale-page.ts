@@ -10,7 +10,7 @@ import type { Sale, Step, StoryCommand, Unclear } from './sale-model.ts';
 import { adviceOf, type Mark, marksOf, outcomeOf } from './sale-outcome.ts';
 import { type RawSale, rawOf } from './sale-raw.ts';
 import { saleSteps } from './sale-steps.ts';
-import { unclearSpans } from './sale-unclear.ts';
+import { unclearSpans, withLostAnswer } from './sale-unclear.ts';
 import type { Scope } from './scope.ts';
 import type { Text } from './texts.ts';
 
@@ -54,7 +54,9 @@ export async function readSalePage(
     related.map(({ id }) => id),
   );
   const keyNames = await readKeyNames(queries, [sale.command.caller]);
-  const unclear = unclearSpans(sale.events, sale.command.settledAtMs);
+  const timeline = saleSteps(sale, keyNames);
+  const lost = timeline.find(({ kind }) => kind === 'answerLost');
+  const unclear = withLostAnswer(unclearSpans(sale.events, sale.command.settledAtMs), lost?.atMs, sale.command.settledAtMs);
   return {
     sale,
     rows: new Map(listed.map((row) => [row.id, row])),
@@ -63,7 +65,7 @@ export async function readSalePage(
     marks: marksOf(sale),
     facts: factsOf(sale, keyNames),
     receipt: receiptOf(sale),
-    timeline: saleSteps(sale, keyNames),
+    timeline,
     unclear,
     raw: rawOf(sale.command),
     steps: nextStepsOf(sale, nowMs),

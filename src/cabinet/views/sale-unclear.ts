@@ -26,6 +26,16 @@ function isStillDoubtful({ step, detail }: StoryEvent): boolean {
   return (step === 'answered' || step === 'recalled') && (detail?.includes('unknown') ?? false);
 }
 
+/** What is learned afterwards: the device had ended, and its answer was on no way to us from then until it was found. */
+export function withLostAnswer(spans: readonly Unclear[], lostAtMs: number | undefined, foundAtMs: number | null): Unclear[] {
+  if (lostAtMs === undefined || foundAtMs === null) return [...spans];
+  const apart = spans.filter(({ fromMs, toMs = foundAtMs }) => toMs < lostAtMs || fromMs > foundAtMs);
+  const joined = spans.filter((span) => !apart.includes(span));
+  const fromMs = Math.min(lostAtMs, ...joined.map((span) => span.fromMs));
+  const toMs = Math.max(foundAtMs, ...joined.map((span) => span.toMs ?? foundAtMs));
+  return [...apart, { fromMs, toMs }].sort((one, other) => one.fromMs - other.fromMs);
+}
+
 export function longestUnclearMs(spans: readonly Unclear[], nowMs: number): number {
   return spans.reduce((longest, { fromMs, toMs = nowMs }) => Math.max(longest, toMs - fromMs), 0);
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Sale } from '../../../src/cabinet/views/sale-model.ts';
 import { adviceOf, marksOf, outcomeOf } from '../../../src/cabinet/views/sale-outcome.ts';
-import { unclearSpans } from '../../../src/cabinet/views/sale-unclear.ts';
+import { unclearSpans, withLostAnswer } from '../../../src/cabinet/views/sale-unclear.ts';
 import { callback, events, follower, lostAndFound, type Note, sale, smooth, startMs } from './histories.ts';
 
 const nowMs = startMs + 600_000;
@@ -142,6 +142,19 @@ describe('the time in which nobody knew', () => {
       (fromMs - startMs) / 1000,
       toMs === undefined ? undefined : (toMs - startMs) / 1000,
     ]);
+
+  it('begins when the device had ended, once that is learned, and not when somebody first asked', () => {
+    const asked = [{ fromMs: 30_000, toMs: 30_001 }];
+    expect(withLostAnswer(asked, 173, 30_001)).toEqual([{ fromMs: 173, toMs: 30_001 }]);
+    expect(withLostAnswer([], 173, 30_001)).toEqual([{ fromMs: 173, toMs: 30_001 }]);
+  });
+
+  it('stays as it was where no answer got lost, and beside an earlier doubt that was cleared', () => {
+    const earlier = { fromMs: 10, toMs: 90 };
+    expect(withLostAnswer([earlier], undefined, 30_001)).toEqual([earlier]);
+    expect(withLostAnswer([earlier], 173, 30_001)).toEqual([earlier, { fromMs: 173, toMs: 30_001 }]);
+    expect(withLostAnswer([{ fromMs: 10 }], 173, null)).toEqual([{ fromMs: 10 }]);
+  });
 
   it('does not exist where all went well, also with a look in on a slow customer', () => {
     expect(span(smooth, 12)).toEqual([]);

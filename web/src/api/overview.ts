@@ -61,6 +61,12 @@ export function shopsOf(devices: readonly OverviewDevice[]): { shop: string; dev
 }
 
 /** Hours of several days become days. */
+/** Without the hours of the night before anything was sold, now or then; a young day keeps its last eight. */
+export function sinceOpening(hours: readonly HourSums[]): HourSums[] {
+  const first = hours.findIndex(({ card, qr, cash, before }) => card + qr + cash + before > 0);
+  return hours.slice(Math.max(0, Math.min(first === -1 ? hours.length : first - 1, hours.length - 8)));
+}
+
 export function dailySums(hours: readonly HourSums[]): HourSums[] {
   const days = new Map<string, HourSums>();
   for (const hour of hours) {

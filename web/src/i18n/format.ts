@@ -31,8 +31,8 @@ function withRest(whole: string, rest: number, unit: 's' | 'min' | 'h', t: TFunc
 export function ago(iso: string, nowMs: number, language: string, t: TFunction): string {
   const ms = nowMs - Date.parse(iso);
   if (ms < 45_000) return t('time.now');
-  if (ms < 3_600_000) return t('time.min', { n: Math.max(1, Math.round(ms / 60_000)) });
-  if (ms < 86_400_000) return t('time.h', { n: Math.round(ms / 3_600_000) });
+  if (ms < 3_600_000) return t('time.min', { n: Math.max(1, Math.floor(ms / 60_000)) });
+  if (ms < 86_400_000) return duration(Math.floor(ms / 60_000) * 60_000, t);
   return exactTime(iso, language);
 }
 

@@ -27,8 +27,12 @@ export function Attention() {
     <>
       <PageHead name={t('page.attention')} sub={t('attention.sub')} />
       <Read of={list}>
-        {({ items, isCut }) =>
-          items.length === 0 ? (
+        {({ items, isCut }) => {
+          // By weight, and in each kind the oldest first: the first one has the page's primary button.
+          const shown = attentionKinds
+            .filter((kind) => chosen === undefined || chosen === kind)
+            .flatMap((kind) => items.filter((item) => item.kind === kind));
+          return items.length === 0 ? (
             <Blank icon="check" title={t('attention.empty.title')}>
               <p>{t('attention.empty.hint')}</p>
             </Blank>
@@ -51,11 +55,11 @@ export function Attention() {
               {attentionKinds
                 .filter((kind) => chosen === undefined || chosen === kind)
                 .map((kind) => (
-                  <Group key={kind} kind={kind} items={items.filter((item) => item.kind === kind)} />
+                  <Group key={kind} kind={kind} items={shown.filter((item) => item.kind === kind)} first={shown[0]} />
                 ))}
             </>
-          )
-        }
+          );
+        }}
       </Read>
     </>
   );
@@ -84,7 +88,7 @@ function SumLine({ items }: { items: AttentionItem[] }) {
   );
 }
 
-function Group({ kind, items }: { kind: AttentionKind; items: AttentionItem[] }) {
+function Group({ kind, items, first }: { kind: AttentionKind; items: AttentionItem[]; first: AttentionItem | undefined }) {
   const { t } = useTranslation();
   if (items.length === 0) return null;
   return (
@@ -96,14 +100,14 @@ function Group({ kind, items }: { kind: AttentionKind; items: AttentionItem[] })
       </h2>
       <div className="cases">
         {items.map((item) => (
-          <Case key={item.subjectId} item={item} />
+          <Case key={item.subjectId} item={item} isFirst={item === first} />
         ))}
       </div>
     </section>
   );
 }
 
-function Case({ item }: { item: AttentionItem }) {
+function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
   const { t } = useTranslation();
   const said = useSaid();
   const sideLine = useSideLine();
@@ -149,7 +153,7 @@ function Case({ item }: { item: AttentionItem }) {
       </div>
       <div className="next">
         {may('money') && (
-          <button type="button" className="btn block" disabled={resend.isPending} onClick={act}>
+          <button type="button" className={isFirst ? 'btn block primary' : 'btn block'} disabled={resend.isPending} onClick={act}>
             {t(`act.${action}.button`)}
           </button>
         )}

@@ -2,11 +2,12 @@
 import { useTranslation } from 'react-i18next';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
+import { exactTime, lei } from '../i18n/format.ts';
 import { TextFilter, useFilters } from '../parts/filters.tsx';
 import { Pager } from '../parts/list.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Copyable, Moment } from '../parts/values.tsx';
+import { Copyable, Moment, shortId } from '../parts/values.tsx';
 
 interface Entry {
   id: number;
@@ -33,7 +34,7 @@ export function Audit() {
     { head: t('audit.who'), cell: (entry) => <span className="strong">{entry.actor}</span> },
     { head: t('audit.what'), cell: (entry) => t(`audit.action.${entry.action.replaceAll('.', '-')}`, { defaultValue: entry.action }) },
     { head: t('audit.subject'), cell: (entry) => <Copyable text={entry.subject} /> },
-    { head: t('audit.detail'), className: 'wrap', cell: (entry) => <span className="mono small second">{detailOf(entry.detail)}</span> },
+    { head: t('audit.detail'), className: 'wrap', cell: (entry) => <Detail detail={entry.detail} /> },
   ];
   return (
     <>
@@ -64,8 +65,27 @@ export function Audit() {
   );
 }
 
-function detailOf(detail: Record<string, unknown>): string {
-  return Object.entries(detail)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' · ');
+/** The merchant has the list's own filter; a session says nothing to a reader. */
+const leftOut = new Set(['merchantId', 'sessionId']);
+
+/** Each value with its name in words; moments as moments, amounts as lei. */
+function Detail({ detail }: { detail: Record<string, unknown> }) {
+  const { t, i18n } = useTranslation();
+  const said = Object.entries(detail)
+    .filter(([name, value]) => value !== null && value !== undefined && !leftOut.has(name))
+    .map(([name, value]) => {
+      const field = name.replace(/(Ms|Bani)$/, '');
+      const word = t(`audit.field.${field}`, { defaultValue: field });
+      if (name.endsWith('AtMs')) return `${word} ${exactTime(new Date(Number(value)).toISOString(), i18n.language)}`;
+      if (name.endsWith('Bani')) return `${word} ${lei(Number(value) / 100)} MDL`;
+      const text = typeof value === 'string' ? value : Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
+      return `${word}: ${isId.test(text) ? shortId(text) : text}`;
+    });
+  return (
+    <span className="small second" title={JSON.stringify(detail)}>
+      {said.join(' · ')}
+    </span>
+  );
 }
+
+const isId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;

@@ -2,12 +2,11 @@
 import './callbacks.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import { ChoiceFilter, TextFilter, useFilters } from '../parts/filters.tsx';
+import { ChoiceFilter, type Filters, TextFilter, useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { Pager } from '../parts/list.tsx';
-import { Blank, PageHead, Read } from '../parts/page.tsx';
+import { ListView, useListPage } from '../parts/list-page.tsx';
+import { PageHead } from '../parts/page.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Moment, shortId } from '../parts/values.tsx';
@@ -32,33 +31,70 @@ const pageSize = 50;
 
 export function Callbacks() {
   const { t } = useTranslation();
-  const { scope, may } = useViewer();
+  const { may } = useViewer();
   const filters = useFilters();
   const [isResending, setIsResending] = useState(false);
-  const list = useRead<{ callbacks: Callback[]; next?: string }>(
-    '/callbacks',
-    { ...scope, limit: pageSize, state: filters.get('state'), q: filters.get('q'), cursor: filters.cursor },
-    { keepsPrevious: true },
-  );
   const opened = filters.get('callback');
-  const columns: Column<Callback>[] = [
-    { head: t('list.when'), cell: (one) => <Moment at={one.createdAt} /> },
-    { head: t('list.state'), cell: (one) => <State state={one.state} /> },
-    { head: t('callbacks.about'), cell: (one) => `${t(`callbacks.subject.${one.subjectKind}`)} ${shortId(one.subjectId)}` },
-    { head: t('callbacks.host'), cell: (one) => <span className="mono">{hostOf(one.url)}</span> },
-    { head: t('callbacks.tries'), cell: (one) => <span className="num">{one.attempts}</span>, className: 'right' },
-    { head: t('callbacks.next'), cell: (one) => (one.state === 'pending' ? <Moment at={one.nextAttemptAt} /> : t('none')) },
-  ];
+  const tab = filters.get('tab') === 'sign' ? 'sign' : 'list';
   return (
     <>
       <PageHead name={t('page.callbacks')} sub={t('callbacks.sub')}>
-        {may('setup') && (
+        <div className="segments" role="group" aria-label={t('page.callbacks')}>
+          {(['list', 'sign'] as const).map((name) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={tab === name}
+              onClick={() => filters.set({ tab: name === 'list' ? undefined : name })}
+            >
+              {t(`callbacks.tab.${name}`)}
+            </button>
+          ))}
+        </div>
+        {may('setup') && tab === 'list' && (
           <button type="button" className="btn" onClick={() => setIsResending(true)}>
             <Icon name="send" />
             {t('callbacks.range.button')}
           </button>
         )}
       </PageHead>
+      {tab === 'list' ? (
+        <Deliveries filters={filters} />
+      ) : (
+        <div className="cb-tools">
+          <SigningSecret />
+          <VerifySample />
+        </div>
+      )}
+      {opened !== undefined && <CallbackPanel id={opened} onClose={() => filters.set({ callback: undefined })} />}
+      {isResending && <ResendRange onClose={() => setIsResending(false)} />}
+    </>
+  );
+}
+
+function Deliveries({ filters }: { filters: Filters }) {
+  const { t } = useTranslation();
+  const { scope } = useViewer();
+  const wanted = { ...scope, limit: pageSize, state: filters.get('state'), q: filters.get('q') };
+  const page = useListPage({
+    path: '/callbacks',
+    base: '/callbacks',
+    wanted,
+    filters,
+    hrefOf: panelOf,
+    rowsOf: ({ callbacks }: { callbacks: Callback[]; next?: string }) => callbacks,
+  });
+  const about = (one: Callback) => `${t(`callbacks.subject.${one.subjectKind}`)} ${shortId(one.subjectId)}`;
+  const columns: Column<Callback>[] = [
+    { head: t('list.when'), cell: (one) => <Moment at={one.createdAt} /> },
+    { head: t('list.state'), cell: (one) => <State state={one.state} /> },
+    { head: t('callbacks.about'), cell: about },
+    { head: t('callbacks.host'), className: 'address', cell: (one) => <Address url={one.url} /> },
+    { head: t('callbacks.tries'), cell: (one) => <span className="num">{one.attempts}</span>, className: 'right' },
+    { head: t('callbacks.next'), cell: (one) => (one.state === 'pending' ? <Moment at={one.nextAttemptAt} /> : t('none')) },
+  ];
+  return (
+    <>
       <div className="filters">
         <TextFilter filters={filters} label={t('callbacks.find')} />
         <ChoiceFilter
@@ -72,37 +108,51 @@ export function Callbacks() {
           }))}
         />
       </div>
-      <Read of={list}>
-        {({ callbacks, next }) =>
-          callbacks.length === 0 ? (
-            <Blank icon="callbacks" title={t(filters.hasAny ? 'list.noneFound' : 'callbacks.empty.title')}>
-              <p>{t(filters.hasAny ? 'list.noneFoundHint' : 'callbacks.empty.hint')}</p>
-            </Blank>
-          ) : (
+      <ListView
+        page={page}
+        icon="callbacks"
+        empty="callbacks.empty"
+        phone={(one: Callback) => ({
+          head: about(one),
+          sum: t('side.attempt', { value: one.attempts }),
+          isIdle: true,
+          below: (
             <>
-              <Table
-                label={t('page.callbacks')}
-                columns={columns}
-                rows={callbacks}
-                keyOf={(one) => one.id}
-                isChosen={(one) => one.id === opened}
-                onOpen={(one) => filters.set({ callback: one.id })}
-              />
-              <Pager filters={filters} next={next} shown={callbacks.length} hasKeys={false} />
+              <State state={one.state} />
+              <Address url={one.url} />
             </>
-          )
-        }
-      </Read>
-      <div className="cb-tools">
-        <SigningSecret />
-        <VerifySample />
-      </div>
-      {opened !== undefined && <CallbackPanel id={opened} onClose={() => filters.set({ callback: undefined })} />}
-      {isResending && <ResendRange onClose={() => setIsResending(false)} />}
+          ),
+          at: one.createdAt,
+        })}
+      >
+        <Table
+          label={t('page.callbacks')}
+          columns={columns}
+          rows={page.rows}
+          keyOf={(one) => one.id}
+          isChosen={(one) => one.id === page.chosen || one.id === filters.get('callback')}
+          onOpen={(one) => page.open(one.id)}
+        />
+      </ListView>
     </>
   );
 }
 
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url.slice(0, 40);
+/** The same list, with one opened beside it. */
+function panelOf(id: string): string {
+  const query = new URLSearchParams(location.search);
+  query.set('callback', id);
+  return `/callbacks?${query.toString()}`;
+}
+
+/** The host first: who was told. The rest tells what, as far as there is room. */
+function Address({ url }: { url: string }) {
+  if (!URL.canParse(url)) return <span className="mono cut">{url}</span>;
+  const { host, pathname, search } = new URL(url);
+  return (
+    <span className="mono cut" title={url}>
+      {host}
+      <span className="faint">{`${pathname}${search}`}</span>
+    </span>
+  );
 }

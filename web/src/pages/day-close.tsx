@@ -213,28 +213,38 @@ function BookLine({ line: { line, bank, z, ledger, difference } }: { line: DayLi
 
 function BookHead({ name, day }: { name: 'bank' | 'z'; day: Day }) {
   const { t, i18n } = useTranslation();
+  const sources = day.sources.filter(({ kind }) => kind === name);
+  const [first, ...more] = sources;
+  const from = sources.flatMap((source) => (source.from === undefined ? [] : [source.from])).sort()[0];
+  const to = sources
+    .map((source) => source.to)
+    .sort()
+    .at(-1);
+  const said = sources.map(({ deviceName, number }) => (number === undefined ? deviceName : `${deviceName} · ${number}`));
   return (
-    <th scope="col">
+    <th scope="col" title={said.join('\n')}>
       <b>{t(`dayClose.book.${name}`)}</b>
-      {day.sources
-        .filter(({ kind }) => kind === name)
-        .map((source) => (
-          <span key={source.commandId}>
-            {source.deviceName}
-            {source.number !== undefined && ` · ${source.number}`}
-            {source.from !== undefined && `, ${exactTime(source.from, i18n.language)}`} – {exactTime(source.to, i18n.language)}
-          </span>
-        ))}
+      {first && <span>{more.length === 0 ? said[0] : t(`dayClose.${name}s`, { count: sources.length })}</span>}
+      {to !== undefined && (
+        <span>
+          {from !== undefined && `${exactTime(from, i18n.language)} – `}
+          {exactTime(to, i18n.language)}
+        </span>
+      )}
     </th>
   );
 }
 
+const shownAtFirst = 5;
+
 function Group({ group }: { group: DayGroup }) {
   const { t } = useTranslation();
+  const [isWhole, setIsWhole] = useState(false);
+  const hidden = group.operations.length - shownAtFirst;
   return (
     <>
       <h2>{t(`dayClose.group.${group.kind}`, { count: group.count, amount: group.sum })}</h2>
-      {group.operations.map((operation) => (
+      {group.operations.slice(0, isWhole ? undefined : shownAtFirst).map((operation) => (
         <div key={operation.id} className="operation">
           <ExactMoment at={operation.at} />
           <State state={operation.shownState} />
@@ -246,6 +256,12 @@ function Group({ group }: { group: DayGroup }) {
           </Link>
         </div>
       ))}
+      {!isWhole && hidden > 0 && (
+        <button type="button" className="btn plain no-print" onClick={() => setIsWhole(true)}>
+          <Icon name="down" size={14} />
+          {t('dayClose.more', { count: hidden })}
+        </button>
+      )}
     </>
   );
 }

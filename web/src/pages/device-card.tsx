@@ -19,7 +19,8 @@ interface DeviceCardProps {
 
 export function DeviceCard({ device, isChosen, onTask }: DeviceCardProps) {
   const { t } = useTranslation();
-  const { may } = useViewer();
+  const { may, session } = useViewer();
+  const bank = session.banks.find(({ code }) => code === device.bank)?.name ?? device.bank;
   const isDisabled = device.state === 'disabled';
   const menu = [
     { word: t('devices.rename.button'), run: () => onTask({ kind: 'rename', device }) },
@@ -34,7 +35,7 @@ export function DeviceCard({ device, isChosen, onTask }: DeviceCardProps) {
       <header>
         <DeviceShape kind={device.kind} reach={reachOf(device.liveOn)} />
         <h3 className="grow cut strong">{device.name}</h3>
-        {device.state === 'paired' ? <span className="small second">{device.bank}</span> : <State state={device.state} />}
+        {device.state === 'paired' ? <span className="small second">{bank}</span> : <State state={device.state} />}
         {may('setup') && <RowMenu label={t('list.actionsOf', { name: device.name })} actions={menu} />}
       </header>
       <div className="channels">

@@ -1,16 +1,13 @@
 // One invoice: its outcome in a sentence, the QR, the receipt as paper, the timeline, and cancelling it while it is unpaid.
 import './sale.css';
 import './paper.css';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'wouter';
 import { basePath } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
 import type { StoryPage } from '../api/sale.ts';
-import { useViewer } from '../api/session.tsx';
-import type { CommandRow, NextStep } from '../api/views.ts';
+import type { CommandRow } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
-import { Icon } from '../parts/icons.tsx';
 import { PageName, Read } from '../parts/page.tsx';
 import { useSaid } from '../parts/said.ts';
 import { StateChip } from '../parts/state-mark.tsx';
@@ -21,7 +18,7 @@ import { Paper } from './paper.tsx';
 import { RawCard } from './raw-card.tsx';
 import { Crumb, shapeOf } from './sale.tsx';
 import { Fact } from './sale-facts.tsx';
-import { StepDialog } from './sale-steps.tsx';
+import { NextSteps } from './sale-steps.tsx';
 
 interface InvoicePage extends StoryPage {
   invoice: InvoiceRow;
@@ -43,8 +40,6 @@ export function Invoice() {
 function InvoiceView({ page }: { page: InvoicePage }) {
   const { t } = useTranslation();
   const said = useSaid();
-  const { may } = useViewer();
-  const [opened, setOpened] = useState<NextStep>();
   const { invoice } = page;
   return (
     <>
@@ -107,28 +102,7 @@ function InvoiceView({ page }: { page: InvoicePage }) {
         </div>
         <Timeline steps={page.timeline} unclear={page.unclear} />
         <div className="stack wide">
-          <section className="card">
-            <header>
-              <h2>{t('sale.steps')}</h2>
-            </header>
-            {page.steps.length === 0 && <p className="inside second">{t('sale.noSteps')}</p>}
-            <ul className="next-steps">
-              {page.steps.map((step) => (
-                <li key={step.action}>
-                  <button
-                    type="button"
-                    className="btn block left"
-                    disabled={!step.isAllowed || !may('money')}
-                    onClick={() => setOpened(step)}
-                  >
-                    <Icon name="void" />
-                    {t(`act.${step.action}.button`)}
-                  </button>
-                  <p>{said(step.isAllowed ? step.consequence : (step.whyNot ?? step.consequence))}</p>
-                </li>
-              ))}
-            </ul>
-          </section>
+          <NextSteps steps={page.steps} path={`/invoices/${invoice.oid}`} />
           <section className="card qr-card">
             <img src={`${basePath}${page.qrImage}`} alt={t('invoices.qr')} width={176} height={176} />
           </section>
@@ -136,7 +110,6 @@ function InvoiceView({ page }: { page: InvoicePage }) {
           <RawCard raw={page.raw} />
         </div>
       </div>
-      {opened && <StepDialog path={`/invoices/${invoice.oid}`} step={opened} onClose={() => setOpened(undefined)} />}
     </>
   );
 }

@@ -2,15 +2,13 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';
-import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { lei } from '../i18n/format.ts';
 import { ChoiceFilter, periodOf, ShareView, TextFilter, useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { NewPill, Pager, useRowKeys } from '../parts/list.tsx';
-import { Blank, Loading, PageHead, Trouble } from '../parts/page.tsx';
+import { ListView, useListPage } from '../parts/list-page.tsx';
+import { PageHead } from '../parts/page.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
-import { useSteadyRows } from '../parts/steady-rows.ts';
 import { type Column, Table } from '../parts/table.tsx';
 import { useIsPhone } from '../parts/use-width.ts';
 import { Copyable, Moment } from '../parts/values.tsx';
@@ -41,22 +39,13 @@ export function Invoices() {
     state: filters.get('state'),
     ...periodOf(filters.get('period') ?? 'all'),
   };
-  const list = useRead<{ invoices: InvoiceRow[]; next?: string }>(
-    '/invoices',
-    { ...wanted, cursor: filters.cursor },
-    { keepsPrevious: true },
-  );
-  const steady = useSteadyRows(
-    JSON.stringify({ wanted, cursor: filters.cursor }),
-    list.isPlaceholderData ? undefined : list.data?.invoices.map((row) => ({ ...row, id: row.oid })),
-    filters.cursor === undefined,
-  );
-  const rows = steady.rows;
-  const { chosen, open } = useRowKeys(
-    '/invoices',
-    rows.map(({ oid }) => oid),
-    steady.showNew,
-  );
+  const page = useListPage({
+    path: '/invoices',
+    base: '/invoices',
+    wanted,
+    filters,
+    rowsOf: ({ invoices }: { invoices: InvoiceRow[]; next?: string }) => invoices.map((row) => ({ ...row, id: row.oid })),
+  });
   const showsMerchant = merchantId === undefined && session.user.merchantId === undefined;
   const columns: Column<InvoiceRow>[] = [
     {
@@ -78,9 +67,9 @@ export function Invoices() {
   return (
     <>
       <PageHead name={t('page.invoices')} sub={t('invoices.sub')}>
-        <a className="btn" href={addressOf('/invoices.csv', wanted)} download>
+        <a className="btn" href={addressOf('/invoices.csv', wanted)} download aria-label={t('list.csv')}>
           <Icon name="export" />
-          {t('list.csv')}
+          <span className="not-phone">{t('list.csv')}</span>
         </a>
       </PageHead>
       <div className="filters">
@@ -95,32 +84,32 @@ export function Invoices() {
         <span className="grow" />
         {!isPhone && <ShareView />}
       </div>
-      {list.error && list.data === undefined ? (
-        <Trouble error={list.error} retry={() => void list.refetch()} />
-      ) : list.data === undefined ? (
-        <Loading rows={10} />
-      ) : rows.length === 0 ? (
-        <Blank icon="invoices" title={t(filters.hasAny ? 'list.noneFound' : 'invoices.empty.title')}>
-          <p>{t(filters.hasAny ? 'list.noneFoundHint' : 'invoices.empty.hint')}</p>
-        </Blank>
-      ) : (
-        <>
-          {steady.newCount > 0 && (
-            <p className="new-line">
-              <NewPill count={steady.newCount} onShow={steady.showNew} />
-            </p>
-          )}
-          <Table
-            label={t('page.invoices')}
-            columns={columns}
-            rows={rows}
-            keyOf={(row) => row.oid}
-            isChosen={(row) => row.oid === chosen}
-            onOpen={(row) => open(row.oid)}
-          />
-          <Pager filters={filters} next={list.data.next} shown={rows.length} />
-        </>
-      )}
+      <ListView
+        page={page}
+        icon="invoices"
+        empty="invoices.empty"
+        phone={(row: InvoiceRow) => ({
+          head: row.receiptId ?? `${t('search.kind.invoice')} ${row.oid.slice(0, 8)}`,
+          sum: row.amount === undefined ? t('none') : lei(row.amount),
+          isIdle: row.state !== 'Payed',
+          below: (
+            <>
+              <State state={row.state} />
+              <span className="cut">{row.paidDeviceName}</span>
+            </>
+          ),
+          at: row.at,
+        })}
+      >
+        <Table
+          label={t('page.invoices')}
+          columns={columns}
+          rows={page.rows}
+          keyOf={(row) => row.oid}
+          isChosen={(row) => row.oid === page.chosen}
+          onOpen={(row) => page.open(row.oid)}
+        />
+      </ListView>
     </>
   );
 }

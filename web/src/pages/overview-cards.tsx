@@ -83,7 +83,7 @@ export function DevicesCard({ shops }: { shops: { shop: string; devices: Overvie
             <Link key={shop.shop} href="/devices">
               <span className="strong cut">{shop.shop === '' ? t('devices.noShop') : shop.shop}</span>
               <span className="shapes">
-                {shop.devices.map((device) => (
+                {terminalsFirst(shop.devices).map((device) => (
                   <DeviceShape key={device.id} kind={device.kind} reach={reachOf(device.liveOn)} />
                 ))}
               </span>
@@ -102,6 +102,10 @@ export function DevicesCard({ shops }: { shops: { shop: string; devices: Overvie
       </div>
     </section>
   );
+}
+
+function terminalsFirst(devices: readonly OverviewDevice[]): OverviewDevice[] {
+  return [...devices].sort((one, other) => other.kind.localeCompare(one.kind));
 }
 
 export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }) {

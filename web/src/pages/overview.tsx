@@ -2,7 +2,7 @@
 import './overview.css';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { type Overview as Day, dailySums, modes, shopsOf } from '../api/overview.ts';
+import { type Overview as Day, dailySums, modes, shopsOf, sinceOpening } from '../api/overview.ts';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { GrowingLine, Histogram, HourBars, ShareBar } from '../charts/charts.tsx';
@@ -266,7 +266,7 @@ function HoursCard({ day, period }: TileProps) {
       </header>
       <div className="inside">
         <HourBars
-          hours={isWeek ? dailySums(day.hours) : day.hours}
+          hours={isWeek ? dailySums(day.hours) : sinceOpening(day.hours)}
           label={t('overview.byHourLabel')}
           nowWord={t('time.now')}
           nowMs={nowMs}

@@ -3,7 +3,6 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange } from '../api/query.ts';
-import type { SalePage } from '../api/sale.ts';
 import { useViewer } from '../api/session.tsx';
 import type { NextStep, StepAction } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
@@ -24,41 +23,57 @@ const icons: Record<StepAction, IconName> = {
 /** One primary button: what finishes the sale comes first, and what undoes it whole never does. */
 const byWeight: StepAction[] = ['close', 'decide', 'refund', 'ask'];
 
-export function NextSteps({ sale }: { sale: SalePage }) {
+interface NextStepsProps {
+  steps: readonly NextStep[];
+  /** Of the object's API. */
+  path: string;
+}
+
+/** What can be done, each with its consequence; what cannot is folded away, with its reason. */
+export function NextSteps({ steps, path }: NextStepsProps) {
   const { t } = useTranslation();
   const said = useSaid();
   const { may } = useViewer();
   const [opened, setOpened] = useState<NextStep>();
-  const steps = sale.steps;
+  const possible = may('money') ? steps.filter(({ isAllowed }) => isAllowed) : [];
+  const others = may('money') ? steps.filter(({ isAllowed }) => !isAllowed) : [];
   const primary = byWeight.map((action) => steps.find((step) => step.action === action && step.isAllowed)).find(Boolean);
   return (
     <section className="card">
       <header>
         <h2>{t('sale.steps')}</h2>
       </header>
-      {steps.length === 0 && <p className="inside second">{t('sale.noSteps')}</p>}
+      {possible.length === 0 && <p className="inside second">{t(may('money') ? 'sale.noneNow' : 'sale.noSteps')}</p>}
       <ul className="next-steps">
-        {steps.map((step) => (
+        {possible.map((step) => (
           <li key={step.action}>
-            <button
-              type="button"
-              className={`btn block left${step === primary ? ' primary' : ''}`}
-              disabled={!step.isAllowed || !may('money')}
-              onClick={() => setOpened(step)}
-            >
+            <button type="button" className={`btn block left${step === primary ? ' primary' : ''}`} onClick={() => setOpened(step)}>
               <Icon name={icons[step.action]} />
               {t(`act.${step.action}.button`)}
-              {step.isAllowed && step.maxAmount !== undefined && (
+              {step.maxAmount !== undefined && (
                 <span className="tail">
                   {step.action === 'refund' ? t('act.upTo', { amount: step.maxAmount }) : `${lei(step.maxAmount)} MDL`}
                 </span>
               )}
             </button>
-            <p>{step.isAllowed ? said(step.consequence) : said(step.whyNot ?? step.consequence)}</p>
+            <p>{said(step.consequence)}</p>
           </li>
         ))}
       </ul>
-      {opened && <StepDialog path={`/commands/${sale.command.id}`} step={opened} onClose={() => setOpened(undefined)} />}
+      {others.length > 0 && (
+        <details className="not-now">
+          <summary>{t('sale.notNow')}</summary>
+          <dl>
+            {others.map((step) => (
+              <div key={step.action}>
+                <dt>{t(`act.${step.action}.button`)}</dt>
+                <dd>{said(step.whyNot ?? step.consequence)}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+      {opened && <StepDialog path={path} step={opened} onClose={() => setOpened(undefined)} />}
     </section>
   );
 }

@@ -42,8 +42,14 @@ function SaleView({ sale }: { sale: SalePage }) {
   const nowMs = useNowMs();
   const isGoingOn = sale.command.state === 'sent' || sale.command.state === 'unknown';
   const timeline = (
-    <Timeline steps={sale.timeline} unclear={sale.unclear} nowMs={isGoingOn ? nowMs - Date.parse(sale.command.at) : undefined} />
+    <Timeline
+      steps={sale.timeline}
+      unclear={sale.unclear}
+      nowMs={isGoingOn ? nowMs - Date.parse(sale.command.at) : undefined}
+      ownName={sale.command.name}
+    />
   );
+  const nextSteps = <NextSteps steps={sale.steps} path={`/commands/${sale.command.id}`} />;
   return (
     <>
       <Crumb base={base} id={sale.command.id} word={t(`command.${sale.command.name}`, { defaultValue: sale.command.name })} />
@@ -59,7 +65,7 @@ function SaleView({ sale }: { sale: SalePage }) {
           </div>
           {tab === 'timeline' && timeline}
           {tab === 'facts' && <SaleFacts sale={sale} />}
-          {tab === 'steps' && <NextSteps sale={sale} />}
+          {tab === 'steps' && nextSteps}
           {tab === 'raw' && <RawCard raw={sale.raw} />}
         </div>
       ) : (
@@ -67,7 +73,7 @@ function SaleView({ sale }: { sale: SalePage }) {
           <SaleFacts sale={sale} />
           {timeline}
           <div className="stack wide">
-            <NextSteps sale={sale} />
+            {nextSteps}
             <Related sale={sale} />
             <RawCard raw={sale.raw} />
           </div>
@@ -106,9 +112,14 @@ export function Crumb({ base, id, word }: { base: string; id: string; word: stri
           {t('sale.around')}
         </span>
       )}
-      <button type="button" className="btn compact" onClick={() => void copyText(location.href).then(markCopied)}>
-        <Icon name="link" size={14} />
-        {isCopied ? t('copy.done') : t('sale.copyLink')}
+      <button
+        type="button"
+        className="btn compact"
+        aria-label={t('sale.copyLink')}
+        onClick={() => void copyText(location.href).then(markCopied)}
+      >
+        <Icon name={isCopied ? 'check' : 'link'} size={14} />
+        <span className="not-phone">{isCopied ? t('copy.done') : t('sale.copyLink')}</span>
       </button>
     </div>
   );

@@ -24,7 +24,12 @@ export function listAround(base: string, id: string): { back: string; before?: s
 const chosenOf = new Map<string, string>();
 
 /** j, k and Enter over rows with ids; remembers the row that was opened, so that Back finds it marked. */
-export function useRowKeys(base: string, ids: string[], showNew: () => void): { chosen: string | undefined; open: (id: string) => void } {
+export function useRowKeys(
+  base: string,
+  ids: string[],
+  showNew: () => void,
+  hrefOf: (id: string) => string,
+): { chosen: string | undefined; open: (id: string) => void } {
   const [path, go] = useLocation();
   const [chosen, setChosen] = useState<string | undefined>(() => chosenOf.get(base));
   useEffect(() => {
@@ -38,7 +43,7 @@ export function useRowKeys(base: string, ids: string[], showNew: () => void): { 
   };
   const open = (id: string) => {
     choose(id);
-    go(`${base}/${id}`);
+    go(hrefOf(id));
   };
   const at = chosen === undefined ? -1 : ids.indexOf(chosen);
   useKeys({
@@ -79,6 +84,8 @@ export function Pager({
 }) {
   const { t } = useTranslation();
   const { cursor } = filters;
+  // A list that fits one page needs no pages.
+  if (!hasKeys && cursor === undefined && next === undefined) return null;
   const turn = (to: string | undefined) => {
     filters.toPage(to);
     window.scrollTo({ top: 0 });

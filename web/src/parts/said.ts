@@ -36,8 +36,8 @@ const sideValues = [
   'reason',
 ];
 
-/** The values that its sentence does not name, each as a few words. */
-export function useSideLine(): (said: Said) => string {
+/** The values that its sentence does not name, each as a few words. `ownName`: the command whose page it is, which needs no repeating. */
+export function useSideLine(ownName?: string): (said: Said) => string {
   const { t } = useTranslation();
   return (said) => {
     const { params = {} } = said;
@@ -46,6 +46,7 @@ export function useSideLine(): (said: Said) => string {
       (params['amount'] === undefined ? undefined : withAmount) ?? i18next.getResource(i18next.language, 'translation', said.key) ?? '',
     );
     return sideValues
+      .filter((name) => !(name === 'name' && params[name] === ownName))
       .filter((name) => params[name] !== undefined && params[name] !== '' && !new RegExp(`\\{\\{\\s*${name}\\b`).test(sentence))
       .map((name) => t(`side.${name}`, { value: params[name] }))
       .join(' · ');

@@ -11,7 +11,7 @@ import { HelpSheet } from './help-sheet.tsx';
 import { useKeys } from './keyboard.ts';
 import { Navigation } from './navigation.tsx';
 import { places } from './places.ts';
-import { TopBar } from './top-bar.tsx';
+import { MerchantSwitch, TopBar } from './top-bar.tsx';
 
 const isNarrowKey = 'tillgate.narrow';
 
@@ -87,6 +87,7 @@ export function Shell({ children }: { children: ReactNode }) {
         className="drawer-nav"
         overlayProps={{ 'data-holds-page': true } as object}
       >
+        <MerchantSwitch />
         <Navigation isNarrow={false} isDrawer onLeave={() => setHasDrawer(false)} />
       </Drawer>
       {hasHelp && <HelpSheet onClose={() => setHasHelp(false)} />}

@@ -68,7 +68,7 @@ export function TopBar({ stream, isNarrow, onHelp, onMenu, onNarrow }: TopBarPro
   );
 }
 
-function MerchantSwitch() {
+export function MerchantSwitch() {
   const { t } = useTranslation();
   const { session, merchantId, chooseMerchant } = useViewer();
   const seesAll = session.user.merchantId === undefined;

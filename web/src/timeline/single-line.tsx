@@ -17,10 +17,10 @@ const icons: Record<Step['actor'], IconName> = {
 };
 const longestDrawnMs = 60_000;
 
-export function SingleLine({ steps, unclear }: TimelineProps) {
+export function SingleLine({ steps, unclear, ownName }: TimelineProps) {
   const { t } = useTranslation();
   const said = useSaid();
-  const sideLine = useSideLine();
+  const sideLine = useSideLine(ownName);
   const isUnclear = (step: Step | undefined) =>
     step !== undefined && unclear.some(({ fromMs, toMs = Infinity }) => step.sinceStartMs >= fromMs && step.sinceStartMs < toMs);
   return (

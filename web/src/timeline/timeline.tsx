@@ -30,15 +30,18 @@ export interface TimelineProps {
   unclear: UnclearSpan[];
   /** Since the start, while the story goes on. */
   nowMs?: number | undefined;
+  /** The command whose story it is: its name is not said again in every line. */
+  ownName?: string | undefined;
 }
 
-export function Timeline({ steps, unclear, nowMs }: TimelineProps) {
+export function Timeline(story: TimelineProps) {
+  const { steps, unclear } = story;
   const { t } = useTranslation();
   const [box, width] = useWidth<HTMLDivElement>();
   return (
     <div ref={box} className="timeline">
       {width > 0 && width < narrowestLanes ? (
-        <SingleLine steps={steps} unclear={unclear} nowMs={nowMs} />
+        <SingleLine {...story} />
       ) : (
         <div className="card">
           <div className="tl-head" aria-hidden="true">
@@ -56,7 +59,7 @@ export function Timeline({ steps, unclear, nowMs }: TimelineProps) {
               </svg>
             </span>
           </div>
-          <Lanes steps={steps} unclear={unclear} nowMs={nowMs} />
+          <Lanes {...story} />
           <Legend hasUnclear={unclear.length > 0} hasLearned={steps.some(wasLearnedLater)} />
         </div>
       )}
@@ -64,10 +67,10 @@ export function Timeline({ steps, unclear, nowMs }: TimelineProps) {
   );
 }
 
-function Lanes({ steps, unclear, nowMs }: TimelineProps) {
+function Lanes({ steps, unclear, nowMs, ownName }: TimelineProps) {
   const { t } = useTranslation();
   const said = useSaid();
-  const sideLine = useSideLine();
+  const sideLine = useSideLine(ownName);
   const layout = layOut(steps, unclear, nowMs);
   return (
     <div className="tl-body" style={{ height: layout.height }}>

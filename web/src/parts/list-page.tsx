@@ -1,0 +1,113 @@
+// A list that flows, whole: read page by page, rows that stay where they are, j and k, and how it looks empty, loading, in trouble,
+// on a desk and on a phone. What its rows say is the page's own.
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { Query } from '../api/client.ts';
+import { useRead } from '../api/query.ts';
+import type { Filters } from './filters.tsx';
+import type { IconName } from './icons.tsx';
+import { NewPill, Pager, useRowKeys } from './list.tsx';
+import { Blank, Loading, Trouble } from './page.tsx';
+import { useSteadyRows } from './steady-rows.ts';
+import { useIsPhone } from './use-width.ts';
+import { Moment } from './values.tsx';
+
+interface ListPageOptions<Row, Fields> {
+  path: string;
+  /** Rows have their own pages at `${base}/${id}`, unless `hrefOf` says where they are. */
+  base: string;
+  hrefOf?: (id: string) => string;
+  wanted: Query;
+  filters: Filters;
+  rowsOf: (fields: Fields) => Row[];
+}
+
+export function useListPage<Row extends { id: string }, Fields extends { next?: string }>(options: ListPageOptions<Row, Fields>) {
+  const { path, base, wanted, filters, rowsOf, hrefOf = (id: string) => `${base}/${id}` } = options;
+  const list = useRead<Fields>(path, { ...wanted, cursor: filters.cursor }, { keepsPrevious: true });
+  const fresh = list.data && rowsOf(list.data);
+  const scope = JSON.stringify({ wanted, cursor: filters.cursor });
+  const steady = useSteadyRows(scope, list.isPlaceholderData ? undefined : fresh, filters.cursor === undefined);
+  // While another page is fetched, the rows of before stay.
+  const rows = list.isPlaceholderData ? (fresh ?? []) : steady.rows;
+  const ids = rows.map(({ id }) => id);
+  return { list, filters, hrefOf, ...steady, rows, ...useRowKeys(base, ids, steady.showNew, hrefOf) };
+}
+
+type ListPage<Row> = Omit<ReturnType<typeof useListPage>, 'rows' | 'list'> & {
+  rows: readonly (Row & { id: string })[];
+  list: { data: { next?: string } | undefined; error: Error | null; isPlaceholderData: boolean; refetch: () => unknown };
+};
+
+interface ListViewProps<Row> {
+  page: ListPage<Row>;
+  icon: IconName;
+  /** The key of what an empty list says: its title and its hint. */
+  empty: string;
+  phone: (row: Row) => PhoneRow;
+  /** The table. */
+  children: ReactNode;
+}
+
+export function ListView<Row>({ page, icon, empty, phone, children }: ListViewProps<Row>) {
+  const { t } = useTranslation();
+  const isPhone = useIsPhone();
+  const { list, filters, rows } = page;
+  if (list.data === undefined) {
+    return list.error ? <Trouble error={list.error} retry={() => void list.refetch()} /> : <Loading rows={10} />;
+  }
+  if (rows.length === 0) {
+    return (
+      <Blank icon={icon} title={t(filters.hasAny ? 'list.noneFound' : `${empty}.title`)}>
+        <p>{t(filters.hasAny ? 'list.noneFoundHint' : `${empty}.hint`)}</p>
+      </Blank>
+    );
+  }
+  return (
+    <>
+      {page.newCount > 0 && (
+        <p className="new-line" role="status">
+          <NewPill count={page.newCount} onShow={page.showNew} />
+        </p>
+      )}
+      <div aria-busy={list.isPlaceholderData}>
+        {isPhone ? (
+          <ul className="phone-list">
+            {rows.map((row) => (
+              <PhoneLine key={row.id} href={page.hrefOf(row.id)} {...phone(row)} />
+            ))}
+          </ul>
+        ) : (
+          children
+        )}
+      </div>
+      <Pager filters={filters} next={list.data.next} shown={rows.length} />
+    </>
+  );
+}
+
+/** Two lines a row: what and how much, then how it stands and when. */
+export interface PhoneRow {
+  head: ReactNode;
+  sum: ReactNode;
+  /** The sum counts for nothing, or is no money at all. */
+  isIdle?: boolean;
+  below: ReactNode;
+  at: string;
+}
+
+function PhoneLine({ href, head, sum, isIdle = false, below, at }: PhoneRow & { href: string }) {
+  return (
+    <li>
+      <Link href={href}>
+        <span className="head cut">{head}</span>
+        <span className={isIdle ? 'sum idle' : 'sum'}>{sum}</span>
+        <span className="below">{below}</span>
+        <span className="below">
+          <Moment at={at} />
+        </span>
+      </Link>
+    </li>
+  );
+}
