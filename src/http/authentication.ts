@@ -10,8 +10,8 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
-import type { Owner } from './places.ts';
 import { factsOf } from './request-facts.ts';
+import type { Owner } from './request-slots.ts';
 import { readSessionToken, requireOwnPage } from './session-cookie.ts';
 import { adminViewer, optionalViewerOf, type Role, setViewer, type Viewer } from './viewer.ts';
 
@@ -94,7 +94,7 @@ export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefine
 }
 
 /**
- * Whose place the request takes; undefined while nobody has shown a credential. A device's requests are its merchant's;
+ * Whose slot the request takes; undefined while nobody has shown a credential. A device's requests are its merchant's;
  * a person in the cabinet counts alone, so that he can look at what floods his merchant.
  */
 export function ownerOf(request: FastifyRequest): Owner | undefined {

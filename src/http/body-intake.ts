@@ -1,4 +1,4 @@
-// Bodies that are still coming [D62]. They take no place for requests, and what they hold is bounded: so many of one address (over that
+// Bodies that are still coming [D62]. They take no slot for requests, and what they hold is bounded: so many of one address (over that
 // its oldest is cut and the new one let in), and so many bytes in all (over that the slowest are cut). A body that is cut is answered
 // 408 and its connection closed; the request has begun nothing.
 import type { Readable } from 'node:stream';

@@ -61,7 +61,7 @@ export function createNewcomers({ perAddress, inAll, trustedProxies }: Newcomers
     if (neighbours?.size === 0) byNetwork.delete(newcomer.network);
   }
 
-  /** Maps keep the order of arrival. Those that are being answered are passed over; there are never more of them than places. */
+  /** Maps keep the order of arrival. Those that are being answered are passed over; there are never more of them than slots. */
   function cutOldest(newcomers: Map<string, Newcomer>): void {
     for (const [name, { socket, busyWith }] of newcomers) {
       if (busyWith > 0) continue;

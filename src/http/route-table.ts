@@ -1,9 +1,11 @@
 // The routes that exist, so that a known path with a wrong method is 405 with Allow, and not 404.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { noSuchPath, protocolFailure } from './envelope.ts';
 
 export interface RouteTable {
   add(methods: readonly string[], pattern: string): void;
-  /** The methods that the path answers to; empty if there is no such path. */
-  methodsFor(path: string): string[];
+  /** Throws what the caller of an unknown path or method is told. */
+  refuseUnknown(request: FastifyRequest, reply: FastifyReply): never;
 }
 
 function toExpression(pattern: string): RegExp {
@@ -16,13 +18,23 @@ function toExpression(pattern: string): RegExp {
 
 export function createRouteTable(): RouteTable {
   const routes: { expression: RegExp; methods: readonly string[] }[] = [];
+
+  /** The methods that the path answers to; empty if there is no such path. */
+  function methodsFor(path: string): string[] {
+    const found = routes.filter(({ expression }) => expression.test(path)).flatMap(({ methods }) => methods);
+    return [...new Set(found)].sort();
+  }
+
   return {
     add(methods, pattern) {
       routes.push({ expression: toExpression(pattern), methods });
     },
-    methodsFor(path) {
-      const found = routes.filter(({ expression }) => expression.test(path)).flatMap(({ methods }) => methods);
-      return [...new Set(found)].sort();
+    refuseUnknown(request, reply) {
+      if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
+      const methods = methodsFor(request.url.split('?', 1)[0] ?? '');
+      if (methods.length === 0) throw noSuchPath();
+      reply.header('allow', methods.join(', '));
+      throw protocolFailure(405, `The method must be ${methods.join(' or ')}.`);
     },
   };
 }

@@ -6,7 +6,7 @@ export interface Caller {
   merchantId: string;
   keyId: string;
   modules: ReadonlySet<Module>;
-  /** Of the places for requests, if an operator set one for the merchant. */
+  /** Of the slots for requests, if an operator set one for the merchant. */
   sharePercent?: number | undefined;
 }
 

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBodyIntake } from '../../src/http/body-intake.ts';
-import type { HttpLimits } from '../../src/http/server.ts';
+import type { HttpLimits } from '../../src/http/limits.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { base, createSample, deviceId, posKey, type Sample } from './sample-server.ts';
 

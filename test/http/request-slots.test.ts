@@ -1,63 +1,63 @@
-// Whose the places are [D62]: in a model of pure numbers, and over HTTP while one merchant takes all that it can get.
+// Whose the slots are [D62]: in a model of pure numbers, and over HTTP while one merchant takes all that it can get.
 import { afterEach, describe, expect, it } from 'vitest';
 import { keyFor } from '../../src/http/authentication.ts';
-import { createPlaces, mayEnter } from '../../src/http/places.ts';
-import type { HttpLimits } from '../../src/http/server.ts';
+import type { HttpLimits } from '../../src/http/limits.ts';
+import { createRequestSlots, mayTake } from '../../src/http/request-slots.ts';
 import type { Caller } from '../../src/kernel/callers.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createSample, type Sample } from './sample-server.ts';
 
-describe('a place', () => {
+describe('a slot', () => {
   const asked = { mine: 0, taken: 0, count: 100, sharePercent: 50, othersWait: false };
 
   it('is for every owner within its share as long as there is one', () => {
-    expect(mayEnter({ ...asked, mine: 49, taken: 99 })).toBe(true);
-    expect(mayEnter({ ...asked, mine: 49, taken: 99, othersWait: true })).toBe(true);
-    expect(mayEnter({ ...asked, mine: 0, taken: 100 })).toBe(false);
+    expect(mayTake({ ...asked, mine: 49, taken: 99 })).toBe(true);
+    expect(mayTake({ ...asked, mine: 49, taken: 99, othersWait: true })).toBe(true);
+    expect(mayTake({ ...asked, mine: 0, taken: 100 })).toBe(false);
   });
 
   it('beyond the share is lent while a quarter is free and nobody else waits', () => {
-    expect(mayEnter({ ...asked, mine: 60, taken: 74 })).toBe(true);
-    expect(mayEnter({ ...asked, mine: 60, taken: 75 })).toBe(false);
-    expect(mayEnter({ ...asked, mine: 60, taken: 60, othersWait: true })).toBe(false);
+    expect(mayTake({ ...asked, mine: 60, taken: 74 })).toBe(true);
+    expect(mayTake({ ...asked, mine: 60, taken: 75 })).toBe(false);
+    expect(mayTake({ ...asked, mine: 60, taken: 60, othersWait: true })).toBe(false);
   });
 
   it('is given to a share of next to nothing too', () => {
-    expect(mayEnter({ ...asked, count: 10, sharePercent: 1, taken: 9 })).toBe(true);
+    expect(mayTake({ ...asked, count: 10, sharePercent: 1, taken: 9 })).toBe(true);
   });
 
   it("is left once, moves with its request, and is nobody else's afterwards", async () => {
     const clock = createVirtualClock();
-    const places = createPlaces({ clock, count: 4, defaultSharePercent: 50 });
-    const first = places.take({ name: 'address' });
+    const slots = createRequestSlots({ clock, count: 4, defaultSharePercent: 50 });
+    const first = slots.take({ name: 'address' });
     expect(first?.moveTo({ name: 'a' })).toBe(true);
-    const more = [places.take({ name: 'a' }), places.take({ name: 'a' })];
+    const more = [slots.take({ name: 'a' }), slots.take({ name: 'a' })];
     // Three of four: the share is two, one was lent, and the last is not.
-    expect(places.take({ name: 'a' })).toBeUndefined();
-    const other = places.take({ name: 'b' });
+    expect(slots.take({ name: 'a' })).toBeUndefined();
+    const other = slots.take({ name: 'b' });
     expect(other).toBeDefined();
-    expect(places.take({ name: 'b' })).toBeUndefined();
+    expect(slots.take({ name: 'b' })).toBeUndefined();
     more[0]?.leave();
     more[0]?.leave();
-    expect(places.taken).toBe(3);
+    expect(slots.taken).toBe(3);
     // b was turned away, so nothing is lent to a, and b gets what is its own.
-    expect(places.take({ name: 'a' })).toBeUndefined();
-    const second = places.take({ name: 'b' });
+    expect(slots.take({ name: 'a' })).toBeUndefined();
+    const second = slots.take({ name: 'b' });
     expect(second).toBeDefined();
     second?.leave();
     other?.leave();
     await clock.advance(10_001);
-    expect(places.take({ name: 'c' })?.moveTo({ name: 'a' })).toBe(true);
+    expect(slots.take({ name: 'c' })?.moveTo({ name: 'a' })).toBe(true);
   });
 
   it('that its owner may not have leaves the request where it was', () => {
-    const places = createPlaces({ clock: createVirtualClock(), count: 4, defaultSharePercent: 25 });
-    for (let time = 0; time < 3; time += 1) places.take({ name: 'a' });
-    const place = places.take({ name: 'address' });
-    expect(place?.moveTo({ name: 'a' })).toBe(false);
-    expect(place?.moveTo({ name: 'b', sharePercent: 100 })).toBe(true);
-    place?.leave();
-    expect(places.taken).toBe(3);
+    const slots = createRequestSlots({ clock: createVirtualClock(), count: 4, defaultSharePercent: 25 });
+    for (let time = 0; time < 3; time += 1) slots.take({ name: 'a' });
+    const slot = slots.take({ name: 'address' });
+    expect(slot?.moveTo({ name: 'a' })).toBe(false);
+    expect(slot?.moveTo({ name: 'b', sharePercent: 100 })).toBe(true);
+    slot?.leave();
+    expect(slots.taken).toBe(3);
   });
 });
 
@@ -68,7 +68,7 @@ describe('one merchant that asks for everything', () => {
     await sample.server.stop(0);
   });
 
-  const keyOf = (merchant: string, place: number) => `${merchant.repeat(8)}-1111-4111-8111-${String(place).padStart(12, '0')}`;
+  const keyOf = (merchant: string, number: number) => `${merchant.repeat(8)}-1111-4111-8111-${String(number).padStart(12, '0')}`;
 
   async function start(limits: Partial<HttpLimits>, shares: Record<string, number> = {}) {
     sample = createSample({
@@ -96,7 +96,7 @@ describe('one merchant that asks for everything', () => {
       return ((await response.json()) as { errorCode: number; errorMessage: string }).errorMessage || 'ok';
     };
     const flood = async (merchant: string, count: number) => {
-      const calls = Array.from({ length: count }, (_, place) => call('/test/pay', keyOf(merchant, place)));
+      const calls = Array.from({ length: count }, (_, index) => call('/test/pay', keyOf(merchant, index)));
       let ended = 0;
       for (const one of calls) void one.then(() => (ended += 1));
       await expect.poll(() => ended + (sample.runs['pay'] ?? 0), { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
@@ -128,7 +128,7 @@ describe('one merchant that asks for everything', () => {
     release();
   });
 
-  it('gives a place back when the client has left and the work has ended', async () => {
+  it('gives a slot back when the client has left and the work has ended', async () => {
     const { url, neighbour, release } = await start({ requestsInFlight: 2, merchantSharePercent: 100 });
     const leaving = new AbortController();
     const body = JSON.stringify({ APIKey: keyOf('a', 1) });

@@ -1,0 +1,56 @@
+// What every answer has: the envelope [D4 to D7], and headers that say how it may be used. A failure is answered here, whatever threw it.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { failureBody, successBody, toGatewayError } from './envelope.ts';
+import { factsOf } from './request-facts.ts';
+import { logCrash } from './request-log.ts';
+import { aboutThisRequest } from './this-request.ts';
+
+/** A year, for this host alone: what else lives under the domain is not ours to decide. */
+const httpsOnly = 'max-age=31536000';
+
+function setCommonHeaders(reply: FastifyReply, request: FastifyRequest): void {
+  if (request.protocol === 'https') reply.header('strict-transport-security', httpsOnly);
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+  if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
+  reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer').header('x-request-id', request.id);
+}
+
+export function answerFailure(logger: Logger, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toGatewayError(thrown, request.id);
+  factsOf(request).errorCode = errorCodes[error.errorName].code;
+  if (error.errorName === 'Internal_error' && !(thrown instanceof GatewayError)) logCrash(logger, request, thrown);
+  setCommonHeaders(reply, request);
+  if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
+  // Fastify would close at once, and the reset could reach a client that is still writing before the answer does.
+  // The rest of the body is read and dropped instead; the request time-out bounds it.
+  if (error.httpStatus === 413) reply.removeHeader('connection');
+  // A body that was cut may go on coming for ever.
+  if (error.httpStatus === 408) reply.header('connection', 'close');
+  if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer');
+  const body = failureBody(error, aboutThisRequest(error.errorName, request.routeOptions.config.access));
+  reply.code(error.httpStatus).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body);
+}
+
+/** `isLast`: whether the connection ends with this answer. */
+export function answerInEnvelope(app: FastifyInstance, isLast: () => boolean): void {
+  app.setSerializerCompiler(() => (body) => JSON.stringify(body));
+
+  app.addHook('preSerialization', async (request, _reply, payload: unknown) => {
+    const facts = factsOf(request);
+    if (facts.errorCode !== undefined) return payload;
+    if (payload === null || typeof payload !== 'object' || Array.isArray(payload))
+      throw new Error('A handler must return an object of fields.');
+    facts.errorCode = errorCodes.NoError.code;
+    return successBody(payload);
+  });
+
+  app.addHook('onSend', async (request, reply, payload) => {
+    // Pictures and pages have no envelope to count by.
+    factsOf(request).errorCode ??= errorCodes.NoError.code;
+    setCommonHeaders(reply, request);
+    if (isLast()) reply.header('connection', 'close');
+    return payload;
+  });
+}
