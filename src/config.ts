@@ -71,7 +71,7 @@ export const settings = {
   callbackDelaysS: setting(
     'TILLGATE_CALLBACK_DELAYS_S',
     listOf(wholeNumber(0, 604_800)),
-    '60,300,1800,3600,21600',
+    { sandbox: '3,10,60,300,1800', serve: '60,300,1800,3600,21600' },
     'seconds before each callback retry',
   ),
   keepDays: setting('TILLGATE_KEEP_DAYS', wholeNumber(1, 3_650), '90', 'days that delivered callbacks and their attempts are kept'),

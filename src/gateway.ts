@@ -6,6 +6,7 @@ import { createAccess } from './access/access.ts';
 import { createFailedLogins } from './access/failed-logins.ts';
 import { createPeople } from './access/people/people.ts';
 import { createEventHub } from './cabinet/events/event-hub.ts';
+import type { PlaygroundPort } from './cabinet/playground/port.ts';
 import { registerCabinetRoutes } from './cabinet/routes.ts';
 import type { DeveloperFacts } from './cabinet/setup/developer-routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
@@ -105,6 +106,7 @@ export function assemble(config: Config, world: World, database: Database) {
   const metrics = createMetrics();
   let addresses: Addresses | undefined;
   let demo: Demo = {};
+  let playground: PlaygroundPort | undefined;
   let instance: Instance | undefined;
 
   const access = createAccess(shared);
@@ -220,6 +222,7 @@ export function assemble(config: Config, world: World, database: Database) {
         ...demo,
         magicAmounts: magicAmounts.map(({ ending, kinds, meaning }) => ({ amount: `x.${ending}`, kinds, meaning })),
       }),
+      playground: () => playground,
       rotateQrSecret: invoices.rotateQrSecret,
       people,
       basePath: config.basePath,
@@ -325,6 +328,11 @@ export function assemble(config: Config, world: World, database: Database) {
     demo = given;
   };
 
+  /** The sandbox's, which stands above this; a real gateway has none. */
+  const setPlayground = (given: PlaygroundPort) => {
+    playground = given;
+  };
+
   return {
     server,
     database,
@@ -339,6 +347,8 @@ export function assemble(config: Config, world: World, database: Database) {
     start,
     stop,
     setDemo,
+    setPlayground,
+    events,
     addresses: knownAddresses,
   };
 }

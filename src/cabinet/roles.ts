@@ -95,6 +95,23 @@ export const calls = {
   closeDocumentByHand: { who: owners, isConfirmed: true, row: 'command' },
 
   listAudit: { who: everyone },
+
+  readPlayground: { who: everyone },
+  setPlaygroundMode: { who: owners, row: 'device' },
+  actInPlayground: { who: owners, row: 'device' },
+  armPlayground: { who: owners, row: 'device' },
+  cutPlaygroundChannel: { who: owners, row: 'device' },
+  switchPlaygroundDevice: { who: owners, row: 'device' },
+  sellInPlayground: { who: owners },
+  invoiceInPlayground: { who: owners },
+  scanInPlayground: { who: owners },
+  payInvoiceInPlayground: { who: owners },
+  refundInPlayground: { who: owners },
+  repeatInPlayground: { who: owners },
+  switchPlaygroundErp: { who: owners },
+  emptyPlaygroundBooks: { who: owners },
+  playStory: { who: owners },
+  stopStory: { who: owners },
 } as const satisfies Record<string, CallRule>;
 
 export type CabinetCall = keyof typeof calls;

@@ -8,6 +8,7 @@ import { guardRows } from './own-rows.ts';
 import type { PeopleRoutesDeps } from './people/people-schemas.ts';
 import { registerSessionRoutes } from './people/session-routes.ts';
 import { registerUserRoutes } from './people/user-routes.ts';
+import { type PlaygroundRoutesDeps, registerPlaygroundRoutes } from './playground/routes.ts';
 import { type CallbackRoutesDeps, registerCallbackRoutes } from './sales/callback-routes.ts';
 import { registerCommandListRoutes } from './sales/command-list-routes.ts';
 import { registerDayCloseRoutes } from './sales/day-close-routes.ts';
@@ -36,7 +37,8 @@ export type CabinetDeps = AccessRoutesDeps &
   OverviewDeps &
   EventRoutesDeps &
   DeviceStepsDeps &
-  DeveloperDeps;
+  DeveloperDeps &
+  PlaygroundRoutesDeps;
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -62,4 +64,5 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerDayCloseRoutes(app, deps);
   registerDeviceStepRoutes(app, deps);
   registerDeveloperRoutes(app, deps);
+  registerPlaygroundRoutes(app, deps);
 }

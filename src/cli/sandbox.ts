@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { readSigningSecrets } from '../callbacks/signing-secrets.ts';
 import type { Config } from '../config.ts';
 import { startGateway, type World } from '../gateway.ts';
+import { createEther, startPlayground } from '../playground/playground.ts';
+import type { ShopDevice } from '../playground/shop.ts';
 import { startVirtualDevice } from '../virtual/run.ts';
 import { ensureDemoDevices, type WantedDevice } from './demo-devices.ts';
 import { ensureDemo } from './demo-merchant.ts';
@@ -18,7 +20,10 @@ export interface Sandbox {
   stop(): Promise<void>;
 }
 
-export async function startSandbox(config: Config, world: World): Promise<Sandbox> {
+/** Of the people in the playground's stories. */
+const defaultMomentMs = 700;
+
+export async function startSandbox(config: Config, world: World, momentMs = defaultMomentMs): Promise<Sandbox> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const path = join(config.dataDir, 'sandbox.json');
   const earlierPath = join(config.dataDir, 'sandbox.earlier.json');
@@ -32,7 +37,10 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
   const mqttsPort = (await isPortFree(config.host, config.mqttsPort)) ? config.mqttsPort : 0;
   const gateway = await startGateway({ ...config, adminToken, mqttPort, mqttsPort }, world, setAside);
   const stops: (() => Promise<void>)[] = [];
+  let stopPlayground = async () => {};
   const stop = async () => {
+    // First: its till waits for answers, and perhaps a device for a person.
+    await stopPlayground();
     // The devices last: calls in flight wait for them.
     await gateway.stop();
     await Promise.all(stops.map((stopOne) => stopOne()));
@@ -43,6 +51,8 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
     const devices = await ensureDemoDevices(gateway.devices, merchantId, wantedDevices(config), remembered?.devices);
     const { baseUrl, mqttPlainUrl, queueUrl, ...told } = gateway.addresses();
     const mqttUrl = mqttPlainUrl ?? told.mqttUrl;
+    const ether = createEther(world.clock);
+    const started: ShopDevice[] = [];
     for (const device of devices) {
       const virtual = await startVirtualDevice({
         ...world,
@@ -56,9 +66,24 @@ export async function startSandbox(config: Config, world: World): Promise<Sandbo
         stateDir: join(config.dataDir, 'devices', device.id),
         vat: config.vat,
         limitShiftTo24h: config.limitShiftTo24h,
+        watch: ether.wire.watch(device.id),
       });
       stops.push(() => virtual.stop());
+      started.push({ device: virtual, secret: device.secret, bank: device.bank });
     }
+    const playground = await startPlayground({
+      ...world,
+      database: gateway.database,
+      merchantId,
+      apiKey,
+      baseUrl,
+      devices: started,
+      ether,
+      momentMs,
+      tell: (version) => gateway.events.tell([{ merchantId, hint: { kind: 'playground', id: 'playground', version } }]),
+    });
+    stopPlayground = playground.stop;
+    gateway.setPlayground(playground);
     const shown = devices.map(({ id, kind, name, bank, secret }) => ({ id, kind, name, bank: bank ?? null, secret }));
     const file: SandboxFile = { baseUrl, apiKey, merchantId, callbackSecret, adminToken, mqttUrl, queueUrl, devices: shown };
     gateway.setDemo({ apiKey, devices: shown.map(({ id, kind, name }) => ({ id, kind, name })) });

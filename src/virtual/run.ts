@@ -14,7 +14,8 @@ import { createMqttConnector } from './wire/mqtt.ts';
 import { createAmqpConnector } from './wire/rabbitmq.ts';
 import { createWebSocketConnector } from './wire/websocket.ts';
 
-export interface RunOptions extends Pick<VirtualDeviceDeps, 'timing' | 'hasMagic' | 'restartAfterMs' | 'vat' | 'limitShiftTo24h'> {
+export interface RunOptions
+  extends Pick<VirtualDeviceDeps, 'timing' | 'hasMagic' | 'restartAfterMs' | 'vat' | 'limitShiftTo24h' | 'watch'> {
   kind: DeviceKind;
   deviceId: string;
   secret: string;

@@ -35,7 +35,7 @@ export interface ScanOptions {
   device: VirtualDevice;
   deviceSecret: string;
   clock: Clock;
-  fetch?: typeof fetch;
+  fetch?: ((address: string, init?: RequestInit) => Promise<Response>) | undefined;
 }
 
 /** A Payd that got no answer is repeated: the gateway takes the same one twice without harm. */
@@ -49,7 +49,7 @@ const cardPaymentCode = 1;
 export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
   const { device, qr } = options;
   const steps: ScanStep[] = [];
-  const invoice = await call(options, 'Invoice/Get', { QR: qr });
+  const invoice = await fetchInvoice(options);
   if (invoice.errorCode !== 0) {
     steps.push({ step: 'get', isOk: false, detail: `Invoice/Get was refused: ${invoice.errorMessage}` });
     return { isPaid: false, isMoneyTaken: false, steps };
@@ -66,6 +66,11 @@ export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
   const detail = isPaid ? `The gateway knows: receipt ${receiptId}.` : `Refused although the money is taken: ${paid.errorMessage}`;
   steps.push({ step: 'payd', isOk: isPaid, detail });
   return { isPaid, isMoneyTaken: true, steps, receiptId, oid };
+}
+
+/** The scan alone: no money is taken. */
+export function fetchInvoice(options: ScanOptions): Promise<Envelope> {
+  return call(options, 'Invoice/Get', { QR: options.qr });
 }
 
 /** The receipt id to report, or undefined when no money was taken. */

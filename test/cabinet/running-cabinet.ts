@@ -128,6 +128,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
       rotateQrSecret,
       qrOf: invoices.qrOf,
       events,
+      playground: () => undefined,
       fiscal,
       developerFacts: () => ({ magicAmounts: [] }),
       ledger,

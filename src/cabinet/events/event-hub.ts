@@ -6,7 +6,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import { createHintReader, type HintDeps } from './hints.ts';
 import { createListeners, type Listeners } from './listeners.ts';
 
-export interface EventHub extends Pick<Listeners, 'join'> {
+export interface EventHub extends Pick<Listeners, 'join' | 'tell'> {
   /** For a test, and after a wake-up: looks now. */
   look(): Promise<void>;
   stop(): void;
@@ -66,6 +66,7 @@ export function createEventHub(deps: EventHubDeps): EventHub {
 
   return {
     join: listeners.join,
+    tell: listeners.tell,
     look,
     stop() {
       listeners.endAll();

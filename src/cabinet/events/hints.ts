@@ -6,7 +6,7 @@ import type { Link } from '../../link/link.ts';
 import { createChangeReader } from '../views/changes.ts';
 
 export interface Hint {
-  kind: 'command' | 'invoice' | 'callback' | 'device' | 'attention';
+  kind: 'command' | 'invoice' | 'callback' | 'device' | 'attention' | 'playground';
   id: string;
   version: number;
 }

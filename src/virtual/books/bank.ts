@@ -54,6 +54,8 @@ export interface Bank {
   find(reference: string): BankEntry[];
   charges(): ChargeState[];
   entries(): BankEntry[];
+  /** What was written from that moment on, without a walk through all that is older. */
+  entriesSince(atMs: number): BankEntry[];
   /** What the customers have paid and not got back. */
   netBani(): Bani;
 }
@@ -146,6 +148,7 @@ export async function openBank({ store, clock, random, name }: BankOptions): Pro
     find: (reference) => book.filter((entry) => entry.reference === reference),
     charges: () => [...byOperation.values()],
     entries: () => [...book],
+    entriesSince: (atMs) => book.slice(book.findLastIndex((entry) => entry.atMs < atMs) + 1),
     netBani: () =>
       [...byOperation.values()].reduce((sum, charge) => sum + (charge.isVoided ? 0 : charge.entry.amountBani - charge.refundedBani), 0),
   };

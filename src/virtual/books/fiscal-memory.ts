@@ -71,6 +71,8 @@ export interface FiscalMemory {
   find(commandId: string): FiscalDocument | undefined;
   last(): FiscalDocument | undefined;
   documents(): FiscalDocument[];
+  /** What was written from that moment on, without a walk through all that is older. */
+  documentsSince(atMs: number): FiscalDocument[];
 }
 
 function emptyShift(): ShiftTotals {
@@ -147,6 +149,7 @@ export async function openFiscalMemory({ store }: { store: RecordStore }): Promi
     find: (commandId) => documents.find((document) => document.commandId === commandId),
     last: () => documents.at(-1),
     documents: () => [...documents],
+    documentsSince: (atMs) => documents.slice(documents.findLastIndex((document) => document.atMs < atMs) + 1),
   };
 }
 

@@ -30,14 +30,14 @@ export interface SwitchableCustomer extends Customer {
   waitsFor(): 'card' | 'pin' | undefined;
   /** False: the device does not wait for that. */
   act(act: PersonAct): boolean;
+  /** Told whenever what the device waits for has changed, or who stands in front of it. */
+  listen(listener: () => void): void;
 }
 
 export interface CustomerDeps {
   clock: Clock;
   /** The card is in: the device asks for the PIN. */
   onCard(meeting: Meeting): void;
-  /** What the device waits for has changed. */
-  onChange?(): void;
 }
 
 const patienceMs = 120_000;
@@ -49,10 +49,15 @@ const actsOf: Record<Exclude<PersonAct, 'presentCard'>, CustomerAct> = {
   cancel: 'cancels',
 };
 
-export function createCustomer({ clock, onCard, onChange = () => {} }: CustomerDeps): SwitchableCustomer {
+export function createCustomer({ clock, onCard }: CustomerDeps): SwitchableCustomer {
+  const listeners = new Set<() => void>();
   let isByHand = false;
   let waiting: { meeting: Meeting; isCardIn: boolean; end(act: CustomerAct): void } | undefined;
   let cancelPatience: Cancel = () => {};
+
+  function onChange(): void {
+    for (const listener of listeners) listener();
+  }
 
   function wait(patient: NonNullable<typeof waiting>): void {
     cancelPatience();
@@ -94,6 +99,7 @@ export function createCustomer({ clock, onCard, onChange = () => {} }: CustomerD
       if (!byHand) waiting?.end('pays');
       onChange();
     },
+    listen: (listener) => void listeners.add(listener),
     waitsFor() {
       if (waiting === undefined) return undefined;
       return waiting.isCardIn ? 'pin' : 'card';

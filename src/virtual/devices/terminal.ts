@@ -56,6 +56,8 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
       befalls = met.befalls;
     }
     if (!(await task.begin())) return refused('It came too late to begin.');
+    // Closing a document is between ERP and bank: the customer goes on seeing what was paid.
+    if (task.name === 'CloseDoc') return await askBank(task, befalls);
     screen.show('asking', 'Asking the bank', { commandId: task.id, amountBani: amountOf(task.args) });
     const ending = showing(task, await askBank(task, befalls));
     if (ending.outcome === 'done') screen.print(slip(bank.name, task.name, ending.report ?? {}));

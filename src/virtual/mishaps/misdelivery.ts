@@ -9,6 +9,8 @@ export type Fate = 'carried' | 'lost' | 'doubled';
 export interface WireWatch {
   toDevice(channel: DeviceChannel, bytes: Uint8Array): void;
   toGateway(channel: DeviceChannel, answer: AnswerMessage, fate: Fate): void;
+  /** The channel came up, or was lost. */
+  channelChanged(channel: DeviceChannel): void;
 }
 
 export interface Misdelivery {
@@ -52,8 +54,14 @@ export function withMisdelivery(connector: Connector, misdelivery: Misdelivery, 
     },
     start: (listener) =>
       connector.start({
-        connected: () => listener.connected(),
-        disconnected: () => listener.disconnected(),
+        connected() {
+          watch?.channelChanged(channel);
+          listener.connected();
+        },
+        disconnected() {
+          watch?.channelChanged(channel);
+          listener.disconnected();
+        },
         command(bytes) {
           watch?.toDevice(channel, bytes);
           listener.command(bytes);

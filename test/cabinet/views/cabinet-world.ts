@@ -67,6 +67,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
       rotateQrSecret,
       qrOf: invoices.qrOf,
       events,
+      playground: () => undefined,
       fiscal,
       developerFacts: () => ({ magicAmounts: [] }),
       ...about,

@@ -9,6 +9,7 @@ export const floors: readonly (readonly string[])[] = [
   ['ledger', 'callbacks', 'access'],
   ['cards', 'invoices', 'fiscal', 'devices', 'removal'],
   ['cabinet'],
+  ['playground'],
 ];
 
 /** Besides the floors: neighbours that may know each other, with the reason. */
@@ -18,6 +19,7 @@ export const doors: readonly { from: string; to: string; why: string }[] = [
     to: 'access',
     why: 'what was done is found first, and only then the device of the merchant [D60]: one order, in one place',
   },
+  { from: 'playground', to: 'virtual', why: 'it shows the sandbox’s devices and stands in front of them [D88]' },
   { from: 'cards', to: 'invoices', why: 'an abort or void cancels the unpaid invoice it belongs to [D19]' },
 ];
 
@@ -28,7 +30,8 @@ export const virtualMayImportTypes: readonly string[] = ['src/link/wire-schemas.
 
 /** Folders inside a room, from the ground up; `.` is the room's own files but those named here. A room without an entry has no inner order. */
 export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  cabinet: [['views'], ['.'], ['events', 'overview', 'people', 'sales', 'setup', 'steps'], ['routes.ts']],
+  cabinet: [['views'], ['.'], ['events', 'overview', 'people', 'playground', 'sales', 'setup', 'steps'], ['routes.ts']],
+  playground: [['.'], ['erp'], ['books.ts', 'stories'], ['playground.ts']],
   access: [['.'], ['people']],
   database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
   link: [['.'], ['channels', 'carrying'], ['link.ts']],
@@ -60,7 +63,7 @@ export interface PackageRule {
   typesIn?: readonly string[];
 }
 
-const slices = ['cards', 'invoices', 'fiscal', 'devices', 'removal', 'cabinet'];
+const slices = ['cards', 'invoices', 'fiscal', 'devices', 'removal', 'cabinet', 'playground'];
 const stores = ['ledger', 'callbacks', 'access', ...slices];
 const everywhere = ['database', 'link', 'http', ...stores, 'virtual', 'wiring', 'settings'];
 
@@ -97,9 +100,9 @@ export const packages: Readonly<Record<string, PackageRule>> = {
   'node:os': { places: ['database', 'wiring', 'settings'] },
   'node:dns': { places: ['callbacks'] },
   'node:dns/promises': { places: ['callbacks'] },
-  'node:http': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
+  'node:http': { places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'wiring'] },
   'node:https': { places: ['http', 'callbacks', 'virtual', 'wiring'] },
-  'node:net': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
+  'node:net': { places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'wiring'] },
   'node:tls': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   'node:worker_threads': { places: ['database'] },
 };

@@ -54,8 +54,9 @@ function mayImport(path: string, place: string, target: string, isTypeOnly: bool
     return virtualMayImport.some((allowed) => target === allowed || (allowed.endsWith('/') && target.startsWith(allowed)));
   if (place === 'settings') return to === 'kernel';
   if (place === 'wiring') return true;
-  if (to === 'wiring' || to === 'settings' || to === 'virtual') return false;
+  if (to === 'wiring' || to === 'settings') return false;
   if (doors.some((door) => door.from === place && door.to === to)) return true;
+  if (to === 'virtual') return false;
   return (floorOf.get(to) ?? Infinity) < (floorOf.get(place) ?? -1);
 }
 

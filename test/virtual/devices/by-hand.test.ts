@@ -138,13 +138,17 @@ describe('who watches the wire', () => {
       watch: {
         toDevice: (channel, bytes) => seen.push(`${channel} > ${(JSON.parse(Buffer.from(bytes).toString()) as { name: string }).name}`),
         toGateway: (channel, answer, fate) => seen.push(`${channel} < ${answer.outcome} ${fate}`),
+        channelChanged: (channel) => seen.push(`${channel} changed`),
       },
     });
     await bench.ask('Pay', { amount: 20.66 });
     await bench.ask('Pay', { amount: 20.67 });
+    bench.mqtt.cut();
     expect(seen).toEqual([
+      ...['mqtt changed', 'queue changed'],
       ...['mqtt > Pay', 'mqtt < accepted carried', 'mqtt < done lost'],
       ...['mqtt > Pay', 'mqtt < accepted carried', 'mqtt < done doubled'],
+      'mqtt changed',
     ]);
   });
 });

@@ -1,0 +1,191 @@
+// What the playground shows, written once: the schema that the API document describes and the type that the playground fills.
+// Sentences are keys with parameters, amounts are lei, every list is short.
+import Type, { type Static, type TSchema } from 'typebox';
+import { textShown } from '../list-fields.ts';
+import { moment } from '../shared-schemas.ts';
+
+export const storyNames = ['lostAnswer', 'powerCut', 'doubleClick', 'deadErp', 'expiredQr', 'refundOverRest'] as const;
+export type StoryName = (typeof storyNames)[number];
+
+export const personActs = ['presentCard', 'pin', 'wrongPin', 'decline', 'cancel', 'newRoll', 'powerOn'] as const;
+
+function oneOf<const Names extends readonly string[]>(names: Names) {
+  return Type.Unsafe<Names[number]>({ type: 'string', enum: [...names] });
+}
+
+const may = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema);
+
+export const channelName = oneOf(['mqtt', 'queue']);
+export const actName = oneOf(personActs);
+export const storyName = oneOf(storyNames);
+export const powerCut = oneOf(['beforeBank', 'afterBank']);
+
+const screenState = oneOf([
+  ...['idle', 'presentCard', 'enterPin', 'asking', 'approved', 'declined', 'refused', 'busy', 'printing', 'outOfPaper', 'off'],
+] as const);
+
+const device = Type.Object({
+  id: Type.String(),
+  kind: oneOf(['terminal', 'register']),
+  name: Type.String(),
+  bank: may(Type.String()),
+  isOn: Type.Boolean(),
+  byHand: Type.Boolean(),
+  channels: Type.Array(Type.Object({ via: channelName, isConnected: Type.Boolean(), isCut: Type.Boolean() })),
+  screen: Type.Object({
+    state: screenState,
+    text: Type.String(),
+    amount: may(Type.Number()),
+    commandId: may(Type.String()),
+    authCode: may(Type.String()),
+    maskedCard: may(Type.String()),
+  }),
+  waitsFor: may(oneOf(['card', 'pin'])),
+  faults: Type.Object({ loseAnswer: Type.Boolean(), answerTwice: Type.Boolean(), paperOut: Type.Boolean(), powerCut: may(powerCut) }),
+  paper: may(
+    Type.Object({
+      lines: Type.Array(Type.String()),
+      at: moment,
+      kind: oneOf(['receipt', 'slip', 'X', 'Z']),
+      number: may(Type.String()),
+    }),
+  ),
+});
+
+const saleItem = Type.Object({ name: Type.String(), quantity: Type.Number(), price: Type.Number(), total: Type.Number() });
+
+const sale = Type.Object({
+  id: Type.String({ description: 'documentNr of its payment and Uid of its receipt.' }),
+  kind: oneOf(['card', 'qr']),
+  state: oneOf(['waiting', 'paying', 'closing', 'printing', 'done', 'refused', 'unknown', 'noReceipt']),
+  items: Type.Array(saleItem),
+  total: Type.Number(),
+  paid: Type.Number({ description: 'What the till was told was paid.' }),
+  refunded: Type.Number(),
+  deviceId: may(Type.String()),
+  registerId: Type.String(),
+  commandId: may(Type.String({ description: 'Of the payment, or of the receipt: its page tells the rest.' })),
+  oid: may(Type.String()),
+  receiptId: may(Type.String()),
+  errorCode: may(Type.Integer()),
+  message: may(Type.String()),
+});
+
+const apiCall = Type.Object({
+  id: Type.Integer(),
+  at: moment,
+  label: Type.String(),
+  method: Type.String(),
+  path: Type.String(),
+  headers: Type.Record(Type.String(), Type.String()),
+  body: may(Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'As it was sent, the key as $KEY.' })),
+  curl: Type.String(),
+  status: may(Type.Integer()),
+  answer: may(Type.Unsafe<Record<string, unknown>>({ type: 'object' })),
+  tookMs: may(Type.Integer()),
+});
+
+const heardCallback = Type.Object({
+  id: Type.Integer(),
+  at: moment,
+  state: Type.String(),
+  oid: may(Type.String()),
+  subject: oneOf(['invoice', 'operation', 'other']),
+  url: Type.String(),
+  isVerified: Type.Boolean(),
+  answered: Type.Integer(),
+  attempt: Type.Integer(),
+  tookMs: Type.Integer(),
+});
+
+const wireMessage = Type.Object({
+  seq: Type.Integer(),
+  at: moment,
+  deviceId: Type.String(),
+  via: channelName,
+  direction: oneOf(['toDevice', 'toGateway']),
+  what: Type.String(),
+  commandId: Type.String({ description: 'Of a Recall: the command that it asks about.' }),
+  fate: oneOf(['carried', 'lost', 'doubled']),
+});
+
+const lastEntry = may(Type.Object({ amount: Type.Number(), text: Type.String(), at: moment }));
+const refunds = Type.Object({ sum: Type.Number(), count: Type.Integer() });
+const book = { sum: Type.Number(), count: Type.Integer(), last: lastEntry };
+
+const books = Type.Object({
+  bank: Type.Object({ ...book, refunds }),
+  ledger: Type.Object({ ...book, refunds, unknown: Type.Integer() }),
+  fiscal: Type.Object(book),
+  erp: Type.Object({ ...book, refunds }),
+  agree: Type.Boolean(),
+  /** While something is under way the books may differ for a moment. */
+  underWay: Type.Integer(),
+  differences: Type.Array(textShown),
+  since: moment,
+});
+
+const params = Type.Unsafe<Record<string, string | number>>({ type: 'object' });
+const sentence = Type.Object({ key: Type.String(), params });
+
+const story = Type.Object({
+  name: storyName,
+  number: Type.Integer(),
+  of: Type.Integer(),
+  runId: Type.String(),
+  isRunning: Type.Boolean(),
+  startedAt: moment,
+  steps: Type.Array(
+    Type.Object({
+      key: Type.String(),
+      state: oneOf(['waiting', 'running', 'done', 'trouble']),
+      atMs: may(Type.Integer({ description: 'Since the story began.' })),
+      params: may(params),
+    }),
+  ),
+  verdict: may(
+    Type.Object({
+      key: Type.String(),
+      params,
+      erpHadToDo: sentence,
+      booksAgree: Type.Boolean(),
+      saleCommandId: may(Type.String()),
+      oid: may(Type.String()),
+    }),
+  ),
+});
+
+export const viewFields = {
+  devices: Type.Array(device),
+  till: Type.Object({
+    sale: Type.Object({ items: Type.Array(saleItem), total: Type.Number() }),
+    lastSale: may(sale),
+    invoice: may(
+      Type.Object({
+        oid: Type.String(),
+        state: oneOf(['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled']),
+        amount: Type.Number(),
+        qrText: Type.String(),
+        qrImage: Type.String({ description: 'Address of the picture.' }),
+        expiresAt: may(moment),
+      }),
+    ),
+  }),
+  calls: Type.Array(apiCall),
+  callbacks: Type.Array(heardCallback),
+  erp: Type.Object({ isDown: Type.Boolean() }),
+  wire: Type.Array(wireMessage),
+  books,
+  story: may(story),
+  stories: Type.Array(storyName),
+};
+
+const view = Type.Object(viewFields);
+export type PlaygroundView = Static<typeof view>;
+export type DeviceView = PlaygroundView['devices'][number];
+export type SaleView = Static<typeof sale>;
+export type ApiCallView = Static<typeof apiCall>;
+export type CallbackView = Static<typeof heardCallback>;
+export type WireView = Static<typeof wireMessage>;
+export type BooksView = Static<typeof books>;
+export type StoryView = Static<typeof story>;

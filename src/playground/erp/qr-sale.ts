@@ -1,0 +1,136 @@
+// The till's invoice: created, shown as a QR, scanned and paid by a device of the playground. What the till knows of its state it has heard.
+
+import type { PlaygroundView } from '../../cabinet/playground/view-schema.ts';
+import { type Clock, sleep } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { type Bani, baniToLei } from '../../kernel/money.ts';
+import { fetchInvoice, type ScanResult, scanInvoice } from '../../virtual/scan.ts';
+import type { Shop } from '../shop.ts';
+import type { ApiCalls } from './api-calls.ts';
+import type { Sale } from './sale.ts';
+import type { ErpSink, HeardCallback } from './sink.ts';
+import { receiptOf, type Till } from './till.ts';
+
+export interface QrSale {
+  create(request: { amountBani?: Bani | undefined; expiresInS?: number | undefined }): { sale: Sale; created: Promise<boolean> };
+  scan(deviceId: string): Promise<boolean>;
+  pay(deviceId: string): Promise<ScanResult | undefined>;
+  heard(callback: HeardCallback): void;
+  view(): PlaygroundView['till']['invoice'];
+}
+
+type InvoiceState = NonNullable<PlaygroundView['till']['invoice']>['state'];
+
+interface Invoice {
+  sale: Sale;
+  qr: string;
+  oid: string;
+  state: InvoiceState;
+  expiresAtMs?: number | undefined;
+}
+
+export interface QrSaleDeps {
+  baseUrl: string;
+  clock: Clock;
+  calls: ApiCalls;
+  till: Till;
+  shop: Shop;
+  sink: () => Pick<ErpSink, 'callbackUri'>;
+  onChange(): void;
+}
+
+const states: readonly string[] = ['Scanned', 'Payed', 'Expired', 'Cancelled'] satisfies InvoiceState[];
+const heardWithinMs = 50;
+
+export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange }: QrSaleDeps): QrSale {
+  let invoice: Invoice | undefined;
+
+  function current(): Invoice {
+    if (!invoice) throw new GatewayError('The_status_cannot_be_applied', 'The till shows no QR; create an invoice first.');
+    return invoice;
+  }
+
+  async function make(sale: Sale, expiresInS: number | undefined): Promise<boolean> {
+    const expiresAtMs = expiresInS === undefined ? undefined : clock.now() + expiresInS * 1000;
+    const answer = await calls.send({
+      label: 'create',
+      saleId: sale.id,
+      method: 'POST',
+      path: '/Invoice/Create',
+      idempotencyKey: sale.id,
+      body: {
+        CallbackURI: sink().callbackUri('invoice'),
+        ...(expiresAtMs === undefined ? {} : { ValidTo: new Date(expiresAtMs).toISOString() }),
+        Receipt: receiptOf(sale),
+      },
+      heard(told) {
+        sale.errorCode = told.errorCode;
+        sale.message = told.errorMessage;
+        if (told.errorCode !== 0 || told.OID === undefined || told.QR === undefined) return;
+        sale.oid = told.OID;
+        if (invoice?.oid !== told.OID) invoice = { sale, qr: told.QR, oid: told.OID, state: 'NewItem', expiresAtMs };
+      },
+    });
+    if (answer.errorCode !== 0) sale.state = 'refused';
+    return answer.errorCode === 0;
+  }
+
+  function behind<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Result | undefined>();
+    till.behind(async () => {
+      try {
+        resolve(await work());
+      } finally {
+        resolve(undefined);
+      }
+    });
+    return promise;
+  }
+
+  return {
+    create(request) {
+      const sale = till.newSale('qr', request);
+      return { sale, created: behind(() => make(sale, request.expiresInS)).then((isCreated) => isCreated === true) };
+    },
+    async scan(deviceId) {
+      const { qr } = current();
+      const { device, secret } = shop.find(deviceId);
+      const got = await behind(() => fetchInvoice({ baseUrl, qr, device, deviceSecret: secret, clock, fetch: calls.fetchAs('scan') }));
+      return got?.errorCode === 0;
+    },
+    pay(deviceId) {
+      const { qr, sale } = current();
+      const { device, secret } = shop.find(deviceId);
+      return behind(async () => {
+        if (sale.state === 'waiting') sale.state = 'paying';
+        const result = await scanInvoice({ baseUrl, qr, device, deviceSecret: secret, clock, fetch: calls.fetchAs('device') });
+        // The callback may have overtaken this; whoever was told leaves it as it is.
+        await sleep(clock, heardWithinMs);
+        if (!result.isPaid && sale.paidBani === 0) {
+          sale.state = result.isMoneyTaken ? 'unknown' : 'waiting';
+          sale.message = result.steps.at(-1)?.detail ?? '';
+        }
+        onChange();
+        return result;
+      });
+    },
+    heard({ oid, state }) {
+      if (invoice?.oid !== oid || !states.includes(state)) return;
+      // Callbacks of one invoice come in order; a repeat changes nothing.
+      invoice.state = state as InvoiceState;
+      if (state === 'Expired' || state === 'Cancelled') invoice.sale.state = 'refused';
+    },
+    view() {
+      if (!invoice) return undefined;
+      const { oid, state, sale, qr, expiresAtMs } = invoice;
+      return {
+        oid,
+        state,
+        amount: baniToLei(sale.totalBani),
+        qrText: qr,
+        qrImage: `${new URL(baseUrl).pathname}/qr/${encodeURIComponent(qr)}.svg`,
+        ...(expiresAtMs === undefined ? {} : { expiresAt: new Date(expiresAtMs).toISOString() }),
+      };
+    },
+  };
+}

@@ -1,0 +1,114 @@
+// A sale as the till's ERP keeps it, and the ERP's book of them: what it was told, by answers and by callbacks, and nothing else.
+// The book is bounded: when it is full, the till sells no more until the books are emptied.
+import type { SaleView } from '../../cabinet/playground/view-schema.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { type Bani, baniToLei } from '../../kernel/money.ts';
+
+export interface SaleItem {
+  name: string;
+  quantity: number;
+  priceBani: Bani;
+  totalBani: Bani;
+}
+
+export interface Sale {
+  /** documentNr of its payment and Uid of its receipt [D80]. */
+  readonly id: string;
+  readonly number: string;
+  readonly kind: SaleView['kind'];
+  readonly items: readonly SaleItem[];
+  readonly totalBani: Bani;
+  readonly registerId: string;
+  state: SaleView['state'];
+  /** The terminal of a card sale, or what paid an invoice. */
+  deviceId?: string;
+  /** What the ERP was told. */
+  paidBani: Bani;
+  paidAtMs?: number;
+  /** By the OID of each refund: one that is told twice counts once. */
+  refunds: Map<string, Bani>;
+  /** The document of its payment. */
+  isClosed: boolean;
+  operationId?: string;
+  rrn?: string;
+  commandId?: string | undefined;
+  oid?: string;
+  receiptId?: string;
+  errorCode?: number;
+  message?: string;
+}
+
+export interface ErpBook {
+  readonly sinceMs: number;
+  add(sale: Sale): void;
+  last(): Sale | undefined;
+  byOid(oid: string): Sale | undefined;
+  byCommand(commandId: string): Sale | undefined;
+  sales(): Sale[];
+  /** Nothing is deleted anywhere: from now on other sales are compared. */
+  empty(): void;
+}
+
+const maxSales = 500;
+
+export function createErpBook(now: () => number): ErpBook {
+  let sinceMs = now();
+  let sales: Sale[] = [];
+  return {
+    get sinceMs() {
+      return sinceMs;
+    },
+    add(sale) {
+      if (sales.length >= maxSales) {
+        throw new GatewayError('The_status_cannot_be_applied', `The till has ${maxSales} sales in its book; empty the books first.`);
+      }
+      sales.push(sale);
+    },
+    last: () => sales.at(-1),
+    byOid: (oid) => sales.findLast((sale) => sale.oid === oid),
+    byCommand: (commandId) => sales.findLast((sale) => sale.commandId === commandId),
+    sales: () => sales,
+    empty() {
+      sinceMs = now();
+      sales = [];
+    },
+  };
+}
+
+export function refundedBani(sale: Sale): Bani {
+  return [...sale.refunds.values()].reduce((sum, bani) => sum + bani, 0);
+}
+
+/** Under which names the sale stands in the other books. */
+export function namesOf(sale: Sale): string[] {
+  return sale.oid === undefined ? [sale.id] : [sale.id, sale.oid];
+}
+
+export function itemViews(items: readonly SaleItem[]): SaleView['items'] {
+  return items.map(({ name, quantity, priceBani, totalBani }) => ({
+    name,
+    quantity,
+    price: baniToLei(priceBani),
+    total: baniToLei(totalBani),
+  }));
+}
+
+export function saleView(sale: Sale): SaleView {
+  const { id, kind, state, items, totalBani, paidBani, registerId, deviceId, commandId, oid, receiptId, errorCode, message } = sale;
+  return {
+    id,
+    kind,
+    state,
+    items: itemViews(items),
+    total: baniToLei(totalBani),
+    paid: baniToLei(paidBani),
+    refunded: baniToLei(refundedBani(sale)),
+    registerId,
+    ...(deviceId === undefined ? {} : { deviceId }),
+    ...(commandId === undefined ? {} : { commandId }),
+    ...(oid === undefined ? {} : { oid }),
+    ...(receiptId === undefined ? {} : { receiptId }),
+    ...(errorCode === undefined ? {} : { errorCode }),
+    ...(message === undefined ? {} : { message }),
+  };
+}

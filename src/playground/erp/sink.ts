@@ -1,0 +1,119 @@
+// Where the ERP of the playground hears callbacks: a listener on loopback that checks each signature, answers at once, and keeps the last few.
+// What is not signed by the merchant's secret is answered 401 and believed nothing. While the ERP is down it answers 503, as a sleeping one.
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CallbackView } from '../../cabinet/playground/view-schema.ts';
+import { judgeSignature } from '../../callbacks/signature.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+
+export interface HeardCallback {
+  state: string;
+  oid: string;
+  receiptId: string;
+  deviceId: string;
+}
+
+export interface ErpSink {
+  /** With placeholders, as an ERP gives it to the gateway. */
+  callbackUri(subject: 'invoice' | 'operation'): string;
+  isDown: boolean;
+  /** Newest first. */
+  views(): CallbackView[];
+  stop(): Promise<void>;
+}
+
+export interface SinkDeps {
+  clock: Clock;
+  logger: Logger;
+  /** All that sign now: a rotated secret is taken up without a restart. */
+  secrets(): Promise<readonly string[]>;
+  /** A callback that is verified, and that the ERP was up to hear. */
+  heard(callback: HeardCallback): void;
+  onChange(): void;
+}
+
+const kept = 30;
+/** Tries of one callback are counted while it is among the last so many. */
+const keptCounts = 200;
+const maxUrlLength = 500;
+
+export async function startErpSink({ clock, logger, secrets, heard, onChange }: SinkDeps): Promise<ErpSink> {
+  let callbacks: CallbackView[] = [];
+  let count = 0;
+  const tries = new Map<string, number>();
+  const sink = { isDown: false };
+
+  async function answer(request: IncomingMessage): Promise<number> {
+    const startedAtMs = clock.elapsed();
+    const url = URL.parse(request.url ?? '', 'http://erp.example');
+    const one = (name: string) => url?.searchParams.get(name) ?? '';
+    const isVerified = await isSigned(request);
+    const status = sink.isDown ? 503 : isVerified ? 200 : 401;
+    const callback = { state: one('state').slice(0, 40), oid: one('oid').slice(0, 64), receiptId: one('receipt'), deviceId: one('device') };
+    const subject = url?.pathname === '/invoice' ? 'invoice' : url?.pathname === '/operation' ? 'operation' : 'other';
+    count += 1;
+    callbacks = [
+      {
+        id: count,
+        at: new Date(clock.now()).toISOString(),
+        state: callback.state,
+        ...(callback.oid === '' ? {} : { oid: callback.oid }),
+        subject,
+        url: (request.url ?? '').slice(0, maxUrlLength),
+        isVerified,
+        answered: status,
+        attempt: tryOf(String(request.headers['webhook-id'])),
+        tookMs: Math.round(clock.elapsed() - startedAtMs),
+      } satisfies CallbackView,
+      ...callbacks,
+    ].slice(0, kept);
+    if (status === 200) heard(callback);
+    onChange();
+    return status;
+  }
+
+  async function isSigned({ headers, url = '' }: IncomingMessage): Promise<boolean> {
+    const one = (name: string) => (typeof headers[name] === 'string' ? headers[name] : undefined);
+    const got = { id: one('webhook-id'), timestamp: one('webhook-timestamp'), signatures: one('webhook-signature') };
+    const signed = { ...got, url: `http://${headers.host ?? ''}${url}` };
+    return (await secrets()).some((secret) => judgeSignature(secret, signed, clock.now() / 1000) === 'ok');
+  }
+
+  function tryOf(id: string): number {
+    const number = (tries.get(id) ?? 0) + 1;
+    tries.delete(id);
+    tries.set(id, number);
+    const [oldest] = tries.keys();
+    if (tries.size > keptCounts && oldest !== undefined) tries.delete(oldest);
+    return number;
+  }
+
+  const server = createServer((request, response) => {
+    request.resume();
+    answer(request).then(
+      (status) => response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'ok\n' : 'no\n'),
+      (error: unknown) => {
+        logger.warn({ err: error }, 'the ERP of the playground could not take a callback');
+        response.writeHead(500).end();
+      },
+    );
+  });
+  server.maxConnections = 100;
+  server.requestTimeout = 10_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+
+  return Object.assign(sink, {
+    callbackUri: (subject: string) => `http://127.0.0.1:${port}/${subject}?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`,
+    views: () => callbacks,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}

@@ -1,0 +1,278 @@
+// The till: a small real ERP. It asks the gateway by its public API, believes what it is told, and keeps that in its own book.
+//
+//   card: Pay on the terminal -> CloseDoc -> receipt on the register, paid otherwise, so that no card is charged again
+//   QR:   Create -> a device scans and takes the money -> the callback Payed -> receipt, unless the register that was paid has printed it
+//
+// An answer that does not say what became of the money (3, or none) is asked after until it does. Everything that is sent again goes under
+// the name that it had: documentNr, Receipt.Uid, Idempotency-Key; so no repeat of the till's can charge, refund or print twice.
+import type { SaleRequest } from '../../cabinet/playground/port.ts';
+import { type Clock, sleep } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { type Bani, baniToLei, formatLei } from '../../kernel/money.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { Shop } from '../shop.ts';
+import { type ApiAnswer, type ApiCallRequest, type ApiCalls, noAnswer } from './api-calls.ts';
+import { type Basket, basketAt, basketOfRequest } from './baskets.ts';
+import { type ErpBook, refundedBani, type Sale } from './sale.ts';
+import type { ErpSink, HeardCallback } from './sink.ts';
+
+export interface TillDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  calls: ApiCalls;
+  book: ErpBook;
+  shop: Shop;
+  sink: () => Pick<ErpSink, 'callbackUri'>;
+  onChange(): void;
+}
+
+/** Neither cash nor card: the card was charged on the terminal, before. */
+const paidElsewhere = 3;
+const maxUnderWay = 8;
+const askAgainMs = 2_000;
+const maxAsks = 150;
+
+export class Till {
+  readonly #deps: TillDeps;
+  #sold = 0;
+  #underWay = 0;
+  readonly #carriedOn = new Set<Sale>();
+  #isStopped = false;
+
+  constructor(deps: TillDeps) {
+    this.#deps = deps;
+  }
+
+  /** What it would sell next. */
+  basket(): Basket {
+    return basketAt(this.#sold);
+  }
+
+  /** Sales, refunds and repeats that have not come to their end. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Runs what takes a while behind the call that asked for it; throws at once when too much is under way. */
+  behind(work: () => Promise<unknown>): void {
+    if (this.#underWay >= maxUnderWay) throw new GatewayError('Device_Busy', 'The till has its hands full; wait until a sale has ended.');
+    this.#underWay += 1;
+    work()
+      .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'the till of the playground broke off'))
+      .finally(() => {
+        this.#underWay -= 1;
+        this.#deps.onChange();
+      });
+  }
+
+  newSale(kind: Sale['kind'], request: Pick<SaleRequest, 'items' | 'amountBani' | 'registerId'>): Sale {
+    const { book, random, shop } = this.#deps;
+    const { items, totalBani } = basketOfRequest(request, this.#sold);
+    const registerId = request.registerId ?? shop.first('register').device.deviceId;
+    shop.find(registerId, 'register');
+    const sale: Sale = {
+      id: random.uuid(),
+      number: `P-${String(this.#sold + 1).padStart(4, '0')}`,
+      kind,
+      items,
+      totalBani,
+      registerId,
+      state: kind === 'card' ? 'paying' : 'waiting',
+      paidBani: 0,
+      isClosed: false,
+      refunds: new Map(),
+    };
+    book.add(sale);
+    this.#sold += 1;
+    return sale;
+  }
+
+  sell(request: SaleRequest): Sale {
+    this.#deps.shop.find(request.deviceId, 'terminal');
+    const sale = this.newSale('card', request);
+    sale.deviceId = request.deviceId;
+    this.behind(async () => {
+      await this.#pay(sale);
+      await this.#carryOn(sale);
+    });
+    return sale;
+  }
+
+  /** The cashier presses the button once more, while the first is under way or after it. */
+  clickAgain(sale: Sale): Promise<ApiAnswer> {
+    const { promise, resolve } = Promise.withResolvers<ApiAnswer>();
+    this.behind(async () => {
+      resolve(await this.#pay(sale));
+      await this.#carryOn(sale);
+    });
+    return promise;
+  }
+
+  refund(sale: Sale | undefined, amountBani: Bani | undefined): Promise<ApiAnswer> {
+    const { operationId, rrn, deviceId } = sale ?? {};
+    if (sale?.kind !== 'card' || operationId === undefined || rrn === undefined)
+      throw new GatewayError('The_status_cannot_be_applied', 'The last sale was not paid by card, so there is nothing to refund.');
+    const wantedBani = amountBani ?? sale.paidBani - refundedBani(sale);
+    if (wantedBani <= 0) throw new GatewayError('The_status_cannot_be_applied', 'Nothing is left of the last sale.');
+    const { promise, resolve } = Promise.withResolvers<ApiAnswer>();
+    this.behind(async () => {
+      const answer = await this.#ask({
+        label: 'refund',
+        saleId: sale.id,
+        path: '/Device/payment/Refund',
+        body: { DeviceID: deviceId, documentNr: sale.id, operationId, rrn, amount: baniToLei(wantedBani), currency: 'MDL' },
+        heard(told) {
+          if (told.errorCode === 0 && told.OID !== undefined) sale.refunds.set(told.OID, wantedBani);
+        },
+      });
+      resolve(answer);
+    });
+    return promise;
+  }
+
+  /** The last call once more, and what follows from it if it was what held the sale up. */
+  again(): void {
+    const { calls, book } = this.#deps;
+    const last = calls.last();
+    if (last === undefined) throw new GatewayError('The_status_cannot_be_applied', 'The till has sent nothing yet.');
+    const sale = book.sales().findLast(({ id }) => id === last.saleId);
+    this.behind(async () => {
+      await calls.send({ ...last, label: 'again' });
+      if (sale && (last.label === 'pay' || last.label === 'close')) await this.#carryOn(sale);
+    });
+  }
+
+  /** The ERP is told by a callback. It may come twice. */
+  heard({ state, oid, receiptId, deviceId }: HeardCallback): void {
+    const { book, shop } = this.#deps;
+    const sale = book.byOid(oid);
+    if (state === 'Completed') {
+      const printed = book.sales().findLast((one) => one.receiptId === receiptId);
+      if (printed) printed.state = 'done';
+    }
+    if (!sale || state !== 'Payed' || sale.paidBani > 0) return;
+    this.#paid(sale);
+    sale.deviceId = deviceId;
+    const paidOn = shop.all().find(({ device }) => device.deviceId === deviceId)?.device;
+    // A register prints before it tells that it was paid; its receipt's id is what it told.
+    if (paidOn?.kind === 'register') {
+      sale.receiptId = receiptId;
+      sale.state = 'done';
+    } else this.behind(() => this.#carryOn(sale));
+  }
+
+  #paid(sale: Sale): void {
+    sale.paidBani = sale.totalBani;
+    sale.paidAtMs = this.#deps.clock.now();
+  }
+
+  /** What is left to do of a sale that is paid; one at a time for each. */
+  async #carryOn(sale: Sale): Promise<void> {
+    if (sale.paidBani === 0 || this.#carriedOn.has(sale)) return;
+    this.#carriedOn.add(sale);
+    try {
+      if (sale.kind === 'card' && !sale.isClosed) await this.#close(sale);
+      if ((sale.isClosed || sale.kind === 'qr') && sale.receiptId === undefined) await this.#print(sale);
+    } finally {
+      this.#carriedOn.delete(sale);
+    }
+  }
+
+  #pay(sale: Sale): Promise<ApiAnswer> {
+    return this.#ask({
+      label: 'pay',
+      saleId: sale.id,
+      path: '/Device/payment/Pay',
+      body: { DeviceID: sale.deviceId, amount: baniToLei(sale.totalBani), documentNr: sale.id },
+      heard: (told) => {
+        if (sale.paidBani > 0) return;
+        if (told.OID !== undefined) sale.commandId = told.OID;
+        this.#note(sale, told, 'refused');
+        if (told.errorCode !== 0) return;
+        const { operationId, rrn } = told.report;
+        sale.operationId = String(operationId);
+        sale.rrn = String(rrn);
+        this.#paid(sale);
+      },
+    });
+  }
+
+  /** Mandatory after each approved payment: the terminal serves nothing else before it. */
+  async #close(sale: Sale): Promise<void> {
+    sale.state = 'closing';
+    await this.#ask({
+      label: 'close',
+      saleId: sale.id,
+      path: '/Device/payment/CloseDoc',
+      body: { DeviceID: sale.deviceId, documentNr: sale.id, operationId: sale.operationId },
+      heard: (told) => {
+        if (sale.isClosed) return;
+        this.#note(sale, told, 'unknown');
+        sale.isClosed = told.errorCode === 0;
+      },
+    });
+  }
+
+  async #print(sale: Sale): Promise<void> {
+    const { sink } = this.#deps;
+    sale.state = 'printing';
+    await this.#ask({
+      label: 'print',
+      saleId: sale.id,
+      path: '/Device/Invoice/Pay',
+      body: {
+        DeviceID: sale.registerId,
+        CallbackURI: sink().callbackUri('operation'),
+        // With an invoice, payment and receipt bear the invoice's OID [D80].
+        Receipt: { ...receiptOf(sale), Uid: sale.oid ?? sale.id, Payments: [{ PaymentCode: paidElsewhere }] },
+      },
+      heard: (told) => {
+        if (sale.receiptId !== undefined) return;
+        this.#note(sale, told, 'noReceipt');
+        if (told.errorCode !== 0) return;
+        sale.receiptId = String(told.report['receiptId']);
+        sale.commandId ??= told.OID;
+        sale.state = 'done';
+      },
+    });
+  }
+
+  #note(sale: Sale, told: ApiAnswer, refusedState: Sale['state']): void {
+    sale.errorCode = told.errorCode;
+    sale.message = told.errorMessage;
+    if (isOpen(told)) sale.state = 'unknown';
+    else if (told.errorCode !== 0) sale.state = refusedState;
+  }
+
+  /** Sends, and while the answer leaves open what became of it sends the very same again, which joins the first and starts nothing. */
+  async #ask(call: Pick<ApiCallRequest, 'label' | 'saleId' | 'path' | 'heard'> & { body: Record<string, unknown> }): Promise<ApiAnswer> {
+    const { calls, clock, random } = this.#deps;
+    const request = { method: 'POST' as const, idempotencyKey: random.uuid(), ...call };
+    let answer = await calls.send(request);
+    for (let asks = 1; asks < maxAsks && isOpen(answer) && !this.#isStopped; asks += 1) {
+      await sleep(clock, askAgainMs);
+      answer = await calls.send(request);
+    }
+    return answer;
+  }
+}
+
+/** Nobody knows yet, or the gateway could not say: 41 and 2 speak of the request only. */
+function isOpen({ errorCode }: ApiAnswer): boolean {
+  return errorCode === noAnswer || errorCode === 1 || errorCode === 2 || errorCode === 3 || errorCode === 41;
+}
+
+/** Prices as exact texts are read by people; the register reads numbers. */
+export function receiptOf(sale: Sale): Record<string, unknown> {
+  return {
+    Number: sale.number,
+    Uid: sale.id,
+    Items: sale.items.map(({ name, quantity, priceBani }) => ({ Name: name, Quantity: quantity, Price: Number(formatLei(priceBani)) })),
+  };
+}

@@ -1,0 +1,141 @@
+// The playground of the sandbox: its devices, a till that is a small real ERP, the wire between, four books and six stories.
+// All of it lives in this process and is gone with it, save what the real books keep. Nothing of it exists outside the sandbox.
+import type { PlaygroundPort } from '../cabinet/playground/port.ts';
+import { storyNames } from '../cabinet/playground/view-schema.ts';
+import { readSigningSecrets } from '../callbacks/signing-secrets.ts';
+import type { Database } from '../database/database.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { baniToLei } from '../kernel/money.ts';
+import type { Random } from '../kernel/random.ts';
+import { readBooks } from './books.ts';
+import { createChanges } from './changes.ts';
+import { createApiCalls } from './erp/api-calls.ts';
+import { createQrSale } from './erp/qr-sale.ts';
+import { createErpBook, itemViews, type Sale, saleView } from './erp/sale.ts';
+import { type ErpSink, startErpSink } from './erp/sink.ts';
+import { Till } from './erp/till.ts';
+import { createShop, type ShopDevice } from './shop.ts';
+import { createStoryRunner } from './stories/runner.ts';
+import { createWireLog, type WireLog } from './wire-log.ts';
+
+export interface Playground extends PlaygroundPort {
+  stop(): Promise<void>;
+}
+
+export interface PlaygroundDeps {
+  database: Database;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  merchantId: string;
+  apiKey: string;
+  baseUrl: string;
+  devices: readonly ShopDevice[];
+  ether: Ether;
+  /** How long cashier and customer of a story take for each thing that they do, so that one can watch. */
+  momentMs: number;
+  /** Something changed that a page may show. */
+  tell(version: number): void;
+}
+
+/** What the devices are given before they start: who watches their wires. */
+export interface Ether {
+  wire: WireLog;
+  /** Called at every message, and when a channel comes or goes. */
+  listen(listener: () => void): void;
+}
+
+export function createEther(clock: Clock): Ether {
+  let listener = () => {};
+  return {
+    wire: createWireLog(clock, () => listener()),
+    listen(told) {
+      listener = told;
+    },
+  };
+}
+
+export async function startPlayground(deps: PlaygroundDeps): Promise<Playground> {
+  const { database, clock, merchantId, ether } = deps;
+  const changes = createChanges(clock, deps.tell);
+  const onChange = () => changes.changed();
+  ether.listen(onChange);
+  for (const { device } of deps.devices) {
+    device.screen.listen(onChange);
+    device.customer.listen(onChange);
+  }
+
+  const shared = { ...deps, onChange };
+  const shop = createShop(shared);
+  const book = createErpBook(() => clock.now());
+  const calls = createApiCalls(shared);
+  // Till and listener know each other; the listener comes last, and nothing is asked of it before.
+  const theSink = (): ErpSink => sink;
+  const till = new Till({ ...shared, calls, book, shop, sink: theSink });
+  const qrSale = createQrSale({ ...shared, calls, till, shop, sink: theSink });
+  const sink = await startErpSink({
+    ...shared,
+    secrets: () => readSigningSecrets(database.queries, merchantId),
+    heard(callback) {
+      till.heard(callback);
+      qrSale.heard(callback);
+    },
+  });
+
+  const booksOf = (sales: readonly Sale[]) =>
+    readBooks(
+      { queries: database.queries, merchantId, devices: deps.devices.map(({ device }) => device) },
+      { sales, sinceMs: book.sinceMs, underWay: till.underWay },
+    );
+  const stories = createStoryRunner({ ...shared, changes, wire: ether.wire, till, qrSale, shop, sink: theSink, booksOf });
+
+  return {
+    merchantId,
+    async read() {
+      const { items, totalBani } = till.basket();
+      const last = book.last();
+      const invoice = qrSale.view();
+      const story = stories.view();
+      return {
+        devices: shop.views(),
+        till: {
+          sale: { items: itemViews(items), total: baniToLei(totalBani) },
+          ...(last === undefined ? {} : { lastSale: saleView(last) }),
+          ...(invoice === undefined ? {} : { invoice }),
+        },
+        calls: calls.views(),
+        callbacks: sink.views(),
+        erp: { isDown: sink.isDown },
+        wire: ether.wire.messages(),
+        books: await booksOf(book.sales()),
+        ...(story === undefined ? {} : { story }),
+        stories: [...storyNames],
+      };
+    },
+    ...shop,
+    sell: (request) => ({ saleId: till.sell(request).id }),
+    createInvoice: (request) => ({ saleId: qrSale.create(request).sale.id }),
+    scanInvoice: (deviceId) => void qrSale.scan(deviceId),
+    payInvoice: (deviceId) => void qrSale.pay(deviceId),
+    refund: (amountBani) => void till.refund(book.last(), amountBani),
+    again: () => till.again(),
+    setErpDown(isDown) {
+      sink.isDown = isDown;
+      onChange();
+    },
+    emptyBooks() {
+      book.empty();
+      onChange();
+    },
+    play: stories.play,
+    stopStory: stories.stop,
+    async stop() {
+      changes.stop();
+      till.stop();
+      for (const { device } of deps.devices) device.customer.act('cancel');
+      calls.stop();
+      await sink.stop();
+    },
+  };
+}

@@ -1,0 +1,136 @@
+// The devices of the playground as a person sees and handles them. They are real devices on the real wire; here nothing is made up.
+import type { FaultsChange } from '../cabinet/playground/port.ts';
+import type { DeviceView, personActs } from '../cabinet/playground/view-schema.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { baniToLei } from '../kernel/money.ts';
+import type { VirtualDevice } from '../virtual/devices/virtual-device.ts';
+
+export interface ShopDevice {
+  device: VirtualDevice;
+  secret: string;
+  bank?: string | undefined;
+}
+
+export interface Shop {
+  /** Throws when there is none, or none of that kind. */
+  find(deviceId: string, kind?: 'terminal' | 'register'): ShopDevice;
+  all(): readonly ShopDevice[];
+  first(kind: 'terminal' | 'register'): ShopDevice;
+  views(): DeviceView[];
+  setByHand(deviceId: string, byHand: boolean): void;
+  act(deviceId: string, action: (typeof personActs)[number]): void;
+  arm(deviceId: string, change: FaultsChange): void;
+  setChannel(deviceId: string, via: 'mqtt' | 'queue', isCut: boolean): void;
+  setPower(deviceId: string, isOn: boolean): void;
+  /** By itself, on, with paper, both channels up, nothing armed. */
+  putInOrder(): Promise<void>;
+}
+
+export interface ShopDeps {
+  devices: readonly ShopDevice[];
+  logger: Logger;
+  onChange(): void;
+}
+
+const maxPaperLines = 200;
+const via = ['mqtt', 'queue'] as const;
+
+export function createShop({ devices, logger, onChange }: ShopDeps): Shop {
+  function find(deviceId: string, kind?: 'terminal' | 'register'): ShopDevice {
+    const found = devices.find(({ device }) => device.deviceId === deviceId);
+    if (!found) throw new GatewayError('Record_not_exist', 'The playground has no device by that id.');
+    if (kind !== undefined && found.device.kind !== kind)
+      throw new GatewayError('The_status_cannot_be_applied', `That device is a ${found.device.kind}; a ${kind} is needed.`);
+    return found;
+  }
+
+  function switchTo(device: VirtualDevice, isOn: boolean): Promise<void> {
+    return device
+      .setPower(isOn)
+      .catch((error: unknown) => logger.error({ err: error, deviceId: device.deviceId }, 'a device of the playground does not come up'))
+      .finally(onChange);
+  }
+
+  return {
+    find,
+    all: () => devices,
+    first(kind) {
+      const found = devices.find(({ device }) => device.kind === kind);
+      if (!found) throw new GatewayError('Record_not_exist', `The playground has no ${kind}.`);
+      return found;
+    },
+    views: () => devices.map(viewOf),
+    setByHand(deviceId, byHand) {
+      find(deviceId).device.customer.setByHand(byHand);
+      onChange();
+    },
+    act(deviceId, action) {
+      const { device } = find(deviceId);
+      if (action === 'newRoll') device.newRoll();
+      else if (action === 'powerOn') void switchTo(device, true);
+      else if (!device.customer.act(action)) {
+        const waitsFor = device.customer.waitsFor();
+        const sentence = waitsFor === undefined ? 'The device waits for nobody now.' : `The device waits for the ${waitsFor} now.`;
+        throw new GatewayError('The_status_cannot_be_applied', sentence);
+      }
+      onChange();
+    },
+    arm(deviceId, { powerCut, ...change }) {
+      const { device } = find(deviceId);
+      const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+      device.mishaps.arm({ ...given, ...(powerCut === undefined ? {} : { powerCut: powerCut ?? undefined }) });
+      if (change.paperOut === false) device.newRoll();
+      onChange();
+    },
+    setChannel(deviceId, channel, isCut) {
+      find(deviceId).device.setFaults({ [channel]: !isCut });
+      onChange();
+    },
+    setPower(deviceId, isOn) {
+      void switchTo(find(deviceId).device, isOn);
+    },
+    async putInOrder() {
+      for (const { device } of devices) {
+        device.customer.setByHand(false);
+        device.newRoll();
+        device.mishaps.arm({ loseAnswer: false, answerTwice: false, powerCut: undefined });
+        device.setFaults({ mqtt: true, queue: true });
+        await switchTo(device, true);
+      }
+    },
+  };
+}
+
+function viewOf({ device, bank }: ShopDevice): DeviceView {
+  const isOn = device.isOn();
+  const faults = device.faults();
+  const { state, amountBani, ...display } = device.screen.display();
+  const { loseAnswer, answerTwice, paperOut, powerCut } = device.mishaps.armed();
+  const waitsFor = device.customer.waitsFor();
+  const paper = device.screen.paper();
+  return {
+    id: device.deviceId,
+    kind: device.kind,
+    name: device.name,
+    ...(bank === undefined ? {} : { bank }),
+    isOn,
+    byHand: device.customer.isByHand,
+    channels: via.map((channel) => ({ via: channel, isConnected: device.isConnected(channel), isCut: !faults[channel] })),
+    screen: isOn
+      ? { ...display, state, ...(amountBani === undefined || amountBani === 0 ? {} : { amount: baniToLei(amountBani) }) }
+      : { state: 'off', text: '' },
+    ...(waitsFor === undefined ? {} : { waitsFor }),
+    faults: { loseAnswer, answerTwice, paperOut, ...(powerCut === undefined ? {} : { powerCut }) },
+    ...(paper === undefined
+      ? {}
+      : {
+          paper: {
+            lines: paper.text.split('\n').slice(0, maxPaperLines),
+            at: new Date(paper.atMs).toISOString(),
+            kind: paper.kind,
+            ...(paper.number === undefined ? {} : { number: paper.number }),
+          },
+        }),
+  };
+}

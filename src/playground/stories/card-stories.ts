@@ -1,0 +1,160 @@
+// Four unhappy card sales: the answer is lost, the power goes, the button is pressed twice, more is to be refunded than is left.
+
+import { sleep } from '../../kernel/clock.ts';
+import { formatLei } from '../../kernel/money.ts';
+import { amountParams, chargesOf, customerPays, isThrough, nothing, type Script, type Stage } from './stage.ts';
+
+/** How long the Wi-Fi is away. */
+const outageMs = 1_500;
+const told = (stage: Stage, sale: { paidBani: number }) => stage.until(() => sale.paidBani > 0, 60_000);
+
+async function agree(stage: Stage, sale: Parameters<typeof isThrough>[0]): Promise<void> {
+  await stage.until(() => isThrough(sale), 30_000);
+}
+
+export const lostAnswer: Script = {
+  steps: ['asks', 'bankYes', 'answerLost', 'recall', 'booksAgree'],
+  async play(stage) {
+    const { terminal, till, clock } = stage;
+    terminal.mishaps.arm({ loseAnswer: true });
+    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    const asked = await stage.step(
+      'asks',
+      () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
+      () => amountParams(sale),
+    );
+    const charge = await stage.step(
+      'bankYes',
+      async () => {
+        await customerPays(stage);
+        return await stage.until(() => chargesOf(terminal, sale.id)[0]);
+      },
+      ({ authCode }) => ({ authCode }),
+    );
+    const lostAtMs = await stage.step('answerLost', async () => {
+      await stage.until(() => stage.seenOnWire({ what: 'done', fate: 'lost' }));
+      const atMs = clock.elapsed();
+      // The Wi-Fi goes with it, and comes back: the gateway asks at once when it sees the terminal again.
+      terminal.setFaults({ mqtt: false });
+      await sleep(clock, outageMs);
+      terminal.setFaults({ mqtt: true });
+      return atMs;
+    });
+    await stage.step(
+      'recall',
+      async () => {
+        await stage.until(() => stage.seenOnWire({ what: 'Recall', commandId: asked.commandId }), 60_000);
+        await told(stage, sale);
+      },
+      () => ({ seconds: Math.round((clock.elapsed() - lostAtMs) / 100) / 10 }),
+    );
+    await stage.step(
+      'booksAgree',
+      () => agree(stage, sale),
+      () => amountParams(sale),
+    );
+    return { sales: [sale], erpHadToDo: nothing, params: { ...amountParams(sale), authCode: charge.authCode } };
+  },
+};
+
+export const powerCut: Script = {
+  steps: ['asks', 'bankYes', 'powerLost', 'comesBack', 'answerFound', 'booksAgree'],
+  async play(stage) {
+    const { terminal, till } = stage;
+    terminal.mishaps.arm({ powerCut: 'afterBank' });
+    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    await stage.step(
+      'asks',
+      () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
+      () => amountParams(sale),
+    );
+    const charge = await stage.step(
+      'bankYes',
+      async () => {
+        await customerPays(stage);
+        return await stage.until(() => chargesOf(terminal, sale.id)[0]);
+      },
+      ({ authCode }) => ({ authCode }),
+    );
+    await stage.step('powerLost', () => stage.until(() => !terminal.isOn() || stage.seenOnWire({ what: 'Recall' })));
+    await stage.step('comesBack', () => stage.until(() => terminal.isOn() && terminal.isConnected('mqtt'), 30_000));
+    await stage.step('answerFound', () => told(stage, sale));
+    await stage.step(
+      'booksAgree',
+      () => agree(stage, sale),
+      () => amountParams(sale),
+    );
+    return { sales: [sale], erpHadToDo: nothing, params: { ...amountParams(sale), authCode: charge.authCode } };
+  },
+};
+
+export const doubleClick: Script = {
+  steps: ['firstClick', 'secondClick', 'oneCharge', 'booksAgree'],
+  async play(stage) {
+    const { terminal, till } = stage;
+    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    await stage.step(
+      'firstClick',
+      () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
+      () => amountParams(sale),
+    );
+    const [, second] = await stage.step('secondClick', () => Promise.all([customerPays(stage), till.clickAgain(sale)]));
+    await stage.step(
+      'oneCharge',
+      () => stage.until(() => sale.paidBani > 0 && second.errorCode === 0 && second.OID === sale.commandId, 30_000),
+      () => ({ charges: chargesOf(terminal, sale.id).length }),
+    );
+    await stage.step(
+      'booksAgree',
+      () => agree(stage, sale),
+      () => amountParams(sale),
+    );
+    return { sales: [sale], erpHadToDo: nothing, params: amountParams(sale) };
+  },
+};
+
+export const refundOverRest: Script = {
+  steps: ['sold', 'partRefunded', 'moreRefused', 'restRefunded', 'booksAgree'],
+  async play(stage) {
+    const { terminal, till } = stage;
+    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    await stage.step(
+      'sold',
+      async () => {
+        await customerPays(stage);
+        await agree(stage, sale);
+      },
+      () => amountParams(sale),
+    );
+    const partBani = Math.floor(sale.totalBani / 200) * 100;
+    const restBani = sale.totalBani - partBani;
+    const refund = async (amountBani: number, isWanted: (errorCode: number) => boolean) => {
+      await sleep(stage.clock, stage.momentMs);
+      const answer = await till.refund(sale, amountBani);
+      if (!isWanted(answer.errorCode)) throw new Error(`The refund was answered ${answer.errorCode}: ${answer.errorMessage}`);
+      return answer;
+    };
+    await stage.step(
+      'partRefunded',
+      () => refund(partBani, (code) => code === 0),
+      () => ({ amount: formatLei(partBani) }),
+    );
+    await stage.step(
+      'moreRefused',
+      () => refund(restBani + 100, (code) => code === 40),
+      ({ errorCode }) => ({ amount: formatLei(restBani + 100), left: formatLei(restBani), errorCode }),
+    );
+    await stage.step(
+      'restRefunded',
+      () => refund(restBani, (code) => code === 0),
+      () => ({ amount: formatLei(restBani) }),
+    );
+    await stage.step(
+      'booksAgree',
+      () => agree(stage, sale),
+      () => amountParams(sale),
+    );
+    const erpHadToDo = { key: 'playground.erpHadToDo.smallerRefund', params: { left: formatLei(restBani) } };
+    return { sales: [sale], erpHadToDo, params: amountParams(sale) };
+  },
+};

@@ -1,0 +1,141 @@
+// Plays one story at a time, tells how far it is, and judges it at its end by the books of the sales that it made.
+// A story that was stopped or broke off says so; it never claims more than was seen.
+import { type BooksView, type StoryName, type StoryView, storyNames } from '../../cabinet/playground/view-schema.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { Sale } from '../erp/sale.ts';
+import type { Shop } from '../shop.ts';
+import { doubleClick, lostAnswer, powerCut, refundOverRest } from './card-stories.ts';
+import { deadErp, expiredQr } from './qr-stories.ts';
+import { type Params, type Played, type Script, type Stage, type StageDeps } from './stage.ts';
+
+const scripts: Record<StoryName, Script> = { lostAnswer, powerCut, doubleClick, deadErp, expiredQr, refundOverRest };
+
+export interface StoryDeps extends StageDeps {
+  random: Random;
+  logger: Logger;
+  shop: Shop;
+  booksOf(sales: readonly Sale[]): Promise<BooksView>;
+}
+
+export interface StoryRunner {
+  play(name: StoryName): { runId: string };
+  stop(): void;
+  view(): StoryView | undefined;
+}
+
+const stepWithinMs = 20_000;
+
+export function createStoryRunner(deps: StoryDeps): StoryRunner {
+  const { clock, changes, random, logger, shop } = deps;
+  let story: StoryView | undefined;
+  let stopped: StoryView | undefined;
+
+  function begin(name: StoryName): StoryView {
+    const { steps } = scripts[name];
+    return {
+      name,
+      number: storyNames.indexOf(name) + 1,
+      of: storyNames.length,
+      runId: random.uuid(),
+      isRunning: true,
+      startedAt: new Date(clock.now()).toISOString(),
+      steps: steps.map((key) => ({ key, state: 'waiting' })),
+    };
+  }
+
+  function stageOf(run: StoryView): Stage {
+    const startedAtMs = clock.elapsed();
+    const firstSeq = deps.wire.lastSeq();
+    const checkStopped = () => {
+      if (stopped === run) throw new Error('It was stopped.');
+    };
+    const until: Stage['until'] = async (find, withinMs = stepWithinMs) => {
+      checkStopped();
+      return await changes.until(find, withinMs, () => new Error('It was not seen in time.'));
+    };
+    async function step<Found>(key: string, play: () => Promise<Found>, paramsOf: (found: Found) => Params = () => ({})): Promise<Found> {
+      const now = run.steps.find((one) => one.key === key);
+      if (!now) throw new Error(`The story ${run.name} has no step ${key}.`);
+      checkStopped();
+      now.state = 'running';
+      changes.changed();
+      const found = await play();
+      now.state = 'done';
+      now.atMs = Math.round(clock.elapsed() - startedAtMs);
+      now.params = paramsOf(found);
+      changes.changed();
+      return found;
+    }
+    return {
+      ...deps,
+      terminal: shop.first('terminal').device,
+      register: shop.first('register').device,
+      step,
+      until,
+      seenOnWire: (wanted) =>
+        deps.wire
+          .messages()
+          .find((message) => message.seq > firstSeq && Object.entries(wanted).every(([name, value]) => message[name as 'what'] === value)),
+    };
+  }
+
+  async function run(now: StoryView): Promise<void> {
+    try {
+      await shop.putInOrder();
+      deps.sink().isDown = false;
+      // The customer is played too, so that one sees card and PIN.
+      shop.first('terminal').device.customer.setByHand(true);
+      const played = await scripts[now.name].play(stageOf(now));
+      await judge(now, played);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.warn({ err: error, story: now.name }, 'a story of the playground came to no good end');
+      for (const step of now.steps) if (step.state === 'running') Object.assign(step, { state: 'trouble', params: { reason } });
+      now.verdict = {
+        key: 'playground.verdict.brokenOff',
+        params: { reason },
+        erpHadToDo: { key: 'playground.erpHadToDo.unclear', params: {} },
+        booksAgree: false,
+      };
+    } finally {
+      now.isRunning = false;
+      await shop.putInOrder();
+      deps.sink().isDown = false;
+      changes.changed();
+    }
+  }
+
+  async function judge(now: StoryView, { sales, erpHadToDo, params }: Played): Promise<void> {
+    const books = await deps.booksOf(sales);
+    const last = now.steps.at(-1);
+    if (!books.agree && last) last.state = 'trouble';
+    const { commandId, oid } = sales.at(-1) ?? {};
+    now.verdict = {
+      key: books.agree ? `playground.verdict.${now.name}` : 'playground.verdict.booksDiffer',
+      params,
+      erpHadToDo,
+      booksAgree: books.agree,
+      ...(commandId === undefined ? {} : { saleCommandId: commandId }),
+      ...(oid === undefined ? {} : { oid }),
+    };
+  }
+
+  return {
+    play(name) {
+      if (story?.isRunning) throw new GatewayError('Device_Busy', 'A story is being played; wait for its end, or stop it.');
+      if (deps.till.underWay > 0) throw new GatewayError('Device_Busy', 'The till is in the middle of a sale; wait for its end.');
+      story = begin(name);
+      void run(story);
+      changes.changed();
+      return { runId: story.runId };
+    },
+    stop() {
+      if (!story?.isRunning) throw new GatewayError('The_status_cannot_be_applied', 'No story is being played.');
+      stopped = story;
+      changes.stopWaiting(new Error('It was stopped.'));
+    },
+    view: () => story,
+  };
+}

@@ -1,0 +1,64 @@
+// What ran over the wires of the devices lately, in order: a short list, read off the real messages.
+import type { WireView } from '../cabinet/playground/view-schema.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { AnswerMessage } from '../link/wire-schemas.ts';
+import { isJsonObject, readCommand } from '../virtual/client/command-reader.ts';
+import type { WireWatch } from '../virtual/mishaps/misdelivery.ts';
+
+export interface WireLog {
+  /** To be given to the device of that id. */
+  watch(deviceId: string): WireWatch;
+  /** Oldest first. */
+  messages(): WireView[];
+  /** The number of the newest. */
+  lastSeq(): number;
+}
+
+const kept = 100;
+/** A Recall's answer names the question only; so many questions are remembered. */
+const keptQuestions = 50;
+
+export function createWireLog(clock: Clock, onChange: () => void): WireLog {
+  let messages: WireView[] = [];
+  let seq = 0;
+  const targets = new Map<string, string>();
+
+  function add(message: Omit<WireView, 'seq' | 'at'>): void {
+    seq += 1;
+    messages = [...messages.slice(1 - kept), { seq, at: new Date(clock.now()).toISOString(), ...message }];
+    onChange();
+  }
+
+  function rememberQuestion(id: string, target: string): void {
+    targets.set(id, target);
+    const [oldest] = targets.keys();
+    if (targets.size > keptQuestions && oldest !== undefined) targets.delete(oldest);
+  }
+
+  return {
+    watch: (deviceId) => ({
+      toDevice(via, bytes) {
+        const { command } = readCommand(bytes);
+        if (!command) return;
+        const { target } = command.args;
+        const isAboutAnother = typeof target === 'string' && (command.name === 'Recall' || command.name === 'Abort');
+        if (isAboutAnother) rememberQuestion(command.id, target);
+        const commandId = isAboutAnother ? target : command.id;
+        add({ deviceId, via, direction: 'toDevice', what: command.name, commandId, fate: 'carried' });
+      },
+      toGateway(via, answer, fate) {
+        const target = targets.get(answer.id);
+        add({ deviceId, via, direction: 'toGateway', what: whatOf(answer, target), commandId: target ?? answer.id, fate });
+      },
+      channelChanged: onChange,
+    }),
+    messages: () => messages,
+    lastSeq: () => seq,
+  };
+}
+
+/** Of a Recall's answer what it tells about the command: `final` and its outcome. */
+function whatOf({ outcome, report }: AnswerMessage, target: string | undefined): string {
+  if (target === undefined || outcome !== 'done' || !isJsonObject(report) || typeof report.state !== 'string') return outcome;
+  return typeof report.outcome === 'string' ? `${report.state}, ${report.outcome}` : report.state;
+}
