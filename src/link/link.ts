@@ -1,11 +1,11 @@
-// The way to a device and home again for commands and questions, over whichever channel has the device.
+// The way to a device and home again for commands, over whichever channel has the device.
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { createQuestions, type Question } from './carrying/ask.ts';
 import { Carry } from './carrying/carry.ts';
 import type { CarryResult, Delivery } from './carrying/delivery.ts';
 import { type Fence, raiseFence } from './carrying/fence.ts';
+import { type AskedCommand, PlainCommands } from './carrying/plain-commands.ts';
 import type { Channel, ChannelName } from './channel.ts';
 import { createDropCounts, type Drops } from './drop-counts.ts';
 import { Incoming, type LateAnswerListener, type SeenListener } from './incoming.ts';
@@ -33,7 +33,7 @@ export interface Link {
   /** Never throws; gives exactly one result. A full waiting room is `not-sent`. */
   carry(delivery: Delivery): Promise<CarryResult>;
   /** undefined: no answer in time. Throws Too_Many_Requests when too many calls wait. */
-  ask(deviceId: string, question: Question): Promise<AnswerMessage | undefined>;
+  ask(deviceId: string, command: AskedCommand): Promise<AnswerMessage | undefined>;
   /** Answers that no call waits for, `accepted` too: after a timeout, doubled, or asked for by another instance. Returns how to stop listening. */
   onLateAnswer(listener: LateAnswerListener): () => void;
   onSeen(listener: SeenListener): () => void;
@@ -67,8 +67,14 @@ export function createLink(deps: LinkDeps): Link {
   const carries = new Set<Carry>();
   const drops = createDropCounts();
   const shared = { clock, random, logger, gatewayId, channels, book, waiting };
-  const questions = createQuestions(shared);
-  const incoming = new Incoming({ ...shared, deviceMessagesPerS, drops, underWay: carries, onHeard: questions.heard });
+  const plainCommands = new PlainCommands(shared);
+  const incoming = new Incoming({
+    ...shared,
+    deviceMessagesPerS,
+    drops,
+    underWay: carries,
+    onHeard: (deviceId, channel) => plainCommands.heard(deviceId, channel),
+  });
   let isStopped = false;
 
   return {
@@ -83,14 +89,14 @@ export function createLink(deps: LinkDeps): Link {
 
     async stop() {
       isStopped = true;
-      questions.stop();
+      plainCommands.stop();
       incoming.stop();
       for (const carry of [...carries]) carry.stop();
       await Promise.all(channels.map((channel) => channel.stop()));
     },
 
-    locate: questions.locate,
-    ask: questions.ask,
+    locate: (deviceId, preferred) => plainCommands.locate(deviceId, preferred),
+    ask: (deviceId, command) => plainCommands.ask(deviceId, command),
     fence: (deviceId, answerWithinMs) => raiseFence(clock, book.clockOffsetMs(deviceId), answerWithinMs),
 
     async carry(delivery) {

@@ -1,6 +1,6 @@
 // A link whose devices are played by the test: who is live, what they answer, and when they are seen.
 
-import type { Question } from '../../src/link/carrying/ask.ts';
+import type { AskedCommand } from '../../src/link/carrying/plain-commands.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
 import type { SeenListener } from '../../src/link/incoming.ts';
 import type { Link } from '../../src/link/link.ts';
@@ -8,7 +8,7 @@ import type { DeviceSnapshot } from '../../src/link/sightings.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 
 export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence' | 'droppedOf'> {
-  readonly asked: { deviceId: string; question: Question }[];
+  readonly asked: { deviceId: string; question: AskedCommand }[];
   readonly snapshots: Map<string, DeviceSnapshot>;
   /** Makes the device live; `answer` is what it says to the next questions, undefined for silence. */
   answers(deviceId: string, answer: Partial<AnswerMessage> | undefined): void;
