@@ -72,6 +72,8 @@ const neededServers: NeededServer[] = [
   },
   program('curl', 'curl'),
   program('ps', 'procps'),
+  pythonModule('setuptools'),
+  pythonModule('wheel'),
 ];
 
 /** What the tests type on a command line, and a bare machine lacks. */
@@ -81,6 +83,17 @@ function program(name: string, aptPackage: string): NeededServer {
     aptPackage,
     variables: [],
     isInstalled: () => (process.env['PATH'] ?? '').split(':').some((place) => existsSync(`${place}/${name}`)),
+    start: async () => ({ variables: {}, async stop() {} }),
+  };
+}
+
+/** What builds the Python client's wheel, for the system's own Python. */
+function pythonModule(name: string): NeededServer {
+  return {
+    name: `Python's ${name}`,
+    aptPackage: `python3-${name}`,
+    variables: [],
+    isInstalled: () => spawnSync('/usr/bin/python3', ['-c', `import ${name}`]).status === 0,
     start: async () => ({ variables: {}, async stop() {} }),
   };
 }
