@@ -1,5 +1,6 @@
 // One life of a gateway: the rooms of src wired as gateway.ts wires them, without HTTP, from start to stop or crash.
 // After a crash nothing of this life acts any more: its timers do not fire, its channels are gone, its statements never come back.
+// While it stands still nothing happens in it either; its timers and messages wait.
 import { createCallbacks } from '../src/callbacks/callbacks.ts';
 import type { Send } from '../src/callbacks/sender.ts';
 import { createCards } from '../src/cards/cards.ts';
@@ -12,8 +13,9 @@ import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
 import { createLedger } from '../src/ledger/ledger.ts';
-import type { Channel } from '../src/link/channel.ts';
+import type { Channel, ChannelListener } from '../src/link/channel.ts';
 import { createLink, type Link } from '../src/link/link.ts';
+import type { Standstill } from './standstill.ts';
 import type { MemoryWire } from './wire.ts';
 
 export interface LifeOptions {
@@ -24,34 +26,62 @@ export interface LifeOptions {
   /** Opens the database for this life, under its clock. */
   open(clock: Clock): Promise<Database>;
   send: Send;
-  /** A planted bug between the ledger and the link. */
-  alterChannel?: ((channel: Channel) => Channel) | undefined;
   alterLink?: ((link: Link) => Link) | undefined;
+  /** Drawn here unless given. */
+  instanceId?: string;
+  standstill?: Standstill;
+  /** How far its wall clock is from the world's. */
+  skewMs?: () => number;
 }
 
 export type GatewayLife = Awaited<ReturnType<typeof startGatewayLife>>;
 
-/** A clock whose timers die with the process. */
-function mortal(clock: Clock, isAlive: () => boolean): Clock {
+/** Timers die with the process, and wait while it stands still; the wall clock may be wrong. */
+function clockOf({ clock, standstill, skewMs = () => 0 }: LifeOptions, isAlive: () => boolean): Clock {
   return {
-    now: () => clock.now(),
+    now: () => clock.now() + skewMs(),
     elapsed: () => clock.elapsed(),
-    after: (delayMs, action) =>
-      clock.after(delayMs, () => {
-        if (isAlive()) action();
-      }),
+    after(delayMs, action) {
+      let isOver = false;
+      const fire = () => {
+        if (isAlive() && !isOver) action();
+      };
+      const cancel = clock.after(delayMs, standstill ? () => standstill.whenAwake(fire) : fire);
+      return () => {
+        isOver = true;
+        cancel();
+      };
+    },
   };
+}
+
+/** What a channel tells waits while the process stands still. */
+function heldBack(channel: Channel, standstill: Standstill | undefined): Channel {
+  if (!standstill) return channel;
+  const hold =
+    <Told extends unknown[]>(tell: (...told: Told) => void) =>
+    (...told: Told) =>
+      standstill.whenAwake(() => tell(...told));
+  const held = (listener: ChannelListener): ChannelListener => ({
+    offer: hold((...told) => listener.offer(...told)),
+    answer: hold((...told) => listener.answer(...told)),
+    presence: hold((...told) => listener.presence(...told)),
+    gone: hold((...told) => listener.gone(...told)),
+    up: hold((...told) => listener.up(...told)),
+    down: hold((...told) => listener.down(...told)),
+    dropped: hold((...told) => listener.dropped(...told)),
+  });
+  return Object.assign(Object.create(channel) as Channel, { start: (listener: ChannelListener) => channel.start(held(listener)) });
 }
 
 export async function startGatewayLife(options: LifeOptions) {
   const { random, logger, wires } = options;
   let isAlive = true;
-  const clock = mortal(options.clock, () => isAlive);
-  const instanceId = random.uuid();
+  const clock = clockOf(options, () => isAlive);
+  const instanceId = options.instanceId ?? random.uuid();
   const database = await options.open(clock);
   const shared = { database, clock, random, logger, instanceId };
-  const { alterChannel = (channel: Channel) => channel } = options;
-  const channels = wires.map((wire) => alterChannel(wire.channel(instanceId)));
+  const channels = wires.map((wire) => heldBack(wire.channel(instanceId), options.standstill));
   const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels });
   const link = options.alterLink?.(realLink) ?? realLink;
   const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });
@@ -91,6 +121,8 @@ export async function startGatewayLife(options: LifeOptions) {
     isAlive: () => isAlive,
     /** The process is killed. Whoever owns the storage lets the next life take it over. */
     crash: cut,
+    /** Calls in flight have had their time: the link lets go of those that still wait for a device. */
+    letGo: () => link.stop(),
     async stop() {
       await presenceKeeper.stop();
       await link.stop();

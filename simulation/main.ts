@@ -1,31 +1,71 @@
-// npm run simulation -- --days 100 --seed 1: so many shop-days, each from its own seed, until one breaks a promise or all are over.
-// A day that fails is run again by its seed alone: --days 1 --seed <that one>.
+// npm run simulation -- --days 100 --seed 1 --workers 2: so many shop-days, each from its own seed, until all are over. A day that breaks
+// a promise is made as small as it can be and told from its beginning to its end; it is run again by --days 1 --seed <that one>.
+//
+//   --days --seed --workers   as said
+//   --trading-minutes         how long the shop is open under faults; the calm after it lasts until all is settled
+//   --stop-at-first           ends with the first broken day
+//   --no-shrink               tells the broken day as it was
+//   --short                   does not ask that every place was hit in every way
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { runDay } from './run-day.ts';
+import { systemClock } from '../src/kernel/system.ts';
+import { runDays } from './day-pool.ts';
+import { shrink } from './shrink.ts';
+import { createSummary } from './summary.ts';
 
-const { values } = parseArgs({ options: { days: { type: 'string', default: '50' }, seed: { type: 'string', default: '1' } } });
-const days = Number(values.days);
-const firstSeed = Number(values.seed);
-if (!Number.isInteger(days) || !Number.isInteger(firstSeed) || days < 1) throw new Error('--days and --seed must be whole numbers.');
+const { values } = parseArgs({
+  options: {
+    days: { type: 'string', default: '50' },
+    seed: { type: 'string', default: '1' },
+    workers: { type: 'string', default: '1' },
+    'trading-minutes': { type: 'string' },
+    'stop-at-first': { type: 'boolean', default: false },
+    'no-shrink': { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
+  },
+});
 
-const totals: Record<string, number> = {};
-let broken = 0;
-for (let day = 0; day < days; day += 1) {
-  const seed = firstSeed + day;
-  const { violations, traceHash, figures } = await runDay(seed);
-  for (const [name, value] of Object.entries(figures)) totals[name] = (totals[name] ?? 0) + value;
-  if (violations.length > 0) {
-    broken += 1;
-    console.log(`seed ${seed} broke ${violations.length} promises, trace ${traceHash}`);
-    for (const violation of violations) console.log(`  ${violation}`);
-  } else if (days <= 20 || day % 100 === 99) {
-    console.log(`seed ${seed} held, trace ${traceHash.slice(0, 16)}`);
-  }
+function wholeNumber(name: 'days' | 'seed' | 'workers', most: number): number {
+  const number = Number(values[name]);
+  if (!Number.isInteger(number) || number < 1 || number > most) throw new Error(`--${name} must be a whole number from 1 to ${most}.`);
+  return number;
 }
-console.log(`${days} shop-days from seed ${firstSeed}: ${broken} with broken promises`);
-console.log(
-  Object.entries(totals)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', '),
-);
-process.exitCode = broken === 0 ? 0 : 1;
+
+const days = wholeNumber('days', 1_000_000);
+const firstSeed = wholeNumber('seed', 2 ** 31);
+const workers = wholeNumber('workers', 4 * availableParallelism());
+const tradingMs = values['trading-minutes'] === undefined ? undefined : Number(values['trading-minutes']) * 60_000;
+const progressEveryMs = 15_000;
+const summary = createSummary();
+const startedAtMs = systemClock.elapsed();
+let toldAtMs = startedAtMs;
+
+const seeds = Array.from({ length: days }, (_, day) => firstSeed + day);
+await runDays({ seeds, workers, tradingMs }, (day) => {
+  summary.add(day);
+  const nowMs = systemClock.elapsed();
+  if (days <= 20) console.log(`seed ${day.seed} ${day.violations.length === 0 ? 'held' : 'BROKE'}, trace ${day.traceHash.slice(0, 16)}`);
+  else if (nowMs - toldAtMs > progressEveryMs) {
+    toldAtMs = nowMs;
+    console.log(`${summary.days} of ${days} days in ${Math.round((nowMs - startedAtMs) / 1000)} s, ${summary.broken.length} broken`);
+  }
+  return day.violations.length > 0 && values['stop-at-first'];
+});
+
+console.log(summary.tell((systemClock.elapsed() - startedAtMs) / 1000));
+for (const { seed, violations } of summary.broken.slice(0, 5)) {
+  console.log(`\nseed ${seed} broke ${violations.length} promises:`);
+  for (const violation of violations) console.log(`  ${violation}`);
+}
+const [first] = summary.broken;
+if (first && !values['no-shrink']) {
+  console.log(`\nmaking seed ${first.seed} smaller ...`);
+  const { what, day } = await shrink(first.seed, tradingMs);
+  console.log(`seed ${first.seed} with ${what}: ${day.violations[0]}\n`);
+  console.log(day.history.join('\n'));
+}
+const missed = values.short ? [] : summary.missed();
+if (missed.length > 0) console.log(`\nnever hit (${missed.length}):\n  ${missed.join('\n  ')}`);
+const strangers = summary.strangers();
+if (strangers.length > 0) console.log(`\nplaces that no table names: ${strangers.join(', ')}`);
+process.exitCode = first || missed.length > 0 || strangers.length > 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// What kind of day it will be, drawn from the seed: which devices there are, how bad the network is, how often something dies.
+// What kind of day it will be, drawn from the seed: which devices and gateways there are, how bad the network is, how often something dies.
 import type { Random } from '../src/kernel/random.ts';
 import type { DeviceKind } from '../src/link/protocol.ts';
 import type { Weather } from './wire.ts';
@@ -12,21 +12,38 @@ export interface DevicePlan {
 
 export interface Plan {
   devices: DevicePlan[];
+  /** Gateways on one database. */
+  gateways: number;
   weather: Weather;
   /** How long the faults last; a calm time follows. */
   tradingMs: number;
   /** Mean time between two mishaps of a kind; Infinity: never. */
   every: Record<Mishap, number>;
-  /** The broker lives in the gateway and dies with it. */
+  /** The broker lives in the gateway and dies with it; only where there is one gateway. */
   isBrokerEmbedded: boolean;
   /** How many answers of the gateway are lost on their way to the ERP. */
   lostResponseRate: number;
-  failingCallbackRate: number;
+  /** How many calls are given up after some seconds, or repeated while the first one runs. */
+  impatientRate: number;
+  doubledCallRate: number;
+  /** How many wakes between gateways get lost. */
+  lostWakeRate: number;
+  /** How far a gateway's clock may be from the database's. */
+  gatewaySkewMs: number;
+  /** How often an ERP is not well when its mood changes. */
+  badErpRate: number;
+  /** Tills that deal in invoices. */
+  invoiceTills: number;
+  /** Mean pause of a till between two sales. */
+  pauseMs: number;
 }
 
 export const mishaps = [
   'gateway-crash',
-  'gateway-crash-at-statement',
+  'harm-at-statement',
+  'gateway-stall',
+  'gateway-stop',
+  'gateway-clock',
   'database-outage',
   'gateway-channel-cut',
   'device-crash',
@@ -37,14 +54,17 @@ export const mishaps = [
 export type Mishap = (typeof mishaps)[number];
 
 const minuteMs = 60_000;
+const never = Number.POSITIVE_INFINITY;
 
-export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
+export function drawPlan(random: Random, tradingMs = 40 * minuteMs): Plan {
   const chance = (rate: number) => random.fraction() < rate;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random.fraction() * items.length)] as Item;
-  const oftenMs = (): number => pick([Number.POSITIVE_INFINITY, 40 * minuteMs, 15 * minuteMs, 5 * minuteMs]);
+  const oftenMs = (): number => pick([never, 40 * minuteMs, 15 * minuteMs, 5 * minuteMs]);
   const device = (kind: DeviceKind): DevicePlan => ({ kind, hasJournal: !chance(0.3), cashiers: chance(0.3) ? 2 : 1 });
+  const gateways = pick([1, 2, 2, 3]);
   return {
-    devices: [device('terminal'), device('terminal'), device('register'), ...(chance(0.5) ? [device('register')] : [])],
+    devices: [device('terminal'), device('terminal'), device('terminal'), device('register'), ...(chance(0.5) ? [device('register')] : [])],
+    gateways,
     weather: {
       lossRate: pick([0, 0.01, 0.05, 0.2]),
       duplicateRate: pick([0, 0.05, 0.2]),
@@ -55,16 +75,25 @@ export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
     tradingMs,
     every: {
       'gateway-crash': oftenMs(),
-      'gateway-crash-at-statement': oftenMs(),
+      'harm-at-statement': pick([never, 2 * minuteMs, minuteMs, minuteMs / 2]),
+      'gateway-stall': oftenMs(),
+      'gateway-stop': pick([never, 20 * minuteMs, 8 * minuteMs]),
+      'gateway-clock': oftenMs() * 2,
       'database-outage': oftenMs() * 2,
       'gateway-channel-cut': oftenMs(),
       'device-crash': oftenMs(),
       'device-cut': oftenMs(),
       'device-clock': oftenMs() * 2,
-      'journal-loss': chance(0.3) ? 30 * minuteMs : Number.POSITIVE_INFINITY,
+      'journal-loss': pick([never, 20 * minuteMs, 5 * minuteMs]),
     },
-    isBrokerEmbedded: chance(0.5),
+    isBrokerEmbedded: gateways === 1 && chance(0.7),
     lostResponseRate: pick([0, 0.05, 0.2]),
-    failingCallbackRate: pick([0, 0, 0.1, 0.3]),
+    impatientRate: pick([0.05, 0.1, 0.3]),
+    doubledCallRate: pick([0, 0.1, 0.2]),
+    lostWakeRate: pick([0, 0.1, 1]),
+    gatewaySkewMs: pick([0, 2_000, 300_000]),
+    badErpRate: pick([0, 0.2, 0.6]),
+    invoiceTills: pick([1, 2]),
+    pauseMs: 30_000,
   };
 }

@@ -1,10 +1,15 @@
-// The person at the review list: looks into the bank's book and the fiscal memory, and decides by what stands there.
-// Only where nobody else can: an old device, or one that lost its journal. Everything else must settle by itself.
+// The person at the review list: looks into the bank's book and the fiscal memory, and decides by what stands there. Only where nobody
+// else can: an old device, or one that lost its journal. Everything else must settle by itself. He is hasty: it is the gateway that must
+// not let him decide while the device may still act [D63].
 import { every } from '../src/kernel/clock.ts';
+import { GatewayError } from '../src/kernel/error-codes.ts';
 import type { Command } from '../src/ledger/command.ts';
-import type { Shop, ShopDevice } from './shop.ts';
+import type { Shop } from './shop.ts';
+import type { ShopDevice } from './shop-devices.ts';
 
-const looksEveryMs = 5 * 60_000;
+const looksEveryMs = 60_000;
+/** A device whose clock was set in between may hold answerBy for later than it is: then the person waits for it. */
+const clockDoubtMs = 20 * 60_000;
 
 export function canSettleItself(target: ShopDevice, command: Command): boolean {
   return target.hasJournal && command.journalId === target.device.journal().journalId;
@@ -18,30 +23,38 @@ export function truthOf(target: ShopDevice, command: Command) {
   return { isDone, entry };
 }
 
-export function startReviewer(shop: Shop): { readonly decided: number } {
-  const counts = { decided: 0 };
-  every(shop.clock, looksEveryMs, async () => {
-    const { life } = shop;
+export function startReviewer(shop: Shop): { readonly decided: number; readonly heldBack: number } {
+  const counts = { decided: 0, heldBack: 0 };
+
+  async function decide(life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>, command: Command): Promise<void> {
+    const target = shop.devices.find(({ id }) => id === command.deviceId);
+    if (!target || command.settledAtMs !== null || canSettleItself(target, command)) return;
+    const isClockDoubtful = target.clockSetAtMs > command.issuedAtMs - clockDoubtMs;
+    const isRunning = target.device.journal().unfinished().length > 0 || !target.device.isOn();
+    if (isClockDoubtful && (isRunning || shop.clock.now() < command.answerByMs + clockDoubtMs)) return;
+    const { isDone, entry } = truthOf(target, command);
+    try {
+      await life.ledger.decide(command.id, {
+        state: isDone ? 'done' : 'refused',
+        reason: 'It stands so in the books.',
+        actor: 'reviewer',
+        ...(isDone && entry && command.name === 'Pay' ? { operationId: entry.operationId, rrn: entry.rrn } : {}),
+      });
+      counts.decided += 1;
+      shop.trace(`reviewer decides ${command.id}: ${isDone ? 'done' : 'refused'}`);
+    } catch (error) {
+      if (error instanceof GatewayError && error.errorName === 'The_status_cannot_be_applied') counts.heldBack += 1;
+    }
+  }
+
+  every(shop.clock, looksEveryMs, () => {
+    const life = shop.fleet.anyLife();
     if (!life || shop.state.isDatabaseDown) return;
     // A life that ends meanwhile never answers; the next look finds the next one.
     void life.ledger
       .listReview(50)
       .then(async (commands) => {
-        for (const command of commands) {
-          const target = shop.devices.find(({ id }) => id === command.deviceId);
-          if (!target || command.settledAtMs !== null || canSettleItself(target, command)) continue;
-          const isRunning = target.device.journal().unfinished().length > 0 || !target.device.isOn();
-          if (isRunning || shop.clock.now() < command.answerByMs + 60_000) continue;
-          const { isDone, entry } = truthOf(target, command);
-          await life.ledger.decide(command.id, {
-            state: isDone ? 'done' : 'refused',
-            reason: 'It stands so in the books.',
-            actor: 'reviewer',
-            ...(isDone && entry && command.name === 'Pay' ? { operationId: entry.operationId, rrn: entry.rrn } : {}),
-          });
-          counts.decided += 1;
-          shop.trace(`reviewer ${command.id} ${isDone}`);
-        }
+        for (const command of commands) await decide(life, command);
       })
       .catch(() => {});
   });

@@ -1,0 +1,64 @@
+// What must hold when all is calm again: ledger, banks and fiscal memories agree to the ban, nothing happened twice, nothing is left open
+// that could have been settled, every answer was true, and the ERPs were told of everything.
+import type { Database } from '../../src/database/database.ts';
+import { type Command, commandColumns, toCommand } from '../../src/ledger/command.ts';
+import type { Erp } from '../erp/erp.ts';
+import type { Shop } from '../shop.ts';
+import { checkAnswers } from './answers.ts';
+import { checkCallbacks } from './callbacks.ts';
+import { checkCommands } from './commands.ts';
+import { checkInvoices } from './invoices.ts';
+import { checkRegister } from './registers.ts';
+import { checkTerminal } from './terminals.ts';
+
+/** A command, with what the ledger keeps for its own figures. */
+export interface BookedCommand extends Command {
+  cashBani: number;
+  cardBani: number;
+  /** The call that began it. */
+  request: string | null;
+}
+
+export interface Books {
+  shop: Shop;
+  database: Database;
+  erp: Erp;
+  commands: readonly BookedCommand[];
+}
+
+async function allCommands(database: Database): Promise<BookedCommand[]> {
+  const rows = await database.queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .select(['cash_bani', 'card_bani', 'request'])
+    .orderBy('issued_at')
+    .execute();
+  return rows.map((row) => ({ ...toCommand(row), cashBani: row.cash_bani ?? 0, cardBani: row.card_bani ?? 0, request: row.request }));
+}
+
+export async function isSettled(shop: Shop, database: Database): Promise<boolean> {
+  const { queries } = database;
+  const open = await queries.selectFrom('commands').select('id').where('state', 'in', ['sent', 'unknown']).executeTakeFirst();
+  const pending = await queries.selectFrom('callbacks').select('id').where('state', '=', 'pending').executeTakeFirst();
+  return open === undefined && pending === undefined && shop.devices.every(({ device }) => device.isOn());
+}
+
+export async function checkBooks(shop: Shop, database: Database, erp: Erp): Promise<void> {
+  const books: Books = { shop, database, erp, commands: await allCommands(database) };
+  for (const target of shop.devices) {
+    const own = books.commands.filter(({ deviceId }) => deviceId === target.id);
+    checkCommands(books, target, own);
+    if (target.kind === 'terminal') checkTerminal(books, target, own);
+    else checkRegister(books, target, own);
+  }
+  checkAnswers(books);
+  await checkSettledOnce(books);
+  await checkCallbacks(books);
+  await checkInvoices(books);
+}
+
+/** Each command was settled once: noted by a trigger of the database itself. */
+async function checkSettledOnce({ shop, database }: Books): Promise<void> {
+  const rows = await database.queries.selectFrom('audit_log').select('subject').where('action', '=', 'settled twice').execute();
+  for (const { subject } of rows) shop.violated(`command ${subject} was settled twice`);
+}

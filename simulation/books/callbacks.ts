@@ -1,0 +1,33 @@
+// Every change was told: each callback heard or on the list of dead ones, the notices of every operation ending with its final word, and
+// "Unknown" never the last one [D26, D30].
+import { isOpen } from '../../src/ledger/command.ts';
+import type { Books } from './books.ts';
+
+const finalWords: Record<string, string> = { done: 'Completed', refused: 'Refused', never: 'Refused' };
+const maxAttempts = 6;
+
+export async function checkCallbacks({ shop, database, commands }: Books): Promise<void> {
+  const rows = await database.queries
+    .selectFrom('callbacks')
+    .select(['id', 'subject_id', 'state', 'url', 'sequence', 'attempts'])
+    .orderBy('sequence')
+    .execute();
+  for (const row of rows) {
+    const name = `callback ${row.sequence} of ${row.subject_id}`;
+    if (row.state === 'pending') shop.violated(`${name} is still pending`);
+    if (row.state === 'delivered' && !shop.receiver.heard.has(row.id)) shop.violated(`${name} is "delivered", and nobody heard it`);
+    if (row.state === 'dead' && row.attempts < maxAttempts) shop.violated(`${name} is dead after ${row.attempts} attempts`);
+  }
+  const bySubject = Map.groupBy(rows, ({ subject_id: id }) => id);
+  for (const command of commands) {
+    if (command.callbackUri === null || isOpen(command)) continue;
+    const notices = bySubject.get(command.id) ?? [];
+    // What never began was answered as such and needs no notice, unless "Unknown" was told before.
+    if (command.state === 'never' && notices.length === 0) continue;
+    const last = notices.at(-1)?.url;
+    if (!last?.includes(`state=${finalWords[command.state]}`))
+      shop.violated(`${command.name} ${command.id} is ${command.state}, and the last that the ERP was told is ${last ?? 'nothing'}`);
+    if (notices.length > 2) shop.violated(`${command.name} ${command.id} was told ${notices.length} times`);
+    if (notices.some(({ sequence }, at) => sequence !== at + 1)) shop.violated(`the notices of ${command.name} ${command.id} have gaps`);
+  }
+}

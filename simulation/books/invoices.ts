@@ -1,0 +1,58 @@
+// Every invoice against what its ERP and its devices were told: one per key, paid by one receipt if and only if somebody was told so,
+// every other receipt on the orphan board, nothing left overdue, and one callback for each change, in order [D19 to D26].
+import type { Books } from './books.ts';
+
+const stateNames = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'];
+
+export async function checkInvoices({ shop, database, erp }: Books): Promise<void> {
+  const { queries } = database;
+  const invoices = await queries.selectFrom('invoices').selectAll().execute();
+  const orphans = await queries.selectFrom('orphan_payments').select(['oid', 'receipt_id']).execute();
+  const byOid = new Map(invoices.map((invoice) => [invoice.oid, invoice]));
+  const byCode = Map.groupBy(invoices, ({ point_of_sales_code: code }) => code);
+  for (const intent of erp.invoices) {
+    const invoice = byOid.get(intent.oid);
+    const name = `${intent.name} ${intent.oid}`;
+    if (!invoice) {
+      shop.violated(`${name} was answered 0, and there is no such invoice`);
+      continue;
+    }
+    const made = byCode.get(intent.pointOfSalesCode)?.length ?? 0;
+    if (intent.hasKey && made !== 1) shop.violated(`${name} was created ${made} times under one Idempotency-Key`);
+    for (const receiptId of intent.paidBy)
+      if (invoice.state !== 2 || invoice.receipt_id !== receiptId)
+        shop.violated(`${name}: Payd by ${receiptId} was answered 0, and it is ${stateNames[invoice.state]} by ${invoice.receipt_id}`);
+    for (const receiptId of intent.orphans) {
+      if (invoice.state === 2 && invoice.receipt_id === receiptId)
+        shop.violated(`${name}: Payd by ${receiptId} was answered 22, and it is Payed by it`);
+      if (!orphans.some((orphan) => orphan.oid === intent.oid && orphan.receipt_id === receiptId))
+        shop.violated(`${name}: Payd by ${receiptId} was answered 22, and it is not on the orphan board`);
+    }
+  }
+  for (const { oid, state, valid_to: validTo } of invoices)
+    if (state < 2 && validTo !== null && validTo < shop.clock.now() - 60_000)
+      shop.violated(`invoice ${oid} is overdue and ${stateNames[state]}`);
+  await checkTold({ shop, database, erp, commands: [] }, invoices);
+}
+
+/** The callbacks of an invoice are its history, change by change. */
+async function checkTold({ shop, database }: Books, invoices: readonly { oid: string; state: number }[]): Promise<void> {
+  const { queries } = database;
+  const events = await queries.selectFrom('invoice_events').select(['oid', 'event']).orderBy('id').execute();
+  const callbacks = await queries
+    .selectFrom('callbacks')
+    .select(['subject_id', 'url', 'sequence'])
+    .where('subject_kind', '=', 'invoice')
+    .orderBy('sequence')
+    .execute();
+  const eventsOf = Map.groupBy(events, ({ oid }) => oid);
+  const callbacksOf = Map.groupBy(callbacks, ({ subject_id: oid }) => oid);
+  for (const { oid, state } of invoices) {
+    const moves = (eventsOf.get(oid) ?? []).map(({ event }) => event).filter((event) => stateNames.includes(event));
+    const told = (callbacksOf.get(oid) ?? []).map(({ url }) => new URL(url).searchParams.get('state') ?? '');
+    if (moves.join() !== told.join()) shop.violated(`invoice ${oid} went ${moves.join(', ')}, and its ERP is told ${told.join(', ')}`);
+    if (state !== 0 && moves.at(-1) !== stateNames[state])
+      shop.violated(`invoice ${oid} is ${stateNames[state]}, and its history ends with ${moves.at(-1)}`);
+    if (new Set(moves).size !== moves.length) shop.violated(`invoice ${oid} went ${moves.join(', ')}`);
+  }
+}

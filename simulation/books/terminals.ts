@@ -1,0 +1,47 @@
+// A terminal against its bank: one charge per command and per documentNr, refunds within what was paid, and the sums equal to the ban.
+import { isOpen } from '../../src/ledger/command.ts';
+import type { ShopDevice } from '../shop-devices.ts';
+import type { BookedCommand, Books } from './books.ts';
+
+export function checkTerminal({ shop }: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {
+  const { bank } = target.device;
+  for (const { id } of commands) {
+    const charges = bank.find(id).filter(({ kind }) => kind === 'charge').length;
+    if (charges > 1) shop.violated(`Pay ${id} was charged ${charges} times on ${target.name}`);
+  }
+  const byDocument = Map.groupBy(bank.charges(), ({ entry }) => entry.documentNr);
+  for (const [documentNr, charges] of byDocument)
+    if (documentNr !== undefined && charges.length > 1) shop.violated(`document ${documentNr} was charged ${charges.length} times`);
+  // Without a documentNr every sale of the day has an amount of its own.
+  const byAmount = Map.groupBy(byDocument.get(undefined) ?? [], ({ entry }) => entry.amountBani);
+  for (const [bani, charges] of byAmount)
+    if (charges.length > 1)
+      shop.violated(
+        `the sale of ${bani} without documentNr was charged ${charges.length} times: ${charges.map(({ entry }) => entry.reference).join(', ')}`,
+      );
+  checkRefunds(shop.violated, target, commands);
+  if (commands.some(isOpen)) return;
+  const ledgerBani = sumOf(commands, 'Pay') - sumOf(commands, 'Refund') - sumOf(commands, 'CancelTransaction');
+  if (ledgerBani !== bank.netBani()) shop.violated(`the ledger says ${ledgerBani} bani for ${target.name}, the bank ${bank.netBani()}`);
+}
+
+function sumOf(commands: readonly BookedCommand[], name: string): number {
+  return commands
+    .filter((command) => command.name === name && command.state === 'done')
+    .reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
+}
+
+/** The bank would refuse what is too much, which hides a ledger that does not count: such a refusal is one too late. */
+function checkRefunds(violated: (sentence: string) => void, target: ShopDevice, commands: readonly BookedCommand[]): void {
+  for (const pay of commands.filter(({ name, state }) => name === 'Pay' && state === 'done')) {
+    const refunds = commands.filter(({ name, targetId }) => name === 'Refund' && targetId === pay.id);
+    const back = refunds.filter(({ state }) => state === 'done').reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
+    if (back > (pay.amountBani ?? 0)) violated(`of Pay ${pay.id} over ${pay.amountBani} bani ${back} were refunded`);
+    for (const { id, reason } of refunds)
+      if (reason?.includes('more than what is left'))
+        violated(`Refund ${id} of Pay ${pay.id} went to ${target.name} though it was too much`);
+    const voids = commands.filter(({ name, targetId, state }) => name === 'CancelTransaction' && targetId === pay.id && state === 'done');
+    if (voids.length > 1) violated(`Pay ${pay.id} was voided ${voids.length} times`);
+    if (voids.length > 0 && pay.documentState !== 'voided') violated(`Pay ${pay.id} was voided, and its document is ${pay.documentState}`);
+  }
+}

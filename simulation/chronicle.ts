@@ -1,0 +1,67 @@
+// All that was seen in a day, line by line: hashed, so that the same seed can be shown to be the same day, and kept, so that the one
+// sale that broke a promise can be told from its beginning to its end.
+import { createHash } from 'node:crypto';
+import type { Clock } from '../src/kernel/clock.ts';
+
+export interface Chronicle {
+  trace(line: string): void;
+  /** A promise was broken; the sentence says whose sale and how, with its ids. */
+  violated(sentence: string): void;
+  readonly violations: readonly string[];
+  digest(): string;
+  /** What happened to the ids that the sentence names, with whatever went wrong around them. */
+  historyOf(sentence: string): string[];
+}
+
+const maxViolations = 50;
+const maxLines = 400_000;
+const aroundMs = 60_000;
+const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** Lines that tell which ids belong together. */
+const links = /^(command|sale|erp) /;
+const common = /^(mishap|gateway) /;
+
+export function createChronicle(clock: Clock): Chronicle {
+  const hash = createHash('sha256');
+  const lines: { atMs: number; line: string }[] = [];
+  const violations: string[] = [];
+
+  const moment = (atMs: number) => new Date(atMs).toISOString().slice(11, 23);
+
+  function trace(line: string): void {
+    hash.update(`${clock.elapsed()} ${line}\n`);
+    if (lines.length < maxLines) lines.push({ atMs: clock.now(), line });
+  }
+
+  /** The ids of the sentence, and those that stand with them in a line that links. */
+  function family(sentence: string): Set<string> {
+    const found = new Set(sentence.match(ids) ?? []);
+    for (let size = -1; size !== found.size; ) {
+      size = found.size;
+      for (const { line } of lines) {
+        const named = links.test(line) ? (line.match(ids) ?? []) : [];
+        if (named.some((id) => found.has(id))) for (const id of named) found.add(id);
+      }
+    }
+    return found;
+  }
+
+  return {
+    trace,
+    violations,
+    violated(sentence) {
+      trace(`violated: ${sentence}`);
+      if (violations.length < maxViolations) violations.push(`${moment(clock.now())} ${sentence}`);
+    },
+    digest: () => hash.copy().digest('hex'),
+    historyOf(sentence) {
+      const named = family(sentence);
+      const own = lines.filter(({ line }) => (line.match(ids) ?? []).some((id) => named.has(id)));
+      const fromMs = (own[0]?.atMs ?? 0) - aroundMs;
+      const toMs = (own.at(-1)?.atMs ?? 0) + aroundMs;
+      return lines
+        .filter((each) => own.includes(each) || (common.test(each.line) && each.atMs >= fromMs && each.atMs <= toMs))
+        .map(({ atMs, line }) => `${moment(atMs)} ${line}`);
+    },
+  };
+}

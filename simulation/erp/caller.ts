@@ -1,0 +1,169 @@
+// One HTTP call of an ERP, without HTTP: it finds a gateway or none, may lose it, may lose the answer, and may hang up. What came back is
+// remembered by call, so that the books can be held against every single answer.
+
+import type { Recipient } from '../../src/http/recipient.ts';
+import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
+import type { Random } from '../../src/kernel/random.ts';
+import type { JsonObject } from '../../src/link/protocol.ts';
+import type { Place } from '../fleet.ts';
+import type { GatewayLife } from '../gateway-life.ts';
+import type { Shop } from '../shop.ts';
+
+export interface Answer {
+  /** undefined: nothing came back. */
+  code: number | undefined;
+  report: JsonObject;
+  oid: string | undefined;
+  isRepeated: boolean;
+  /** What a call outside the ledger gave back. */
+  result: unknown;
+}
+
+/** Who asks, as a gateway sees it. */
+export interface Via {
+  recipient: Recipient;
+  origin: { caller: string; request: string };
+}
+
+export type Call = (life: GatewayLife, via: Via) => Promise<unknown>;
+
+/** What became of a call, for the books. */
+export interface CallRecord {
+  id: string;
+  name: string;
+  code: number | undefined;
+}
+
+export interface Caller {
+  ask(name: string, call: Call): Promise<Answer>;
+  readonly calls: ReadonlyMap<string, CallRecord>;
+  readonly byCode: Record<string, number>;
+}
+
+const nothing: Answer = { code: undefined, report: {}, oid: undefined, isRepeated: false, result: undefined };
+const patienceMs = 330_000;
+
+export function createCaller(shop: Shop, random: Random): Caller {
+  const { clock, plan, fleet } = shop;
+  const calls = new Map<string, CallRecord>();
+  const byCode: Record<string, number> = {};
+
+  const between = (fromMs: number, toMs: number) => Math.floor(fromMs + random.fraction() * (toMs - fromMs));
+
+  function ask(name: string, call: Call): Promise<Answer> {
+    const record: CallRecord = { id: `call ${calls.size + 1}`, name, code: undefined };
+    calls.set(record.id, record);
+    const place = fleet.places[Math.floor(random.fraction() * fleet.places.length)] as Place;
+    const waitsMs = random.fraction() < plan.impatientRate ? between(500, 60_000) : patienceMs;
+    const isLost = !shop.state.isCalm && random.fraction() < plan.lostResponseRate;
+    return new Promise((resolve) => {
+      const told = (answer: Answer) => {
+        record.code = answer.code;
+        byCode[String(answer.code)] = (byCode[String(answer.code)] ?? 0) + 1;
+        shop.trace(`erp ${name} (${record.id} to gateway ${place.index}): ${answer.code ?? 'nothing'} ${answer.oid ?? ''}`);
+        resolve(answer);
+      };
+      const { life } = place;
+      if (!life || place.isStopping) return void clock.after(100, () => told(nothing));
+      converse(
+        place,
+        life,
+        { waitsMs, isLost },
+        (recipient) => call(life, { recipient, origin: { caller: 'erp', request: record.id } }),
+        told,
+      );
+    });
+  }
+
+  function converse(
+    place: Place,
+    life: GatewayLife,
+    { waitsMs, isLost }: { waitsMs: number; isLost: boolean },
+    call: (recipient: Recipient) => Promise<unknown>,
+    told: (answer: Answer) => void,
+  ): void {
+    const { recipient, leave, finish } = createRecipient();
+    let isOver = false;
+    place.calls += 1;
+    const end = (answer: Answer) => {
+      if (isOver) return;
+      isOver = true;
+      place.onDeath.delete(onDeath);
+      cancel();
+      told(answer);
+    };
+    const onDeath = () => end(nothing);
+    place.onDeath.add(onDeath);
+    // The gateway notices when its event loop comes to it.
+    const cancel = clock.after(waitsMs, () => {
+      place.standstill.whenAwake(leave);
+      end(nothing);
+    });
+    const answered = (answer: Answer) => {
+      if (place.life === life) place.calls -= 1;
+      if (isOver || isLost) {
+        leave();
+        return end(nothing);
+      }
+      finish();
+      end(answer);
+    };
+    place.standstill.whenAwake(() => {
+      if (place.life !== life) return;
+      call(recipient).then(
+        (result) => answered(read(0, result)),
+        (error: unknown) => answered(readError(error)),
+      );
+    });
+  }
+
+  function readError(error: unknown): Answer {
+    if (!(error instanceof GatewayError)) {
+      shop.violated(`the gateway failed: ${error instanceof Error ? error.stack : String(error)}`);
+      return { ...nothing, code: 1 };
+    }
+    return read(errorCodes[error.errorName].code, { ...error.fields, report: error.report });
+  }
+
+  return { ask, calls, byCode };
+}
+
+function read(code: number, result: unknown): Answer {
+  const { report, OID, Repeated } = (result ?? {}) as { report?: unknown; OID?: string; Repeated?: boolean };
+  return {
+    code,
+    report: typeof report === 'string' ? (JSON.parse(report) as JsonObject) : {},
+    oid: OID,
+    isRepeated: Repeated === true,
+    result,
+  };
+}
+
+/** As http/recipient.ts sees a TCP connection. */
+function createRecipient() {
+  const received = Promise.withResolvers<boolean>();
+  const listeners: (() => void)[] = [];
+  let hasLeft = false;
+  let isFinished = false;
+  const recipient: Recipient = {
+    hasLeft: () => hasLeft,
+    onLeft(listener) {
+      if (hasLeft) listener();
+      else listeners.push(listener);
+    },
+    received: received.promise,
+  };
+  return {
+    recipient,
+    finish() {
+      isFinished = true;
+      received.resolve(true);
+    },
+    leave() {
+      if (hasLeft || isFinished) return;
+      hasLeft = true;
+      received.resolve(false);
+      for (const listener of listeners) listener();
+    },
+  };
+}

@@ -1,0 +1,136 @@
+// A sale by card: Pay with documentNr, with an Idempotency-Key, with both or with neither [D13, D58], repeated until it is clear; then
+// CloseDoc or a void, sometimes refunds, sometimes the bank's day is closed. Every yes and every no is held against the bank's book at
+// once: a no that charged, or a yes that did not, is a lie.
+
+import type { ShopDevice } from '../shop-devices.ts';
+import type { Answer } from './caller.ts';
+import type { Clerk } from './clerk.ts';
+import type { Recognised } from './recognition.ts';
+import { recognised, type Style, styles } from './recognition.ts';
+
+interface CardSale {
+  clerk: Clerk;
+  target: ShopDevice;
+  /** What the chronicle calls it. */
+  name: string;
+  /** For the calls about it; Pay itself brings it only by some styles. */
+  documentNr: string;
+  style: Style;
+  bani: number;
+}
+
+export async function sellByCard(clerk: Clerk, target: ShopDevice, documentNr: string = clerk.random.uuid()): Promise<boolean> {
+  const { counts, random, shop } = clerk;
+  counts.sales += 1;
+  const style = clerk.pick(styles);
+  const bani = clerk.amountBani(style === 'neither' || style === 'key');
+  const sale: CardSale = { clerk, target, name: `sale ${random.uuid()}`, documentNr, style, bani };
+  shop.trace(`${sale.name}: Pay ${bani} on ${target.name} as ${documentNr}, named by ${style}`);
+  const paid = await payUntilClear(sale);
+  if (paid?.code === 50) counts.refused += 1;
+  if (paid?.code !== 0) return false;
+  counts.paid += 1;
+  await finish(sale, paid);
+  return true;
+}
+
+/** What the bank has charged and not given back for this sale. */
+function chargesOf({ clerk, documentNr, style, bani }: CardSale) {
+  const isNamed = style === 'document' || style === 'both';
+  return clerk.shop.devices
+    .flatMap(({ device }) => device.bank.charges())
+    .filter(({ entry }) => (isNamed ? entry.documentNr === documentNr : entry.documentNr === undefined && entry.amountBani === bani));
+}
+
+async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
+  const { clerk, name, target, style, documentNr, bani } = sale;
+  const { shop } = clerk;
+  const isNamed = style === 'document' || style === 'both';
+  const aborting = isNamed && clerk.chance(0.05) ? abortLater(sale) : undefined;
+  const isPatient = clerk.chance(0.9);
+  for (;;) {
+    // A key stands for one attempt: a refusal is told again under it.
+    const recognition = recognised(clerk, style, ['pay', target.id, bani, isNamed ? documentNr : '']);
+    const call = { merchantId: shop.merchantId, deviceId: target.id, amountBani: bani, ...(isNamed ? { documentNr } : {}) };
+    const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
+    // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
+    if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
+    const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay);
+    const charges = chargesOf(sale);
+    const isFailure = paid?.code === 50 || paid?.code === 30;
+    if (isFailure && charges.some(({ isVoided }) => !isVoided))
+      shop.violated(`${name}: Pay ${documentNr} was answered ${paid?.code}, and the bank has charged it`);
+    if (paid?.code === 0 && charges.length !== 1)
+      shop.violated(`${name}: Pay ${documentNr} was answered 0, and the bank has ${charges.length} charges`);
+    // Refused or not reached: a new attempt under the same number, or none.
+    if (!isFailure || !isPatient || clerk.isClosing() || clerk.chance(0.5)) {
+      await aborting;
+      return paid;
+    }
+    await clerk.pause(clerk.between(1_000, 20_000));
+  }
+}
+
+async function finish(sale: CardSale, paid: Answer): Promise<void> {
+  const { clerk, name, target, documentNr, bani } = sale;
+  const operation = {
+    merchantId: clerk.shop.merchantId,
+    deviceId: target.id,
+    documentNr,
+    operationId: String(paid.report.operationId),
+    rrn: String(paid.report.rrn),
+    token: String(paid.report.token),
+  };
+  const named = (what: string): Recognised => recognised(clerk, clerk.pick(['key', 'neither']), [what, target.id, operation, bani]);
+  const isVoided = clerk.chance(0.1);
+  if (isVoided && clerk.chance(0.5)) return voidIt(sale, operation, named('void'));
+  const closed = await clerk.insist(`${name} CloseDoc ${documentNr}`, [0, 22, 50], (life, via) =>
+    life.cards.closeDoc({ ...operation, ...via }),
+  );
+  if (closed?.code !== 0) return;
+  if (isVoided) return voidIt(sale, operation, named('void'));
+  if (clerk.chance(0.2)) await refundSome(sale, operation);
+  if (clerk.chance(0.03)) await closeDay(sale);
+}
+
+type Operation = { merchantId: string; deviceId: string; documentNr: string; operationId: string; rrn: string; token: string };
+
+async function voidIt({ clerk, name, documentNr, bani }: CardSale, operation: Operation, named: Recognised): Promise<void> {
+  await clerk.insist(`${name} void ${documentNr}`, [0, 22, 50], (life, via) =>
+    life.cards.cancelTransaction({ ...operation, amountBani: bani, ...named, ...via }),
+  );
+}
+
+/** One or two at once, that may be more than there is: at most what was paid goes back. */
+async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, operation: Operation): Promise<void> {
+  const share = () => Math.max(1, Math.floor(bani * (0.3 + clerk.random.fraction() * 0.6)));
+  const parts = clerk.chance(0.4) ? [share(), share()] : [share()];
+  await Promise.all(
+    [...new Set(parts)].map((amountBani) => {
+      const named = recognised(clerk, clerk.pick(['key', 'neither']), ['refund', target.id, operation, amountBani]);
+      return clerk.insist(`${name} refund ${amountBani} of ${documentNr}`, [0, 22, 40, 50], (life, via) =>
+        life.cards.refund({ ...operation, amountBani, currency: undefined, ...named, ...via }),
+      );
+    }),
+  );
+}
+
+async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
+  const named = recognised(clerk, 'key', ['day', target.id]);
+  const call = { merchantId: clerk.shop.merchantId, deviceId: target.id };
+  await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }));
+}
+
+/** A customer who changes his mind. */
+async function abortLater(sale: CardSale): Promise<void> {
+  const { clerk, name, target, documentNr, bani } = sale;
+  const { shop } = clerk;
+  await clerk.pause(clerk.between(500, 6_000));
+  const call = { merchantId: shop.merchantId, deviceId: target.id, documentNr, operationId: 'none', token: 'none', amountBani: bani };
+  const named = recognised(clerk, clerk.pick(['key', 'neither']), ['abort', target.id, documentNr]);
+  const answer = await clerk.caller.ask(`${name} abort ${documentNr}`, (life, via) =>
+    life.cards.cancelTransaction({ ...call, ...named, ...via }),
+  );
+  if (answer.code === 0 && chargesOf(sale).length > 0)
+    shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);
+}

@@ -1,0 +1,88 @@
+// What every till does: draw, pause, ask again until the answer is clear, and ask without doing when it may [D64].
+import type { Random } from '../../src/kernel/random.ts';
+import { operationStatus } from '../../src/ledger/operation-status.ts';
+import type { Shop } from '../shop.ts';
+import type { Answer, Call, Caller } from './caller.ts';
+
+export interface Counts {
+  sales: number;
+  paid: number;
+  printed: number;
+  invoices: number;
+  invoicesPaid: number;
+  refused: number;
+  givenUp: number;
+  repeated: number;
+  statusAsked: number;
+}
+
+export interface Clerk {
+  readonly shop: Shop;
+  readonly random: Random;
+  readonly counts: Counts;
+  readonly caller: Caller;
+  /** The shop closes: what was begun is brought to an end, nothing new is begun. */
+  isClosing(): boolean;
+  chance(rate: number): boolean;
+  between(from: number, to: number): number;
+  pick<Item>(items: readonly Item[]): Item;
+  pause(ms: number): Promise<void>;
+  /** An amount that may make a device misbehave; with `isUnique` no other sale of the day has it. */
+  amountBani(isUnique: boolean): number;
+  /** The same request until it is answered by one of `ends`; undefined when it is given up. */
+  insist(name: string, ends: readonly number[], call: Call): Promise<Answer | undefined>;
+}
+
+/** Amounts ending so make a virtual device misbehave; most do not. Not 72: that one is busy for ever. */
+const magicEndings = [61, 62, 63, 64, 65, 66, 67, 68, 69, 71, 73, 74, 75];
+/** These say that nothing is known, or nothing was done by this request. */
+const unclear: readonly number[] = [2, 3, 30, 31, 41];
+const maxTries = 400;
+const maxTriesAfterClosing = 40;
+
+export function createClerk(shop: Shop, random: Random, caller: Caller, counts: Counts, isClosing: () => boolean): Clerk {
+  const chance = (rate: number) => random.fraction() < rate;
+  const between = (from: number, to: number) => Math.floor(from + random.fraction() * (to - from));
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random.fraction() * items.length)] as Item;
+  const pause = (ms: number) => new Promise<void>((resolve) => shop.clock.after(ms, resolve));
+  const used = new Set<number>();
+
+  function amountBani(isUnique: boolean): number {
+    for (;;) {
+      const bani = between(1, isUnique ? 20_000 : 500) * 100 + (chance(0.25) ? pick(magicEndings) : between(0, 60));
+      if (isUnique && used.has(bani)) continue;
+      used.add(bani);
+      return bani;
+    }
+  }
+
+  /** Asks how it ended, which starts nothing; its word counts as the call's own. */
+  async function askStatus(name: string, oid: string): Promise<Answer> {
+    counts.statusAsked += 1;
+    const modules = new Set(['POS', 'Fiscal'] as const);
+    return caller.ask(`status of ${name}`, (life, { recipient }) =>
+      operationStatus(life, { merchantId: shop.merchantId, modules, oid, recipient }),
+    );
+  }
+
+  async function insist(name: string, ends: readonly number[], call: Call): Promise<Answer | undefined> {
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      // Some amounts fail anew with each attempt, for ever.
+      if (isClosing() && tries > maxTriesAfterClosing) break;
+      let answer = await caller.ask(name, call);
+      if (answer.code === 3 && answer.oid !== undefined && chance(0.3)) answer = await askStatus(name, answer.oid);
+      if (answer.isRepeated) counts.repeated += 1;
+      if (answer.code !== undefined && ends.includes(answer.code)) return answer;
+      if (answer.code !== undefined && !unclear.includes(answer.code)) {
+        shop.violated(`${name} was answered ${answer.code}, which it cannot be`);
+        return undefined;
+      }
+      await pause(between(500, Math.min(60_000, 2_000 * (tries + 1))));
+    }
+    counts.givenUp += 1;
+    shop.trace(`erp ${name} is given up`);
+    return undefined;
+  }
+
+  return { shop, random, counts, caller, isClosing, chance, between, pick, pause, amountBani, insist };
+}

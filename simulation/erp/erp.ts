@@ -1,0 +1,93 @@
+// The ERP's side as a whole: tills at every terminal and register, and those that deal in invoices, from the morning until the shop closes.
+import type { Random } from '../../src/kernel/random.ts';
+import type { Shop } from '../shop.ts';
+import type { ShopDevice } from '../shop-devices.ts';
+import { type CallRecord, createCaller } from './caller.ts';
+import { sellByCard } from './card-sale.ts';
+import { type Counts, createClerk } from './clerk.ts';
+import { type InvoiceIntent, sellByInvoice } from './invoice-sale.ts';
+import { useRegister } from './register-work.ts';
+
+export interface Erp {
+  /** No new sales from now on; what was begun is brought to an end. */
+  close(): void;
+  readonly isIdle: boolean;
+  readonly counts: Counts;
+  readonly calls: ReadonlyMap<string, CallRecord>;
+  readonly byCode: Record<string, number>;
+  readonly invoices: readonly InvoiceIntent[];
+  /** One more sale at each device, when all is calm. */
+  sellOnceMore(): Promise<void>;
+}
+
+export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_INFINITY): Erp {
+  const counts: Counts = {
+    sales: 0,
+    paid: 0,
+    printed: 0,
+    invoices: 0,
+    invoicesPaid: 0,
+    refused: 0,
+    givenUp: 0,
+    repeated: 0,
+    statusAsked: 0,
+  };
+  const invoices: InvoiceIntent[] = [];
+  let isClosing = false;
+  let working = 0;
+  const caller = createCaller(shop, random);
+  const clerk = createClerk(shop, random, caller, counts, () => isClosing);
+
+  const actAt = (target: ShopDevice) => (target.kind === 'terminal' ? sellByCard(clerk, target) : useRegister(clerk, target));
+
+  async function till(act: () => Promise<unknown>): Promise<void> {
+    await clerk.pause(clerk.between(1_000, 60_000));
+    while (!isClosing && counts.sales < maxSales) {
+      // Now and then two act in the very same moment, which is where locks are needed.
+      await (clerk.chance(0.1) ? Promise.all([act(), act()]) : act());
+      await clerk.pause(clerk.between(1_000, 2 * shop.plan.pauseMs));
+    }
+  }
+
+  function open(act: () => Promise<unknown>): void {
+    working += 1;
+    till(act)
+      .catch((error: unknown) => shop.violated(`the ERP failed: ${error instanceof Error ? error.stack : String(error)}`))
+      .finally(() => {
+        working -= 1;
+      });
+  }
+
+  for (const target of shop.devices) for (let count = 0; count < target.cashiers; count += 1) open(() => actAt(target));
+  for (let count = 0; count < shop.plan.invoiceTills; count += 1) open(() => sellByInvoice(clerk, invoices));
+
+  return {
+    counts,
+    calls: caller.calls,
+    byCode: caller.byCode,
+    invoices,
+    close() {
+      isClosing = true;
+    },
+    get isIdle() {
+      return working === 0;
+    },
+    async sellOnceMore() {
+      await Promise.all(shop.devices.map((target) => probe(target)));
+    },
+  };
+
+  /** Nothing is locked for ever: a plain sale goes through. */
+  async function probe(target: ShopDevice): Promise<void> {
+    const before = shop.violations.length;
+    const call = { merchantId: shop.merchantId, deviceId: target.id, amountBani: 100 };
+    const documentNr = random.uuid();
+    const answer = await caller.ask(`last sale at ${target.name} ${documentNr}`, (life, via) =>
+      target.kind === 'terminal'
+        ? life.cards.pay({ ...call, documentNr, ...via })
+        : life.fiscal.cashIn({ ...call, requestHash: documentNr, ...via }),
+    );
+    if (answer.code !== 0 && shop.violations.length === before)
+      shop.violated(`${target.name} does not sell any more when all is calm: ${answer.code ?? 'no answer'} to ${documentNr}`);
+  }
+}

@@ -1,0 +1,104 @@
+// A sale by QR: an invoice is created, scanned and paid at a device, or by the ERP with a card payment of its own, or cancelled, or left
+// until it expires. What was answered is remembered, and held against the invoice when all is calm.
+import type { GatewayLife } from '../gateway-life.ts';
+import type { ShopDevice } from '../shop-devices.ts';
+import { sellByCard } from './card-sale.ts';
+import type { Clerk } from './clerk.ts';
+import { recognised } from './recognition.ts';
+
+/** What the ERP and the devices were told about one invoice. */
+export interface InvoiceIntent {
+  name: string;
+  /** On every invoice that this intent may have made. */
+  pointOfSalesCode: string;
+  hasKey: boolean;
+  oid: string;
+  /** Payd was answered 0 for this receipt. */
+  paidBy: string[];
+  /** Payd was answered 22 for this receipt: its money was taken, and somebody must see it. */
+  orphans: string[];
+}
+
+interface Invoice {
+  clerk: Clerk;
+  intent: InvoiceIntent;
+  qr: string;
+  target: ShopDevice;
+}
+
+const minuteMs = 60_000;
+
+export async function sellByInvoice(clerk: Clerk, intents: InvoiceIntent[]): Promise<void> {
+  const invoice = await create(clerk, intents);
+  if (!invoice) return;
+  clerk.counts.invoices += 1;
+  const dice = clerk.random.fraction();
+  if (dice < 0.15) return;
+  if (dice < 0.25) return cancel(invoice);
+  await clerk.pause(clerk.between(500, 30_000));
+  const isCard = dice < 0.4;
+  if (isCard && !(await sellByCard(clerk, invoice.target, invoice.intent.oid))) return;
+  if (!(await scan(invoice)) && !isCard) return;
+  // Somebody cancels it while it is being paid.
+  const cancelling = clerk.chance(0.05) ? cancel(invoice) : undefined;
+  const receipts = clerk.chance(0.1) ? [clerk.random.uuid(), clerk.random.uuid()] : [clerk.random.uuid()];
+  await Promise.all(receipts.map((receiptId) => payd(invoice, receiptId)));
+  await cancelling;
+}
+
+async function create(clerk: Clerk, intents: InvoiceIntent[]): Promise<Invoice | undefined> {
+  const { shop } = clerk;
+  clerk.counts.sales += 1;
+  const pointOfSalesCode = clerk.random.uuid();
+  const name = `sale ${pointOfSalesCode} invoice`;
+  const bani = clerk.amountBani(true);
+  const hasKey = clerk.chance(0.5);
+  const validForMs = clerk.pick([undefined, clerk.between(5_000, minuteMs), clerk.between(minuteMs, 10 * minuteMs)]);
+  const request = {
+    merchantId: shop.merchantId,
+    receipt: { Items: [{ Name: 'Goods', Quantity: 1, Price: bani / 100 }] },
+    callbackUri: shop.receiver.template(),
+    pointOfSalesCode,
+    ...(validForMs === undefined ? {} : { validTo: new Date(shop.clock.now() + validForMs).toISOString() }),
+  };
+  const { idempotency } = recognised(clerk, hasKey ? 'key' : 'neither', ['create', pointOfSalesCode]);
+  const made = await clerk.insist(name, [0, 40], (life) => life.invoices.create({ ...request, idempotency }));
+  // Repeated after its ValidTo, it is 40.
+  if (made?.code !== 0) return undefined;
+  const { oid, qr } = made.result as { oid: string; qr: string };
+  shop.trace(`${name} is ${oid}, valid for ${validForMs ?? 'ever'}`);
+  const intent: InvoiceIntent = { name, pointOfSalesCode, hasKey, oid, paidBy: [], orphans: [] };
+  intents.push(intent);
+  const terminals = shop.devices.filter(({ kind }) => kind === 'terminal');
+  return { clerk, intent, qr, target: clerk.pick(terminals) };
+}
+
+async function scan({ clerk, intent, qr, target }: Invoice): Promise<boolean> {
+  const asker = { merchantId: clerk.shop.merchantId, name: target.name };
+  const call = (life: GatewayLife) => life.invoices.scan(qr, asker);
+  if (clerk.chance(0.1)) void clerk.caller.ask(`${intent.name} Get ${intent.oid}, doubled`, call);
+  const answer = await clerk.insist(`${intent.name} Get ${intent.oid}`, [0, 22], call);
+  return answer?.code === 0;
+}
+
+async function payd({ clerk, intent, qr, target }: Invoice, receiptId: string): Promise<void> {
+  const asker = { merchantId: clerk.shop.merchantId, name: target.name };
+  const call = (life: GatewayLife) => life.invoices.pay(qr, { receiptId, deviceId: target.id }, asker);
+  if (clerk.chance(0.1)) void clerk.caller.ask(`${intent.name} Payd ${intent.oid}, doubled`, call);
+  const answer = await clerk.insist(`${intent.name} Payd ${intent.oid} by ${receiptId}`, [0, 22], call);
+  if (answer?.code === 0) intent.paidBy.push(receiptId);
+  if (answer?.code === 0) clerk.counts.invoicesPaid += 1;
+  if (answer?.code === 22) intent.orphans.push(receiptId);
+}
+
+/** By its merchant, in the cabinet. */
+async function cancel({ clerk, intent }: Invoice): Promise<void> {
+  const { merchantId } = clerk.shop;
+  await clerk.pause(clerk.between(100, 20_000));
+  await clerk.insist(`${intent.name} cancel ${intent.oid}`, [0], async (life) => {
+    const isCancelled = await life.database.transaction((queries) =>
+      life.invoices.cancelUnpaidInvoice(queries, intent.oid, merchantId, 'By the merchant.'),
+    );
+    if (isCancelled) life.callbacks.wake();
+  });
+}

@@ -1,0 +1,71 @@
+// Deaths, lost answers and standstills at chosen statements. Each is armed for one place and waits there for the first statement that
+// comes by, so that no place is left to luck; what was hit is counted, per place and kind.
+import type { Random } from '../src/kernel/random.ts';
+import type { Harm, When } from './shared-storage.ts';
+
+export interface Target {
+  place: string;
+  when: When;
+  harm: Harm;
+}
+
+export interface Interruptions {
+  /** One more, drawn; it waits until a statement comes by its place. */
+  arm(): void;
+  disarm(): void;
+  /** What befalls a statement at this place. */
+  meet(place: string, when: When): Harm | undefined;
+  /** By the name of the class: how often it was hit. */
+  readonly hits: ReadonlyMap<string, number>;
+  /** By place: how many statements came by. */
+  readonly passed: ReadonlyMap<string, number>;
+}
+
+const harms: readonly Harm[] = ['crash', 'lost', 'stall'];
+/** What is common is hit at once; what is rare may wait all day. */
+const maxArmed = 40;
+
+export function classOf({ place, when, harm }: Target): string {
+  return `${place} | ${harm} ${when}`;
+}
+
+/** Every class that a place has. */
+export function classesOf(places: readonly string[]): string[] {
+  return targetsOf(places).map(classOf);
+}
+
+function targetsOf(places: readonly string[]): Target[] {
+  return places.flatMap((place) => harms.flatMap((harm) => (['before', 'after'] as const).map((when): Target => ({ place, when, harm }))));
+}
+
+export function createInterruptions(random: Random, places: readonly string[]): Interruptions {
+  const targets = targetsOf(places);
+  const hits = new Map<string, number>();
+  const passed = new Map<string, number>();
+  /** How many statements of the place are let by first, so that not always the first one is hit. */
+  let armed: { target: Target; letBy: number }[] = [];
+
+  return {
+    hits,
+    passed,
+    arm() {
+      const target = targets[Math.floor(random.fraction() * targets.length)];
+      if (!target) return;
+      armed = [...armed, { target, letBy: Math.floor(random.fraction() ** 4 * 6) }].slice(-maxArmed);
+    },
+    disarm() {
+      armed = [];
+    },
+    meet(place, when) {
+      if (when === 'before') passed.set(place, (passed.get(place) ?? 0) + 1);
+      const met = armed.find(({ target }) => target.place === place && target.when === when);
+      if (!met) return undefined;
+      met.letBy -= 1;
+      if (met.letBy >= 0) return undefined;
+      armed = armed.filter((each) => each !== met);
+      const name = classOf(met.target);
+      hits.set(name, (hits.get(name) ?? 0) + 1);
+      return met.target.harm;
+    },
+  };
+}

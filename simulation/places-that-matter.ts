@@ -1,0 +1,58 @@
+// Every place of the database's work where money, keys, documents, invoices or callbacks could be lost: each is interrupted in every way,
+// and a long run in which one of them was never hit fails. Places are named as statement-places.ts names them.
+export const placesThatMatter: readonly string[] = [
+  // A command: its first commit, what the device said, how it ended, who knows it, who carries it.
+  'insert commands',
+  'commit commands',
+  'commit commands + idempotency_keys',
+  'update commands (accepted_at, review_since)',
+  'update commands (state, settled_at)',
+  'update commands (state, next_recall_at)',
+  'update commands (instance_id, recalls)',
+  'update commands (told_at)',
+  'update commands (unheard_at)',
+  'update commands (review_since, review_reason)',
+  'insert command_events',
+  // Its Idempotency-Key.
+  'insert idempotency_keys',
+  'update idempotency_keys (subject_id)',
+  'delete idempotency_keys',
+  // Its document, its day, its abort.
+  'update commands (document_state, told_at)',
+  'update commands (bank_day_closed_at)',
+  'update commands (abort_requested_at, abort_id)',
+  'update commands (abort_hash)',
+  // Notices and callbacks.
+  'update commands (notice_sequence)',
+  'insert callbacks',
+  'commit callbacks + commands',
+  'update callbacks (leased_by, leased_until)',
+  'update callbacks (state, attempts)',
+  'insert callback_attempts',
+  'commit callback_attempts + callbacks',
+  // Invoices.
+  'insert invoices',
+  'commit idempotency_keys + invoices',
+  'update invoices (state, callback_sequence)',
+  'update invoices (state, ended_at)',
+  'insert invoice_events',
+  'commit callbacks + invoice_events + invoices',
+  'insert orphan_payments',
+  'commit invoice_events + orphan_payments',
+  'commit callbacks + commands + invoice_events + invoices',
+  // Who lives, and which journal a device has.
+  'insert instances',
+  'update instances (stopped_at)',
+  'update devices (last_seen_at, journal_id)',
+];
+
+/** Written beside the money's path: merchants, migrations, audit and secrets are made when the shop opens or by people. */
+export const placesBeside: readonly RegExp[] = [
+  /^delete instances$/,
+  /applied_migrations/,
+  /audit_log/,
+  /qr_secrets/,
+  /merchants/,
+  /^insert devices$/,
+  /\(\)$/,
+];

@@ -1,0 +1,65 @@
+// A device of the shop: a virtual terminal or register with its bank and memory, on both wires, that may lose its journal.
+import type { Queries } from '../src/database/database.ts';
+import type { Clock } from '../src/kernel/clock.ts';
+import type { Logger } from '../src/kernel/logger.ts';
+import type { Random } from '../src/kernel/random.ts';
+import { createMemoryStore } from '../src/virtual/client/record-store.ts';
+import { createVirtualDevice, type VirtualDevice } from '../src/virtual/devices/virtual-device.ts';
+import { seedDevice } from '../test/support/fixtures.ts';
+import type { DevicePlan } from './plan.ts';
+import type { MemoryWire } from './wire.ts';
+
+export interface ShopDevice extends DevicePlan {
+  id: string;
+  /** As the chronicle calls it. */
+  name: string;
+  device: VirtualDevice;
+  loseJournal(): Promise<void>;
+  lastCommandAtMs: number;
+  /** When its clock was last set wrong, or right. */
+  clockSetAtMs: number;
+}
+
+interface Deps {
+  clock: Clock;
+  wires: Record<'mqtt' | 'queue', MemoryWire>;
+  queries: Queries;
+  merchantId: string;
+  random: Random;
+  logger: Logger;
+}
+
+const timing = { customerMs: 4_000, bankMs: 800, printMs: 500 };
+const restartAfterMs = 8_000;
+
+export async function addDevice(deps: Deps, plan: DevicePlan, name: string): Promise<ShopDevice> {
+  const { clock, wires, random, logger } = deps;
+  const { id } = await seedDevice(deps.queries, deps.merchantId, { id: random.uuid(), kind: plan.kind });
+  const stores = { journal: createMemoryStore(), bank: createMemoryStore(), fiscal: createMemoryStore() };
+  const device = await createVirtualDevice({
+    kind: plan.kind,
+    deviceId: id,
+    name,
+    bank: 'Bank',
+    connectors: [wires.mqtt.connector(id), wires.queue.connector(id)],
+    stores,
+    clock,
+    random,
+    logger,
+    faults: { noJournal: !plan.hasJournal },
+    timing,
+    restartAfterMs,
+  });
+  return {
+    ...plan,
+    id,
+    name,
+    device,
+    lastCommandAtMs: 0,
+    clockSetAtMs: Number.NEGATIVE_INFINITY,
+    async loseJournal() {
+      await stores.journal.replace([]);
+      await device.crash();
+    },
+  };
+}

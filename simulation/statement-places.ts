@@ -1,0 +1,31 @@
+// Where in the database's work something can happen: each writing statement by its table, verb and first columns, and each commit
+// by the tables that it makes true. Reads have no place: nothing is lost with them.
+
+/** `insert commands`, `update commands (state, settled_at)`, `delete idempotency_keys`; undefined for a read. */
+export function placeOf(sql: string): string | undefined {
+  const known = places.get(sql);
+  if (known !== undefined) return known || undefined;
+  const place = readPlace(sql);
+  if (places.size < maxKept) places.set(sql, place ?? '');
+  return place;
+}
+
+const places = new Map<string, string>();
+const maxKept = 5_000;
+const writing = /\b(insert into|update|delete from) "?(\w+)"?/;
+const setColumn = /"(\w+)" = /g;
+
+function readPlace(sql: string): string | undefined {
+  const [, verb, table] = writing.exec(sql) ?? [];
+  if (verb === undefined || table === undefined) return undefined;
+  if (verb === 'insert into') return `insert ${table}`;
+  if (verb === 'delete from') return `delete ${table}`;
+  const changes = sql.slice(sql.indexOf(' set '));
+  const columns = [...(changes.split(' where ', 1)[0]?.matchAll(setColumn) ?? [])].slice(0, 2).map(([, column]) => column);
+  return `update ${table} (${columns.join(', ')})`;
+}
+
+/** The table of a place that `placeOf` named. */
+export function tableOf(place: string): string {
+  return place.split(' ')[1] ?? place;
+}

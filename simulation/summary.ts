@@ -1,0 +1,69 @@
+// What a series of days came to: its figures, what was interrupted and how often, and what was never hit.
+import { classesOf } from './interruptions.ts';
+import { placesBeside, placesThatMatter } from './places-that-matter.ts';
+import type { DayResult } from './run-day.ts';
+
+export interface Summary {
+  add(day: DayResult): void;
+  readonly days: number;
+  readonly broken: readonly DayResult[];
+  tell(seconds: number): string;
+  /** Classes of places that matter which nothing was ever done to. */
+  missed(): string[];
+  /** Places that were written to and that neither table names: somebody must decide whether they matter. */
+  strangers(): string[];
+}
+
+type Counts = Record<string, number>;
+
+export function createSummary(): Summary {
+  const figures: Counts = {};
+  const hits: Counts = {};
+  const passed: Counts = {};
+  const broken: DayResult[] = [];
+  let days = 0;
+
+  function sum(into: Counts, from: Counts): void {
+    for (const [name, count] of Object.entries(from)) into[name] = (into[name] ?? 0) + count;
+  }
+
+  /** A line per place, a column per kind. */
+  function table(): string[] {
+    const kinds = ['crash before', 'crash after', 'lost before', 'lost after', 'stall before', 'stall after'];
+    const row = (place: string, cells: readonly (string | number)[]) => `| ${place} | ${cells.join(' | ')} |`;
+    return [
+      row('place', ['statements', ...kinds]),
+      row('---', ['---', ...kinds.map(() => '---')]),
+      ...placesThatMatter.map((place) => row(place, [passed[place] ?? 0, ...kinds.map((kind) => hits[`${place} | ${kind}`] ?? 0)])),
+    ];
+  }
+
+  return {
+    get days() {
+      return days;
+    },
+    broken,
+    add(day) {
+      days += 1;
+      sum(figures, day.figures);
+      sum(hits, day.hits);
+      sum(passed, day.passed);
+      if (day.violations.length > 0) broken.push(day);
+    },
+    tell: (seconds) =>
+      [
+        `${days} shop-days in ${Math.round(seconds)} s: ${broken.length} with broken promises`,
+        Object.entries(figures)
+          .map(([name, count]) => `${name} ${count}`)
+          .join(', '),
+        ...table(),
+      ].join('\n'),
+    missed: () => classesOf(placesThatMatter).filter((name) => hits[name] === undefined),
+    strangers: () => Object.keys(passed).filter((place) => !isNamed(place)),
+  };
+}
+
+/** A commit of a combination that is rare is as good as its tables: only what it writes to counts. */
+function isNamed(place: string): boolean {
+  return placesThatMatter.includes(place) || placesBeside.some((pattern) => pattern.test(place)) || place.startsWith('commit ');
+}

@@ -1,0 +1,36 @@
+// The layer of the wire has its own promises, because a good device would hide a bad gateway: no ledger command to a device that is busy
+// with another, and no second copy to a device without a journal.
+import type { Clock } from '../src/kernel/clock.ts';
+import { ledgerCommandNames } from '../src/link/protocol.ts';
+import type { ShopDevice } from './shop-devices.ts';
+import type { Passing } from './wire.ts';
+
+const ledgerNames: ReadonlySet<string> = new Set(ledgerCommandNames);
+
+interface Deps {
+  clock: Clock;
+  devices: readonly ShopDevice[];
+  trace(line: string): void;
+  violated(sentence: string): void;
+}
+
+export function watchWire({ clock, devices, trace, violated }: Deps): (passing: Passing) => void {
+  const copies = new Map<string, number>();
+  return ({ kind, channel, deviceId, message }) => {
+    const target = devices.find(({ id }) => id === deviceId);
+    if (!target) return;
+    if (kind === 'answer') return trace(`answer ${channel} from ${target.name}: ${message.id} ${message.outcome}`);
+    const { documentNr, receipt, target: about } = message.args as { documentNr?: string; receipt?: { Uid?: string }; target?: string };
+    trace(`command ${channel} to ${target.name}: ${message.id} ${message.name} ${documentNr ?? receipt?.Uid ?? about ?? ''}`);
+    if (!ledgerNames.has(message.name)) return;
+    target.lastCommandAtMs = clock.now();
+    const running = target.device
+      .journal()
+      .unfinished()
+      .find((entry) => entry.id !== message.id);
+    if (running) violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);
+    const count = (copies.get(message.id) ?? 0) + 1;
+    copies.set(message.id, count);
+    if (count > 1 && !target.hasJournal) violated(`${message.name} ${message.id} went twice to ${target.name}, which keeps no journal`);
+  };
+}
