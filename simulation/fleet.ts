@@ -48,8 +48,6 @@ export interface FleetDeps {
   trace(line: string): void;
 }
 
-export type Fleet = ReturnType<typeof createFleet>;
-
 const restartAfterMs = { from: 500, to: 40_000 };
 const stopGraceMs = 20_000;
 const lastWordsMs = 2_000;
