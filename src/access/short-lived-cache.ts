@@ -88,7 +88,7 @@ export function createShortLivedCache<Value>(
       entries.delete(name);
       return begin(name);
     },
-    // A look-up under way keeps its own caller, but nobody who comes later joins it.
+    // A look-up under way keeps its own caller, but a later call does not join it.
     forget() {
       entries.clear();
     },

@@ -96,7 +96,7 @@ function rangeOf(address: Address): string {
   if (address.toString() === hostOfTheCloud) return 'cloud host';
   const range = address.range();
   if (range !== 'unicast') return range;
-  // Of IPv6 only 2000::/3 is given out; the rest, old IPv4-compatible forms among it, is nobody's.
+  // Of IPv6 only 2000::/3 is given out; the rest, old IPv4-compatible forms among it, belongs to no network.
   if (address.kind() === 'ipv6' && !(address as ipaddr.IPv6).match(ipaddr.IPv6.parse('2000::'), 3)) return 'reserved';
   return 'public';
 }

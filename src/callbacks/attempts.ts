@@ -1,5 +1,5 @@
 // The attempts in flight: each claimed callback is sent, its result recorded, its place freed, all by itself. Nothing thrown inside gets out.
-// If the process dies here, the lease runs out and another takes over, so an ERP may hear one callback twice (same webhook-id) but never not at all.
+// If the process dies here, the lease runs out and another takes over, so an ERP may get one callback twice (same webhook-id), but none is lost by that.
 import type { Database } from '../database/database.ts';
 import { growingPauseMs } from '../kernel/backoff.ts';
 import { type Clock, sleep } from '../kernel/clock.ts';

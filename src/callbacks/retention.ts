@@ -1,4 +1,4 @@
-// Delivered callbacks and their attempts are a log, and a log must end somewhere. Pending and dead ones are kept: somebody still has to hear them.
+// Delivered callbacks and their attempts are a log, and a log must end somewhere. Pending and dead ones are kept: they still have to be delivered.
 // Several gateways may clear at once: each takes what the others have not locked, in small transactions.
 import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';

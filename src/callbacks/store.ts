@@ -108,7 +108,7 @@ export async function claimDue(
 export type Outcome = { kind: 'delivered' } | { kind: 'retry'; delayMs: number } | { kind: 'dead' };
 
 /**
- * Writes the attempt and its consequence. A success ends the callback even if the lease was lost meanwhile: the ERP has heard it.
+ * Writes the attempt and its consequence. A success ends the callback even if the lease was lost meanwhile: the ERP has it.
  * A failure counts only for the holder of the lease. `isRepeat`: the outcome of an earlier commit of this very attempt is unclear.
  */
 export async function recordAttempt(

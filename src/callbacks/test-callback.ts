@@ -10,7 +10,7 @@ import { expandTemplate } from './template.ts';
 
 const maxAtOnce = 4;
 const perMerchant = { burst: 5, perS: 1 / 5 };
-/** Its words in the places of the template: an OID that no invoice has, and a state that is none. */
+/** What fills the places of the template: an OID that no invoice has, and a state that is none. */
 const testValues = { OID: '00000000-0000-0000-0000-000000000000', State: 'Test', ReceiptID: '', DeviceID: '' };
 
 export interface TestCallback {

@@ -3,28 +3,29 @@
 // The request is marked on the payment before the terminal is asked: whoever then settles it as not made also cancels its invoice [D19].
 // If the terminal refuses, the mark is taken back before anybody is told 22: what the bank declines later was not our abort.
 // 0 is only said when the invoice is cancelled, too.
-//   we die after the mark ............ the mark stays: the caller wanted it stopped, and nobody was told otherwise
-//   we die after the withdrawal ...... nobody was told 0 and nothing is cancelled
+//   we die after the mark ............ the mark stays: the caller wanted it stopped, and was not told otherwise
+//   we die after the withdrawal ...... the caller was not told 0, and nothing is cancelled
 //   two at once ...................... each takes back its own mark only, so the newer one's request outlives the older one's refusal;
 //                                      an older one that succeeds marks the payment again
-//   our caller hung up, or heard 3 ... the same request again gets how it ended [D58]
+//   the caller hung up, or got 3 ..... the same request again gets how it ended [D58]
 //   it expired by a wrong clock ...... what it went out as once more is aborted, unless the mark kept it from going out
 //   the database fails ............... before the Abort goes out 2, and no mark is left that this call could take back; after it 3 [D59]:
-//                                      a mark that could not be taken back stays, and nobody was told 22
+//                                      a mark that could not be taken back stays, and 22 was not told
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
+import type { DeviceCall } from '../ledger/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { findCommand, lastIssueOf } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';
 import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from './abort-store.ts';
+import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs } from './rules.ts';
-import type { CardsDeps, TerminalCall } from './terminal.ts';
 
 /** A terminal that says that it is too late may have ended the payment just now: its answer is on the way. */
 const lastWordMs = 2_000;
 
-export async function abort(deps: CardsDeps, request: TerminalCall, asked: Command): Promise<DeviceAnswer> {
+export async function abort(deps: CardsDeps, request: DeviceCall, asked: Command): Promise<DeviceAnswer> {
   const payment = await lastIssueOf(deps.database.queries, asked);
   const isOver = !isOpen(payment);
   const fields = { OID: payment.id, ...(isOver && !request.idempotency ? { Repeated: true } : {}) };
@@ -37,7 +38,7 @@ export async function abort(deps: CardsDeps, request: TerminalCall, asked: Comma
 }
 
 /** What it went out as once more. An Abort may have gone out for the first one: from here on a failure of ours is 3 [D59]. */
-async function abortNext(deps: CardsDeps, request: TerminalCall, reissued: Command): Promise<DeviceAnswer> {
+async function abortNext(deps: CardsDeps, request: DeviceCall, reissued: Command): Promise<DeviceAnswer> {
   try {
     return await abort(deps, request, reissued);
   } catch (error) {
@@ -48,7 +49,7 @@ async function abortNext(deps: CardsDeps, request: TerminalCall, reissued: Comma
 /**
  * The payment as it stands afterwards, or what it went out as once more; undefined when the terminal said no and the payment goes on.
  */
-async function askAndWait(deps: CardsDeps, request: TerminalCall, payment: Command): Promise<Command | undefined> {
+async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command): Promise<Command | undefined> {
   const { ledger, clock, database, random } = deps;
   const abortId = random.uuid();
   const abortHash = request.idempotency ? undefined : request.requestHash;
@@ -105,8 +106,8 @@ async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcom
   return answer?.outcome;
 }
 
-/** The same request again is a new one from now on; if that cannot be written, it only hears the same once more. */
-function noteTold({ database, logger }: CardsDeps, { recipient, requestHash, idempotency }: TerminalCall, payment: Command): void {
+/** The same request again is a new one from now on; if that cannot be written, it is only told the same once more. */
+function noteTold({ database, logger }: CardsDeps, { recipient, requestHash, idempotency }: DeviceCall, payment: Command): void {
   if (requestHash === undefined || idempotency) return;
   const forget = (isReceived: boolean) => (isReceived ? forgetAbortCaller(database.queries, payment.id, requestHash) : undefined);
   (recipient?.received ?? Promise.resolve(true))

@@ -1,16 +1,17 @@
 // CancelTransaction [D18]: a known operationId is voided; otherwise a payment that is still on the terminal under this documentNr is aborted.
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
+import type { DeviceCall } from '../ledger/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';
 import { abort } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
+import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
 import { findOperation, findPaymentOfDocument, isOperationKnown, lockPayment, refundedOf } from './store.ts';
-import type { CardsDeps, TerminalCall } from './terminal.ts';
 
-export interface CancelRequest extends TerminalCall {
+export interface CancelRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
   token: string;

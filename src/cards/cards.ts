@@ -3,6 +3,7 @@ import type { Queries } from '../database/database.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
 import { cancelTransaction } from './cancel-transaction.ts';
+import type { CardsDeps } from './cards-deps.ts';
 import { closeDay } from './close-day.ts';
 import { closeDoc, closeDocumentByHand } from './close-document.ts';
 import { lastTransaction } from './last-transaction.ts';
@@ -10,7 +11,6 @@ import { pay } from './pay.ts';
 import { refund } from './refund.ts';
 import { doubtApproval } from './rules.ts';
 import { closeDocument, settleBankDay, voidDocument } from './store.ts';
-import type { CardsDeps } from './terminal.ts';
 
 type WithoutDeps<Call> = Call extends (deps: CardsDeps, request: infer Request) => infer Result ? (request: Request) => Result : never;
 

@@ -1,14 +1,15 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
 import { writeAudit } from '../access/audit.ts';
+import type { DeviceCall } from '../ledger/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { addEvents } from '../ledger/timeline.ts';
+import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
 import { closeDocument, findCloseOf, findOperation } from './store.ts';
-import type { CardsDeps, TerminalCall } from './terminal.ts';
 
-export interface CloseDocumentRequest extends TerminalCall {
+export interface CloseDocumentRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
 }

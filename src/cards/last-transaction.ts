@@ -1,18 +1,19 @@
-// LastTransaction: the terminal's own word about its last command; for a terminal that is away, errorCode 30 with what the ledger knows [D6].
+// LastTransaction: what the terminal says about its last command; for a terminal that is away, errorCode 30 with what the ledger knows [D6].
 import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import type { Command } from '../ledger/command.ts';
+import type { DeviceCall } from '../ledger/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { requireDevice } from '../ledger/run-on-device.ts';
 import type { JsonObject } from '../link/protocol.ts';
+import type { CardsDeps } from './cards-deps.ts';
 import { lastTransactionTimeoutMs } from './rules.ts';
 import { findLastCommand } from './store.ts';
-import type { CardsDeps, TerminalCall } from './terminal.ts';
 
 const stateWords = { sent: 'running', unknown: 'unknown', done: 'approved', refused: 'refused', never: 'refused' } as const;
 
-export async function lastTransaction(deps: CardsDeps, request: TerminalCall): Promise<DeviceAnswer> {
+export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Promise<DeviceAnswer> {
   const device = await requireDevice(deps, 'terminal', request);
   const channel = await deps.link.locate(device.id, 'mqtt');
   if (channel === undefined) {

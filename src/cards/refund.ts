@@ -3,14 +3,15 @@
 // so that parallel refunds can never add up to more than was paid.
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import type { DeviceCall } from '../ledger/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, checkRefund, noSuchOperation, sameDocument } from './rules.ts';
 import { findOperation, lockPayment, refundedOf } from './store.ts';
-import type { CardsDeps, TerminalCall } from './terminal.ts';
 
-export interface RefundRequest extends TerminalCall {
+export interface RefundRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
   rrn: string;

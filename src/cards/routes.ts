@@ -1,8 +1,6 @@
 // The six endpoints of POS Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
-import { recognitionOf } from '../http/idempotency-key.ts';
-import { originOf } from '../http/origin.ts';
 import {
   amountField,
   answers,
@@ -16,6 +14,7 @@ import {
   uuidField,
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { deviceCallOf } from '../ledger/device-call.ts';
 import type { Cards } from './cards.ts';
 import { maxLength } from './rules.ts';
 
@@ -63,12 +62,9 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
     },
     (request, reply) =>
       cards.pay({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        ...deviceCallOf(request, reply, request.body.DeviceID),
         amountBani: readAmount('amount', request.body.amount),
         documentNr: request.body.documentNr,
-        ...recognitionOf(request, reply),
-        origin: originOf(request),
       }),
   );
 
@@ -121,12 +117,9 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
     },
     (request, reply) =>
       cards.closeDoc({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        ...deviceCallOf(request, reply, request.body.DeviceID),
         documentNr: request.body.documentNr,
         operationId: request.body.operationId,
-        ...recognitionOf(request, reply),
-        origin: originOf(request),
       }),
   );
 
@@ -151,13 +144,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ),
       },
     },
-    (request, reply) =>
-      cards.closeDay({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
-        ...recognitionOf(request, reply),
-        origin: originOf(request),
-      }),
+    (request, reply) => cards.closeDay(deviceCallOf(request, reply, request.body.DeviceID)),
   );
 
   app.post(
@@ -193,15 +180,12 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
     },
     (request, reply) =>
       cards.refund({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        ...deviceCallOf(request, reply, request.body.DeviceID),
         documentNr: request.body.documentNr,
         operationId: request.body.operationId,
         rrn: request.body.rrn,
         amountBani: readAmount('amount', request.body.amount),
         currency: request.body.currency,
-        ...recognitionOf(request, reply),
-        origin: originOf(request),
       }),
   );
 
@@ -238,14 +222,11 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
     },
     (request, reply) =>
       cards.cancelTransaction({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        ...deviceCallOf(request, reply, request.body.DeviceID),
         documentNr: request.body.documentNr,
         operationId: request.body.operationId,
         token: request.body.token,
         amountBani: readAmount('amount', request.body.amount),
-        ...recognitionOf(request, reply),
-        origin: originOf(request),
       }),
   );
 }

@@ -1,10 +1,10 @@
-// The operator's log as pino writes it. Secrets that somebody logs by mistake are struck out, errors keep only their own words.
+// The operator's log as pino writes it. Secrets that somebody logs by mistake are struck out, errors keep only their messages.
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { maskCardNumbers } from '../kernel/card-mask.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-// A net under the rule that nobody logs these in the first place.
+// In case somebody logs one of these, which no code should.
 const secretPaths = ['APIKey', 'apiKey', 'secret', 'password', 'token', 'adminToken', 'authorization'];
 
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
@@ -18,7 +18,7 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** An error's own words and those of its causes. What drivers hang on it (the whole connection, the failing row) may hold secrets. */
+/** An error's message and those of its causes. What drivers hang on it (the whole connection, the failing row) may hold secrets. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return maskCardNumbers(String(error));
   const { type, message, stack } = stdSerializers.err(error);

@@ -1,9 +1,9 @@
-// What all calls of Fiscal Mode need, and what each of them says about who asks, for which register, and who hears of its end.
+// What all calls of Fiscal Mode need, and what each of them says about who asks, for which register, and where its end is reported to.
 import { checkTemplate } from '../callbacks/template.ts';
 import type { Database } from '../database/database.ts';
 import type { Random } from '../kernel/random.ts';
+import type { DeviceCall } from '../ledger/device-call.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { DeviceCall } from '../ledger/run-on-device.ts';
 
 export interface FiscalDeps {
   database: Database;

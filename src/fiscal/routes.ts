@@ -1,8 +1,6 @@
 // The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
-import { callerOf, keyFor } from '../http/authentication.ts';
-import { recognitionOf } from '../http/idempotency-key.ts';
-import { originOf } from '../http/origin.ts';
+import { keyFor } from '../http/authentication.ts';
 import {
   amountField,
   answers,
@@ -11,11 +9,11 @@ import {
   keyField,
   operationFields,
   readAmount,
-  readUuid,
   textField,
   uuidField,
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { deviceCallOf } from '../ledger/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';
@@ -28,6 +26,8 @@ const register = {
   ),
 };
 const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '5e8f1a2b-3c4d-4e5f-9a6b-7c8d9e0f1a2b' };
+const tag = { tags: ['Fiscal Mode'] };
+const access = { config: { access: keyFor('Fiscal') } };
 const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
 const callbackExample = { CallbackURI: 'https://erp.example/notice?id=#OID#&state=#State#&receipt=#ReceiptID#' };
 
@@ -45,9 +45,9 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
   app.post(
     '/Device/Report/Create',
     {
-      config: { access: keyFor('Fiscal') },
+      ...access,
       schema: {
-        tags: ['Fiscal Mode'],
+        ...tag,
         summary: 'Fiscal report Z or X',
         operationId: 'createReport',
         headers: idempotencyHeaders,
@@ -68,21 +68,18 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
     },
     (request, reply) =>
       fiscal.createReport({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        ...deviceCallOf(request, reply, request.body.DeviceID),
         callbackUri: request.body.CallbackURI,
         isFiscal: request.body.Fiscal,
-        ...recognitionOf(request, reply),
-        origin: originOf(request),
       }),
   );
 
   app.post(
     '/Device/Invoice/Pay',
     {
-      config: { access: keyFor('Fiscal') },
+      ...access,
       schema: {
-        tags: ['Fiscal Mode'],
+        ...tag,
         summary: 'Print a fiscal receipt',
         operationId: 'printReceipt',
         headers: idempotencyHeaders,
@@ -125,12 +122,9 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
     },
     (request, reply) =>
       fiscal.printReceipt({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        ...deviceCallOf(request, reply, request.body.DeviceID, 'Receipt'),
         callbackUri: request.body.CallbackURI,
         receipt: request.body.Receipt,
-        ...recognitionOf(request, reply),
-        origin: originOf(request, 'Receipt'),
       }),
   );
 }
@@ -146,9 +140,9 @@ function cashRoute(
   app.post(
     path,
     {
-      config: { access: keyFor('Fiscal') },
+      ...access,
       schema: {
-        tags: ['Fiscal Mode'],
+        ...tag,
         summary,
         operationId,
         headers: idempotencyHeaders,
@@ -169,13 +163,10 @@ function cashRoute(
     },
     (request, reply) =>
       move({
-        merchantId: callerOf(request).merchantId,
-        deviceId: readUuid('DeviceID', request.body.DeviceID),
+        ...deviceCallOf(request, reply, request.body.DeviceID),
         callbackUri: request.body.CallbackURI,
         amountBani: readAmount('Amount', request.body.Amount),
         reason: request.body.Reason || undefined,
-        ...recognitionOf(request, reply),
-        origin: originOf(request),
       }),
   );
 }

@@ -1,4 +1,4 @@
-// Who waits for the answer to a request, and whether it reached him: the ledger must know which outcomes nobody has heard [D58].
+// Who waits for the answer to a request, and whether it reached him: the ledger must know which outcomes no caller has received [D58].
 // As far as TCP can tell: a caller behind a proxy that keeps its connection, or behind a cable that was cut, counts as connected.
 import type { FastifyReply } from 'fastify';
 

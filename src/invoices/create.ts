@@ -1,7 +1,7 @@
 // Create: the receipt is stored and gets its OID and QR [D20, D24]. One insert; with an Idempotency-Key a claim goes before it.
 // Dying before the commit leaves nothing; dying after it leaves an invoice that the repeat under the same key finds.
 // A commit whose answer got lost is read back: by the OID that was drawn, or, under a key, by claiming that once more.
-// Nobody is called back [D25], and the invoice's history starts with its row: creating writes no event.
+// No callback is sent [D25], and the invoice's history starts with its row: creating writes no event.
 
 import { claimKey } from '../access/idempotency.ts';
 import { checkTemplate } from '../callbacks/template.ts';
@@ -20,7 +20,7 @@ import { onceMoreIfUnclear } from './unclear-commit.ts';
 export interface CreateRequest {
   merchantId: string;
   receipt: unknown;
-  /** Absent: nobody is called back. */
+  /** Absent: no callbacks are sent. */
   callbackUri?: string | null | undefined;
   /** As it was sent; absent: unlimited. */
   validTo?: string | null | undefined;

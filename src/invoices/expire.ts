@@ -1,4 +1,4 @@
-// The sweep: overdue invoices become Expired, and their ERPs hear of it, with nobody polling [D23].
+// The sweep: overdue invoices become Expired, and their ERPs are called back, without anybody asking [D23].
 // Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
 import type { Clock } from '../kernel/clock.ts';
 import { createRounds, type Rounds } from '../kernel/rounds.ts';

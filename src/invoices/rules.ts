@@ -18,7 +18,7 @@ export interface Transition {
   from: State;
   trigger: Trigger;
   condition: Condition;
-  /** The same as `from`: answered again, nothing changes and nobody is called back. */
+  /** The same as `from`: answered again, nothing changes and no callback is sent. */
   to: State;
 }
 
@@ -49,7 +49,7 @@ export function judge(facts: Facts, trigger: Trigger): Verdict {
   return transition.to === transition.from ? { kind: 'stay' } : { kind: 'move', transition };
 }
 
-/** What happens by itself before anything else is looked at: the limit has passed and nobody has said so yet. */
+/** What happens by itself before anything else is looked at: the limit has passed and that is not written yet. */
 export function isOverdue(facts: Facts): boolean {
   return judge(facts, 'expire').kind === 'move';
 }

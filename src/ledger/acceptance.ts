@@ -1,12 +1,12 @@
 // Whether a device has taken a command on. It decides about money, since a device that accepted cannot say later that the command never began,
 // so it stands in the command's own row (`accepted_at`) and not in the timeline, which may lose lines.
 //
-// Hearing it holds nobody up: what is heard is gathered for a moment and written together. Before a "never began" is believed, what is
+// It delays no call: what devices say is gathered for a moment and written together. Before a "never began" is believed, what is
 // gathered is written first, and the settling statement itself passes over a command that was accepted.
 //
-// The process dies before it is written: as if the word had got lost on the way; Recall hears "running" or the outcome.
+// The process dies before it is written: as if the answer had got lost on the way; Recall is told "running" or the outcome.
 // The write fails: it stays gathered and is tried again; until then no "never began" is settled here.
-// The word comes after the settlement, doubled, or by another instance: it is written all the same, and a command that was settled as
+// The answer comes after the settlement, doubled, or by another instance: it is written all the same, and a command that was settled as
 // `never` is a contradiction.
 import type { Database } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
@@ -24,7 +24,7 @@ export interface Acceptances {
   note(commandId: string): void;
   /** Its settlement is written, and says what needs to be said. */
   forget(commandId: string): void;
-  /** Writes what was heard so far; rejects when that could not be done. */
+  /** Writes what was gathered so far; rejects when that could not be done. */
   flush(): Promise<void>;
   /** Writes what is left if that can be done, and tries no more. */
   stop(): Promise<void>;
@@ -65,7 +65,7 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
     }
   }
 
-  /** One after the other, so that whoever flushes knows that all he has heard is written, whoever began to write it. */
+  /** One after the other, so that when a flush ends all that was noted before it is written, whoever began to write it. */
   function flush(): Promise<void> {
     writing = writing.catch(() => {}).then(write);
     return writing;

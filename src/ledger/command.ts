@@ -37,7 +37,7 @@ export interface Command {
   answerByMs: number;
   settledAtMs: number | null;
   settledBy: SettledBy | null;
-  /** The device's own word for how it ended. */
+  /** How it ended, as the device called it. */
   outcome: EndingOutcome | null;
   /** The device's answer as it came, card numbers masked, one JSON document in a string. */
   report: string | null;
@@ -58,7 +58,7 @@ export interface Command {
   unheardAtMs: number | null;
   /** Somebody knows the outcome: an equal request is a new one. */
   toldAtMs: number | null;
-  /** When the device was heard to have taken it on: it cannot have "never begun" after that. */
+  /** When the device said that it has taken it on: it cannot have "never begun" after that. */
   acceptedAtMs: number | null;
   /** The device itself ended it as unknown: it cannot act on it any more [D63]. */
   endedUnknownAtMs: number | null;

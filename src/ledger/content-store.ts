@@ -1,4 +1,4 @@
-// The SQL of repeats that bring no key [D58]: commands whose outcome nobody is known to have heard, found by what was asked.
+// The SQL of repeats that bring no key [D58]: commands whose outcome no caller is known to have received, found by what was asked.
 // They are few, and an index of their own holds no others.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
@@ -24,7 +24,7 @@ export interface Untold {
   isInstanceLiving: boolean;
 }
 
-/** The newest command with this content that did, or may have done, something, and whose outcome nobody is known to have heard. */
+/** The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. */
 export async function findUntold(queries: Queries, { merchantId, deviceId, requestHash, exceptId }: Content): Promise<Untold | undefined> {
   const since = sql<number>`now_ms() - cast(${recognisedForMs} as bigint)`;
   const row = await queries

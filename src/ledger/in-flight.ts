@@ -1,7 +1,7 @@
 // The commands that this instance is carrying: from the committed row, over the wire, to the committed outcome.
 // Once one may have been published, whatever of ours fails is 3 to the caller [D59]: its outcome is kept and committed when the database is back.
 //
-//   the link's word ....... done, refused, never: settled     not-sent: `never`     silent, timeout: `unknown`, and Recall goes on
+//   what the link found ... done, refused, never: settled     not-sent: `never`     silent, timeout: `unknown`, and Recall goes on
 //   `expired` ............. the clock offset was wrong and is corrected: once more under a new id, while less than 10 s have passed [D65]
 import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';

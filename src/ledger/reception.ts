@@ -1,4 +1,4 @@
-// Who has heard the outcome of a command that is recognised by its content [D58]. What is learnt counts here at once and is written
+// Which callers have received the outcome of a command that is recognised by its content [D58]. What is learnt counts here at once and is written
 // in the background, many in one statement, so that no answer waits for it.
 //
 // If the process dies before a note is written, the command counts as unheard: a repeat gets the stored outcome and runs nothing.

@@ -3,7 +3,7 @@ import type { Queries } from '../database/database.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
 
-/** What the caller hears of a removed command. It stays true however often he asks. */
+/** What the caller is told of a removed command. It stays true however often he asks. */
 export function wasRemoved(command: Command, further: object = {}): GatewayError {
   return new GatewayError(
     'The_status_cannot_be_applied',

@@ -4,7 +4,7 @@
 // By content, for calls that bring no key: the newest equal command, as long as its caller is without the outcome.
 //   its caller still waits for it ........ no repeat; the device is busy, 31
 //   he was answered 3, or has gone ....... a repeat, also after the settlement
-//   his answer is being written out ...... wait for how that ends; if nobody can tell, a repeat: never twice is worth more
+//   his answer is being written out ...... wait for how that ends; if that cannot be told, a repeat: better answered twice than charged twice
 //   he has the outcome, or `never` ....... a new attempt
 import type { Database } from '../database/database.ts';
 import { type Clock, sleep } from '../kernel/clock.ts';

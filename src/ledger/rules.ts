@@ -1,4 +1,4 @@
-// What a device's word means for a command, and what a command's state means for the caller. Pure.
+// What a device's answer means for a command, and what a command's state means for the caller. Pure.
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { EndingOutcome, JsonObject } from '../link/protocol.ts';
 import type { Command, SettledState } from './command.ts';
@@ -9,7 +9,7 @@ export interface Finding {
   outcome: EndingOutcome;
   report: JsonObject | undefined;
   reason: string | undefined;
-  /** The journal that the word comes from; undefined for a device that keeps none. */
+  /** The journal that the answer comes from; undefined for a device that keeps none. */
   journalId: string | undefined;
   /** The device had taken the command on before: a `never` after that cannot be true. */
   wasAccepted: boolean;
@@ -57,7 +57,7 @@ export function endsAsUnknown(command: Command, finding: Finding): boolean {
   return finding.outcome === 'unknown' && (command.journalId === null || finding.journalId === command.journalId);
 }
 
-/** Whether a word that comes after the settlement says something else than what was settled; `operationId`: of its report. */
+/** Whether an answer that comes after the settlement says something else than what was settled; `operationId`: of its report. */
 export function contradicts(command: Command, finding: Finding, operationId?: string): boolean {
   switch (finding.outcome) {
     case 'unknown':

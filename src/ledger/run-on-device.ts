@@ -10,11 +10,9 @@ import { invalidRequest } from '../kernel/error-codes.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { DeviceKind } from '../link/protocol.ts';
 import type { CommandCall, CommandPlan } from './call.ts';
+import type { DeviceCall } from './device-call.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
-
-/** A call as HTTP hands it over. */
-export type DeviceCall = Omit<CommandCall, 'findEarlier'>;
 
 export interface DeviceWork extends Pick<CommandCall, 'findEarlier'> {
   /** The call has neither documentNr nor Receipt.Uid, and doing it twice would matter: an equal one may be its repeat [D58]. */

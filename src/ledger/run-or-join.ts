@@ -1,4 +1,4 @@
-// Every call's way into the ledger: it joins the command that it repeats, runs its own, or is told that the device is busy.
+// Every call's way into the ledger: it joins the command that it repeats, runs a new one, or is told that the device is busy.
 // If whoever asked hangs up or this process dies, the command goes on, and a repeat of the call joins it.
 import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';

@@ -121,7 +121,7 @@ export interface Settlement {
   receiptId?: string | undefined;
   /** Done, it opens a document. */
   opensDocument?: boolean | undefined;
-  /** The device was heard to have taken it on: written along. */
+  /** The device said that it has taken it on: written along. */
   wasAccepted?: boolean | undefined;
   /** It goes out once more as this command, in the same transaction. */
   reissuedAs?: string | undefined;

@@ -60,7 +60,7 @@ function keptCommand({ selectFrom }: OfInvoice) {
     .where('commands.removed_at', 'is', null);
 }
 
-/** Money that this invoice could not take: whoever looks into it needs the whole story. */
+/** Money that this invoice could not take: whoever looks into it needs all that happened. */
 function orphan({ selectFrom }: OfInvoice) {
   return selectFrom('orphan_payments').select('orphan_payments.id').whereRef('orphan_payments.oid', '=', 'i.oid');
 }

@@ -1,11 +1,10 @@
-// What all calls of POS Mode need, and what each of them says about who asks and for which terminal.
+// What all calls of POS Mode need.
 import type { Database } from '../database/database.ts';
 import type { Invoices } from '../invoices/invoices.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { DeviceCall } from '../ledger/run-on-device.ts';
 import type { Link } from '../link/link.ts';
 
 export interface CardsDeps {
@@ -18,5 +17,3 @@ export interface CardsDeps {
   invoices: Pick<Invoices, 'cancelUnpaidInvoice'>;
   callbacks: { wake(): void };
 }
-
-export type TerminalCall = DeviceCall;
