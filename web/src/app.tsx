@@ -32,6 +32,8 @@ const pages: [path: string, component: ComponentType][] = [
   ['/developers', page(() => import('./pages/developers.tsx'), 'Developers')],
   ['/account', page(() => import('./pages/account.tsx'), 'Account')],
 ];
+/** Where the money is real there is no such page. */
+const Playground = page(() => import('./pages/playground/playground.tsx'), 'Playground');
 const LinkPage = lazy(async () => ({ default: (await import('./shell/link-page.tsx')).LinkPage }));
 
 export function App() {
@@ -66,6 +68,7 @@ function SignedIn({ session }: { session: Session & { user: User } }) {
               {pages.map(([pattern, component]) => (
                 <Route key={pattern} path={pattern} component={component} />
               ))}
+              {session.isSandbox && <Route path="/playground" component={Playground} />}
               <Route component={NoSuchPage} />
             </Switch>
           </Suspense>

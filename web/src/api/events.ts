@@ -20,6 +20,7 @@ const concerns: Readonly<Record<string, readonly string[]>> = {
   callback: ['/callbacks', '/overview', '/attention', '/commands/', '/invoices/'],
   device: ['/devices', '/overview'],
   attention: ['/attention', '/overview'],
+  playground: ['/playground'],
 };
 
 const firstRetryMs = 1_000;

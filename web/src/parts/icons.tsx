@@ -71,6 +71,7 @@ const shapes = {
   refresh: <path d="M13.25 6.5A5.5 5.5 0 0 0 3.4 5L2 6.5M2 3v3.5h3.5M2.75 9.5a5.5 5.5 0 0 0 9.85 1.5L14 9.5M14 13V9.5h-3.5" />,
   send: <path d="M14 2 7 9M14 2 9.5 14 7 9 2 6.5z" />,
   offline: <path d="M2 2l12 12M4.25 9a5.25 5.25 0 0 1 3-1.5M2 6.5a8.5 8.5 0 0 1 2.9-1.95M8 4a8.5 8.5 0 0 1 6 2.5M8 12.25h.01" />,
+  power: <path d="M8 1.75v6M4.6 3.9a5.25 5.25 0 1 0 6.8 0" />,
   check: <path d="m3.5 8.5 3 3 6-7" />,
 } satisfies Record<string, ReactNode>;
 

@@ -1,8 +1,9 @@
 // What the keys do, and what the shapes mean.
 import { useTranslation } from 'react-i18next';
+import { useViewer } from '../api/session.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { State } from '../parts/state-mark.tsx';
-import { places } from './places.ts';
+import { placesOf } from './places.ts';
 
 const keys: [keys: string[], meaning: string][] = [
   [['/'], 'search'],
@@ -17,6 +18,7 @@ const states = ['paid', 'waiting', 'unknown', 'notClosed', 'needsPerson', 'decli
 
 export function HelpSheet({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
+  const { session } = useViewer();
   return (
     <Dialog title={t('help.title')} onClose={onClose} size={640}>
       <div className="stack wide">
@@ -29,7 +31,7 @@ export function HelpSheet({ onClose }: { onClose: () => void }) {
                 <Keys pressed={pressed} />
               </li>
             ))}
-            {places.map((place) => (
+            {placesOf(session.isSandbox).map((place) => (
               <li key={place.key}>
                 <span>{t(`page.${place.key}`)}</span>
                 <Keys pressed={['g', place.letter]} />

@@ -4,7 +4,7 @@ import { Link, useLocation } from 'wouter';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { Icon, Mark } from '../parts/icons.tsx';
-import { placeGroups } from './places.ts';
+import { placeGroupsOf } from './places.ts';
 
 interface AttentionCount {
   counts?: Record<string, number>;
@@ -28,7 +28,7 @@ export function Navigation({ isNarrow, isDrawer = false, onLeave }: NavigationPr
         <Mark />
         <span>Tillgate</span>
       </Link>
-      {placeGroups.map((group) => (
+      {placeGroupsOf(session.isSandbox).map((group) => (
         <div className="nav-group" key={group.key}>
           {group.key !== 'work' && <span>{t(`nav.${group.key === 'build' && session.isSandbox ? 'sandbox' : group.key}`)}</span>}
           {group.places.map((place) => (

@@ -6,8 +6,8 @@ export interface Place {
   path: string;
   icon: IconName;
   letter: string;
-  /** Only for these; absent: for all. */
-  onlyFor?: 'operator' | 'changers';
+  /** There is no such page where the money is real. */
+  isSandboxOnly?: true;
 }
 
 export interface PlaceGroup {
@@ -15,7 +15,7 @@ export interface PlaceGroup {
   places: Place[];
 }
 
-export const placeGroups: PlaceGroup[] = [
+const placeGroups: PlaceGroup[] = [
   {
     key: 'work',
     places: [
@@ -38,7 +38,19 @@ export const placeGroups: PlaceGroup[] = [
       { key: 'audit', path: '/audit', icon: 'audit', letter: 'l' },
     ],
   },
-  { key: 'build', places: [{ key: 'developers', path: '/developers', icon: 'developers', letter: 'v' }] },
+  {
+    key: 'build',
+    places: [
+      { key: 'playground', path: '/playground', icon: 'playground', letter: 'y', isSandboxOnly: true },
+      { key: 'developers', path: '/developers', icon: 'developers', letter: 'v' },
+    ],
+  },
 ];
 
-export const places: Place[] = placeGroups.flatMap((group) => group.places);
+export function placeGroupsOf(isSandbox: boolean): PlaceGroup[] {
+  return placeGroups.map((group) => ({ ...group, places: group.places.filter((place) => isSandbox || place.isSandboxOnly !== true) }));
+}
+
+export function placesOf(isSandbox: boolean): Place[] {
+  return placeGroupsOf(isSandbox).flatMap((group) => group.places);
+}

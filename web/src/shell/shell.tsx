@@ -3,14 +3,14 @@ import { Drawer } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { listenForHints, type StreamState } from '../api/events.ts';
 import { useViewer } from '../api/session.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { HelpSheet } from './help-sheet.tsx';
 import { useKeys } from './keyboard.ts';
 import { Navigation } from './navigation.tsx';
-import { places } from './places.ts';
+import { placesOf } from './places.ts';
 import { MerchantSwitch, TopBar } from './top-bar.tsx';
 
 const isNarrowKey = 'tillgate.narrow';
@@ -41,7 +41,7 @@ export function Shell({ children }: { children: ReactNode }) {
     '?': () => setHasHelp(true),
     '/': () => document.querySelector<HTMLInputElement>('#search')?.focus(),
     '[': toggleNarrow,
-    ...Object.fromEntries(places.map((place) => [`g ${place.letter}`, () => go(place.path)])),
+    ...Object.fromEntries(placesOf(session.isSandbox).map((place) => [`g ${place.letter}`, () => go(place.path)])),
   });
 
   return (
@@ -55,6 +55,7 @@ export function Shell({ children }: { children: ReactNode }) {
           <span>
             <b>{t('shell.sandbox.short')}</b> <span className="long">{t('shell.sandbox.long')}</span>
           </span>
+          <Link href="/playground">{t('shell.sandbox.open')}</Link>
         </aside>
       )}
       {stream === 'lost' && (

@@ -1,0 +1,150 @@
+// The Playground of the sandbox as the gateway tells it: devices with their screens, the till, the wire, the four books, the story.
+// Nothing here is played by the page: whatever moves or changes was seen by the server.
+import type { Said } from './views.ts';
+
+export type Via = 'mqtt' | 'queue';
+export const vias: readonly Via[] = ['mqtt', 'queue'];
+
+export type ScreenState =
+  | 'idle'
+  | 'presentCard'
+  | 'enterPin'
+  | 'asking'
+  | 'approved'
+  | 'declined'
+  | 'refused'
+  | 'busy'
+  | 'off'
+  | 'printing'
+  | 'outOfPaper';
+
+export interface Faults {
+  loseAnswer?: boolean;
+  answerTwice?: boolean;
+  paperOut?: boolean;
+  powerCut?: 'beforeBank' | 'afterBank';
+}
+
+export interface PlayDevice {
+  id: string;
+  kind: 'terminal' | 'register';
+  name: string;
+  bank?: string;
+  isOn: boolean;
+  byHand: boolean;
+  channels: { via: Via; isConnected: boolean; isCut: boolean }[];
+  screen: { state: ScreenState; text: string; amount?: number; commandId?: string; authCode?: string; maskedCard?: string };
+  waitsFor?: 'card' | 'pin';
+  faults: Faults;
+  paper?: { lines: string[]; at: string; kind: 'receipt' | 'slip' | 'X' | 'Z'; number?: string };
+}
+
+export interface PlayItem {
+  name: string;
+  quantity: number;
+  price: number;
+  total: number;
+}
+
+export interface PlaySale {
+  items: PlayItem[];
+  total: number;
+}
+
+export interface PlayInvoice {
+  oid: string;
+  state: string;
+  amount: number;
+  qrText: string;
+  expiresAt: string;
+}
+
+export interface PlayCall {
+  id: string;
+  at: string;
+  label: string;
+  method: string;
+  path: string;
+  curl: string;
+  status?: number;
+  answer?: unknown;
+  tookMs?: number;
+}
+
+export interface PlayCallback {
+  id: string;
+  at: string;
+  state: string;
+  oid?: string;
+  subject: string;
+  url: string;
+  isVerified: boolean;
+  answered: number;
+  attempt: number;
+  tookMs: number;
+}
+
+export interface WireMessage {
+  seq: number;
+  at: string;
+  deviceId: string;
+  via: Via;
+  direction: 'toDevice' | 'toGateway';
+  what: string;
+  commandId?: string;
+  fate: 'carried' | 'lost' | 'doubled';
+}
+
+export interface Book {
+  sum: number;
+  count: number;
+  unknown?: number;
+  last?: { amount: number; reference?: string };
+}
+
+export interface Books {
+  bank: Book;
+  ledger: Book;
+  fiscal: Book;
+  erp: Book;
+  agree: boolean;
+  differences: Said[];
+  since: string;
+}
+
+export interface StoryStep {
+  key: string;
+  state: 'waiting' | 'running' | 'done' | 'trouble';
+  atMs?: number;
+  params?: Said['params'];
+}
+
+export interface Story {
+  name: string;
+  number: number;
+  of: number;
+  runId: string;
+  isRunning: boolean;
+  startedAt: string;
+  steps: StoryStep[];
+  verdict?: Said & { erpHadToDo: Said; booksAgree: boolean; saleCommandId?: string; oid?: string };
+}
+
+export interface Playground {
+  devices: PlayDevice[];
+  till: {
+    sale: PlaySale;
+    lastSale?: { amount?: number; state?: string; commandId?: string; deviceId?: string };
+    invoice?: PlayInvoice;
+  };
+  calls: PlayCall[];
+  callbacks: PlayCallback[];
+  erp: { isDown: boolean };
+  wire: WireMessage[];
+  books: Books;
+  story?: Story;
+  stories: string[];
+}
+
+/** `rest` of the address after /playground. */
+export type Play = (rest: string, body?: object) => void;
