@@ -18,6 +18,7 @@ const pages = [
   ['Merchants', '/merchants'],
   ['Users', '/users'],
   ['Audit log', '/audit'],
+  ['Playground', '/playground'],
   ['Developers', '/developers'],
 ] as const;
 

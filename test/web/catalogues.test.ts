@@ -2,7 +2,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { storyNames } from '../../src/cabinet/playground/view-schema.ts';
 import { dropReasons } from '../../src/link/messages.ts';
+import * as cardStories from '../../src/playground/stories/card-stories.ts';
+import * as qrStories from '../../src/playground/stories/qr-stories.ts';
 
 const root = fileURLToPath(new URL('../../web/src/', import.meta.url));
 const plural = /_(one|two|few|many|other)$/;
@@ -106,5 +109,23 @@ describe('what the gateway says', () => {
     );
     expect(keys.length).toBeGreaterThan(4);
     expect(keys.filter((key) => ![...english.keys()].some((one) => one.startsWith(key)))).toEqual([]);
+  });
+});
+
+describe('what the playground says', () => {
+  const told = globSync('src/playground/**/*.ts', { cwd: `${root}../../` }).map((path) => readFileSync(`${root}../../${path}`, 'utf8'));
+  const scripts = { ...cardStories, ...qrStories };
+
+  it('has its words in the catalogue', () => {
+    const keys = told.flatMap((text) => [...text.matchAll(/'(playground\.[A-Za-z][\w.]*)'/g)].map(([, key]) => key ?? ''));
+    expect(keys.length).toBeGreaterThan(5);
+    expect(keys.filter((key) => !english.has(key))).toEqual([]);
+  });
+
+  it.each(storyNames)('has a name, a sentence, a verdict and a word for every step of the story %s', (name) => {
+    const steps = scripts[name].steps.map((step) => `playground.steps.${name}.${step}.name`);
+    const keys = [`playground.story.${name}.name`, `playground.story.${name}.about`, `playground.verdict.${name}`, ...steps];
+    expect(steps.length).toBeGreaterThan(3);
+    expect(keys.filter((key) => !english.has(key))).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { type Box, type Form, formOf, type Places, pathOf, routesOf } from '../.
 
 const at = (ms: number) => new Date(1_000_000 + ms).toISOString();
 const call = (ms: number, label: string, name: string, tookMs?: number): PlayCall => ({
-  id: `${label}${ms}`,
+  id: ms,
   at: at(ms),
   label,
   method: 'POST',
@@ -21,11 +21,12 @@ const wire = (seq: number, ms: number, more: Partial<WireMessage> = {}): WireMes
   via: 'mqtt',
   direction: 'toDevice',
   what: 'Pay',
+  commandId: 'one',
   fate: 'carried',
   ...more,
 });
 const callback = (ms: number, answered: number, attempt: number): PlayCallback => ({
-  id: 'c',
+  id: 1,
   at: at(ms),
   state: 'Payed',
   subject: 'invoice',
@@ -68,11 +69,11 @@ describe('a round', () => {
   it('begins with the last call that began something, and leaves the sale before it out', () => {
     const calls = [call(6_000, 'close', 'CloseDoc', 5), call(5_000, 'pay', 'Pay', 900), call(0, 'pay', 'Pay', 900)];
     expect(roundOf({ calls, callbacks: [], wire: [wire(1, 10), wire(2, 5_010)] }, shown).map(({ key }) => key)).toEqual([
-      'ask pay5000',
+      'ask 5000',
       'wire 2',
-      'answer pay5000',
-      'ask close6000',
-      'answer close6000',
+      'answer 5000',
+      'ask 6000',
+      'answer 6000',
     ]);
   });
 
@@ -83,9 +84,10 @@ describe('a round', () => {
     expect(beginningOf({ calls, story: story(900, false, 2_000) })).toBe(1_005_000);
   });
 
-  it('marks what is sent once more, on whichever line', () => {
-    const messages = roundOf({ calls: [], callbacks: [], wire: [wire(1, 0), wire(2, 50, { via: 'queue' })] }, shown);
-    expect(messages.map(({ isRepeat }) => isRepeat)).toEqual([false, true]);
+  it('marks what is sent once more, on whichever line, and not what is about something else', () => {
+    const other = wire(3, 60, { commandId: 'two' });
+    const messages = roundOf({ calls: [], callbacks: [], wire: [wire(1, 0), wire(2, 50, { via: 'queue' }), other] }, shown);
+    expect(messages.map(({ isRepeat }) => isRepeat)).toEqual([false, true, false]);
   });
 
   it('shows a callback that the ERP did not take as lost, and keeps only the newest of very many messages', () => {
@@ -97,23 +99,25 @@ describe('a round', () => {
 
   it('calls a call by what stands last in its address', () => {
     expect(nameOf({ path: '/tillgate/Device/payment/Pay' })).toBe('Pay');
-    expect(nameOf({ path: '/tillgate/Invoice/0d3b2f34-9c0b-4a51-b5a4-9b1f5f0f6a11?x=1' })).toBe('Invoice');
+    expect(nameOf({ path: '/Device/Invoice/Pay?x=1' })).toBe('Invoice/Pay');
+    expect(nameOf({ path: '/Invoice/Get/0d3b2f34-9c0b-4a51-b5a4-9b1f5f0f6a11' })).toBe('Invoice/Get');
   });
 });
 
 describe('a line', () => {
-  it('shows the last message each way, and does not forget the one that was lost', () => {
-    const lost = wire(2, 20, { direction: 'toGateway', what: 'done', fate: 'lost' });
-    const messages = roundOf(
-      {
-        calls: [],
-        callbacks: [],
-        wire: [wire(1, 10), lost, wire(3, 30, { what: 'Recall' }), wire(4, 40, { direction: 'toGateway', what: 'done' })],
-      },
-      shown,
-    );
-    const line = onLines(messages).get('terminal.mqtt');
-    expect([line?.out?.what, line?.back?.fate, line?.lost?.number]).toEqual(['Recall', 'carried', 2]);
+  const done = (seq: number, ms: number, more: Partial<WireMessage> = {}) =>
+    wire(seq, ms, { direction: 'toGateway', what: 'done', ...more });
+  const lineOf = (messages: WireMessage[]) => onLines(roundOf({ calls: [], callbacks: [], wire: messages }, shown)).get('terminal.mqtt');
+
+  it('shows the last message each way', () => {
+    const line = lineOf([wire(1, 10), done(2, 20), wire(3, 30, { what: 'CloseDoc', commandId: 'two' })]);
+    expect([line?.out?.what, line?.back?.number, line?.lost]).toEqual(['CloseDoc', 2, undefined]);
+  });
+
+  it('keeps the one that was lost and what it answered, whatever runs there afterwards', () => {
+    const after = [wire(3, 30, { what: 'Recall' }), done(4, 40), wire(5, 50, { what: 'CloseDoc', commandId: 'two' })];
+    const line = lineOf([wire(1, 10), done(2, 20, { fate: 'lost' }), ...after]);
+    expect([line?.out?.number, line?.back?.number, line?.lost?.number, line?.hasCarried]).toEqual([1, 2, 2, true]);
   });
 });
 

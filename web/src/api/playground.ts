@@ -47,8 +47,16 @@ export interface PlayItem {
 }
 
 export interface PlaySale {
+  kind: 'card' | 'qr';
+  state: 'waiting' | 'paying' | 'closing' | 'printing' | 'done' | 'refused' | 'unknown' | 'noReceipt';
   items: PlayItem[];
   total: number;
+  paid: number;
+  refunded: number;
+  /** Of the payment, or of the receipt: its page tells the rest. */
+  commandId?: string;
+  oid?: string;
+  message?: string;
 }
 
 export interface PlayInvoice {
@@ -56,15 +64,16 @@ export interface PlayInvoice {
   state: string;
   amount: number;
   qrText: string;
-  expiresAt: string;
+  expiresAt?: string;
 }
 
 export interface PlayCall {
-  id: string;
+  id: number;
   at: string;
   label: string;
   method: string;
   path: string;
+  body?: unknown;
   curl: string;
   status?: number;
   answer?: unknown;
@@ -72,7 +81,7 @@ export interface PlayCall {
 }
 
 export interface PlayCallback {
-  id: string;
+  id: number;
   at: string;
   state: string;
   oid?: string;
@@ -91,23 +100,25 @@ export interface WireMessage {
   via: Via;
   direction: 'toDevice' | 'toGateway';
   what: string;
-  commandId?: string;
+  commandId: string;
   fate: 'carried' | 'lost' | 'doubled';
 }
 
 export interface Book {
   sum: number;
   count: number;
-  unknown?: number;
-  last?: { amount: number; reference?: string };
+  refunds?: { sum: number; count: number };
+  last?: { amount: number; text: string };
 }
 
 export interface Books {
   bank: Book;
-  ledger: Book;
+  ledger: Book & { unknown: number };
   fiscal: Book;
   erp: Book;
   agree: boolean;
+  /** While something is under way the books may differ for a moment. */
+  underWay: number;
   differences: Said[];
   since: string;
 }
@@ -133,8 +144,9 @@ export interface Story {
 export interface Playground {
   devices: PlayDevice[];
   till: {
-    sale: PlaySale;
-    lastSale?: { amount?: number; state?: string; commandId?: string; deviceId?: string };
+    /** What the next sale will be. */
+    sale: Pick<PlaySale, 'items' | 'total'>;
+    lastSale?: PlaySale;
     invoice?: PlayInvoice;
   };
   calls: PlayCall[];

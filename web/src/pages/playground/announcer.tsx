@@ -2,7 +2,6 @@
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PlayDevice, Playground } from '../../api/playground.ts';
-import { useSaid } from '../../parts/said.ts';
 import type { Message } from './round.ts';
 
 interface AnnouncerProps {
@@ -14,7 +13,6 @@ interface AnnouncerProps {
 
 export function Announcer({ terminal, register, messages, story }: AnnouncerProps) {
   const { t } = useTranslation();
-  const say = useSaid();
   const [spoken, setSpoken] = useState('');
   const lost = messages.findLast(({ fate, line }) => fate === 'lost' && line !== 'tell');
   const before = useRef<(string | undefined)[] | undefined>(undefined);
@@ -27,7 +25,7 @@ export function Announcer({ terminal, register, messages, story }: AnnouncerProp
       terminal && t(`playground.screen.${terminal.isOn ? terminal.screen.state : 'off'}`),
       register?.paper && t('playground.said.printed', { number: register.paper.number ?? '' }),
       lost && t('playground.said.lost', { what: lost.what }),
-      story?.verdict && say(story.verdict),
+      story?.verdict && t(story.verdict.key, { ...story.verdict.params, defaultValue: story.verdict.key }),
     ];
     const news = sentences.filter((sentence, index) => sentence !== undefined && keys[index] !== earlier[index]);
     if (news.length > 0) setSpoken(news.join('. '));

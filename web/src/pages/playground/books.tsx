@@ -6,6 +6,7 @@ import { lei } from '../../i18n/format.ts';
 import { Icon, type IconName } from '../../parts/icons.tsx';
 import { useSaid } from '../../parts/said.ts';
 import { StateShape } from '../../parts/state-mark.tsx';
+import { shortId } from '../../parts/values.tsx';
 
 const kept: [name: 'bank' | 'ledger' | 'fiscal' | 'erp', icon: IconName][] = [
   ['bank', 'bank'],
@@ -14,9 +15,14 @@ const kept: [name: 'bank' | 'ledger' | 'fiscal' | 'erp', icon: IconName][] = [
   ['erp', 'erp'],
 ];
 
+const shapes = { agree: 'agrees', settling: 'waiting', differ: 'differs' } as const;
+const shownDifferences = 3;
+
 export function Books({ books }: { books: AllBooks }) {
   const { t } = useTranslation();
   const say = useSaid();
+  // While the till is in the middle of something the books may differ for a moment.
+  const verdict = books.agree ? 'agree' : books.underWay > 0 ? 'settling' : 'differ';
   const isEmpty = kept.every(([name]) => books[name].count === 0);
   return (
     <section className="card books" aria-label={t('playground.books.title')}>
@@ -41,23 +47,28 @@ export function Books({ books }: { books: AllBooks }) {
               </b>
               <span>
                 {t(`playground.books.${name}.count`, { count: book.count })}
-                {name === 'ledger' && `, ${t('playground.books.unknown', { count: book.unknown ?? 0 })}`}
+                {name === 'ledger' && `, ${t('playground.books.unknown', { count: books.ledger.unknown })}`}
               </span>
               <span>
                 {book.last
-                  ? t('playground.books.last', { amount: lei(book.last.amount), reference: book.last.reference ?? '' }).replace(/, $/, '')
+                  ? t(`playground.books.${name}.last`, { amount: lei(book.last.amount), text: shortId(book.last.text) })
                   : t('playground.books.none')}
               </span>
+              {(book.refunds?.count ?? 0) > 0 && (
+                <span>{t('playground.books.refunds', { count: book.refunds?.count, sum: lei(-(book.refunds?.sum ?? 0)) })}</span>
+              )}
             </div>
           </Fragment>
         );
       })}
-      <div className={`agree ${books.agree ? 'yes' : 'no'}`} role="status">
-        <StateShape state={books.agree ? 'agrees' : 'differs'} size={30} />
+      <div className={`agree ${verdict}`} role="status">
+        <StateShape state={shapes[verdict]} size={30} />
         <div>
-          <b>{t(books.agree ? 'playground.books.agree' : 'playground.books.differ')}</b>
+          <b>{t(`playground.books.${verdict}`)}</b>
           {books.agree && <span>{t(isEmpty ? 'playground.books.empty' : 'playground.books.oneSum')}</span>}
-          {books.differences.map((difference) => (
+          {verdict === 'settling' && <span>{t('playground.books.underWay', { count: books.underWay })}</span>}
+          {verdict === 'differ' && books.ledger.unknown > 0 && <span>{t('playground.books.notKnown')}</span>}
+          {(verdict === 'differ' ? books.differences.slice(0, shownDifferences) : []).map((difference) => (
             <span key={`${difference.key} ${JSON.stringify(difference.params)}`}>{say(difference)}</span>
           ))}
         </div>

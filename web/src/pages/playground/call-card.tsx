@@ -11,7 +11,7 @@ const shownCalls = 6;
 
 export function CallCard({ calls }: { calls: readonly PlayCall[] }) {
   const { t } = useTranslation();
-  const [chosenId, setChosenId] = useState<string>();
+  const [chosenId, setChosenId] = useState<number>();
   const [isCopied, markCopied] = useBriefly();
   const recent = calls.slice(0, shownCalls);
   const call = recent.find(({ id }) => id === chosenId) ?? recent[0];

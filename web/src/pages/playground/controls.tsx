@@ -15,7 +15,7 @@ const acts = [
   { action: 'presentCard', on: ['card'], icon: 'payments' },
   { action: 'pin', on: ['pin'], icon: undefined },
   { action: 'wrongPin', on: ['pin'], icon: undefined },
-  { action: 'decline', on: ['card', 'pin'], icon: undefined },
+  { action: 'decline', on: ['pin'], icon: undefined },
   { action: 'cancel', on: ['card', 'pin'], icon: undefined },
 ] as const;
 
@@ -81,7 +81,7 @@ function Trouble({ device, play }: { device: PlayDevice; play: Play | undefined 
   const { faults } = device;
   const own = `/devices/${device.id}`;
   const arm = (change: { [name in keyof Faults]?: Faults[name] | null }) => play?.(`${own}/faults`, change);
-  const isOutOfPaper = device.screen.state === 'outOfPaper';
+  const isOutOfPaper = faults.paperOut === true || device.screen.state === 'outOfPaper';
   return (
     <div className="stack tight" role="group" aria-label={t('playground.controls.trouble')}>
       <span className="controls-name">{t('playground.controls.trouble')}</span>
@@ -110,15 +110,9 @@ function Trouble({ device, play }: { device: PlayDevice; play: Play | undefined 
           play={play && (() => arm({ answerTwice: faults.answerTwice !== true }))}
         />
         {isOutOfPaper ? (
-          <button type="button" className="btn compact" disabled={!play} onClick={() => play?.(`${own}/act`, { action: 'newRoll' })}>
-            {t('playground.act.newRoll')}
-          </button>
+          <Toggle word={t('playground.act.newRoll')} icon="fiscal" isOn play={play && (() => play(`${own}/act`, { action: 'newRoll' }))} />
         ) : (
-          <Toggle
-            word={t('playground.trouble.paperOut')}
-            isOn={faults.paperOut === true}
-            play={play && (() => arm({ paperOut: faults.paperOut !== true }))}
-          />
+          <Toggle word={t('playground.trouble.paperOut')} isOn={false} play={play && (() => arm({ paperOut: true }))} />
         )}
         {powerCuts[device.kind].map((when) => (
           <Toggle

@@ -15,7 +15,7 @@ export function ErpPanel({ play, calls, callbacks, erp }: Pick<Playground, 'call
   const { t } = useTranslation();
   const heard: Heard[] = [
     ...calls.flatMap((call): Heard[] =>
-      call.tookMs === undefined ? [] : [{ at: new Date(Date.parse(call.at) + call.tookMs).toISOString(), key: call.id, call }],
+      call.tookMs === undefined ? [] : [{ at: new Date(Date.parse(call.at) + call.tookMs).toISOString(), key: `call ${call.id}`, call }],
     ),
     ...callbacks.map((callback): Heard => ({ at: callback.at, key: `${callback.id} ${callback.attempt}`, callback })),
   ]

@@ -15,6 +15,8 @@ export interface Message {
   /** Away from the gateway or towards it; on the till's lines: the question and what comes back. */
   direction: 'out' | 'back';
   what: string;
+  /** What it is about: messages about the same thing belong together. */
+  about: string;
   fate: Fate;
   /** A message that was sent before, on this line or on another. */
   isRepeat: boolean;
@@ -45,7 +47,15 @@ export function roundOf(play: Pick<Playground, 'calls' | 'story' | 'wire' | 'cal
   const messages: Omit<Message, 'number' | 'sinceMs' | 'isRepeat'>[] = [];
   for (const call of play.calls) {
     const atMs = Date.parse(call.at);
-    messages.push({ key: `ask ${call.id}`, atMs, line: 'ask', direction: 'out', what: nameOf(call), fate: 'carried' });
+    messages.push({
+      key: `ask ${call.id}`,
+      atMs,
+      line: 'ask',
+      direction: 'out',
+      what: nameOf(call),
+      about: JSON.stringify(call.body),
+      fate: 'carried',
+    });
     if (call.tookMs !== undefined)
       messages.push({
         key: `answer ${call.id}`,
@@ -53,6 +63,7 @@ export function roundOf(play: Pick<Playground, 'calls' | 'story' | 'wire' | 'cal
         line: 'tell',
         direction: 'back',
         what: `errorCode ${errorCodeOf(call) ?? call.status ?? '?'}`,
+        about: `call ${call.id}`,
         fate: 'carried',
       });
   }
@@ -63,6 +74,7 @@ export function roundOf(play: Pick<Playground, 'calls' | 'story' | 'wire' | 'cal
       line: 'tell',
       direction: 'back',
       what: callback.state,
+      about: callback.url,
       fate: callback.answered >= 200 && callback.answered < 300 ? 'carried' : 'lost',
     });
   for (const message of play.wire) {
@@ -74,6 +86,7 @@ export function roundOf(play: Pick<Playground, 'calls' | 'story' | 'wire' | 'cal
       line: `${kind}.${message.via}`,
       direction: message.direction === 'toDevice' ? 'out' : 'back',
       what: message.what,
+      about: message.commandId,
       fate: message.fate,
     });
   }
@@ -84,8 +97,8 @@ export function roundOf(play: Pick<Playground, 'calls' | 'story' | 'wire' | 'cal
   const said = new Set<string>();
   return inOrder
     .map((message, index) => {
-      const sentence = `${message.line.split('.')[0]} ${message.direction} ${message.what}`;
-      const isRepeat = said.has(sentence) && message.line !== 'tell';
+      const sentence = `${message.line.split('.')[0]} ${message.direction} ${message.what} ${message.about}`;
+      const isRepeat = said.has(sentence);
       said.add(sentence);
       return { ...message, number: index + 1, sinceMs: message.atMs - firstMs, isRepeat };
     })
@@ -97,14 +110,13 @@ function rank(line: LineName, direction: 'out' | 'back'): number {
   return line === 'ask' ? 0 : line === 'tell' ? 3 : direction === 'out' ? 1 : 2;
 }
 
-/** The last part of the address is what people call it: Pay, CloseDoc, PrintReceipt. */
+/** The end of the address is what people call it: Pay, CloseDoc, Invoice/Pay. */
 export function nameOf(call: Pick<PlayCall, 'path'>): string {
-  return (
-    call.path
-      .split('?')[0]
-      ?.split('/')
-      .findLast((part) => part !== '' && !/^[\da-f-]{16,}$/i.test(part)) ?? call.path
-  );
+  const parts = (call.path.split('?')[0] ?? '').split('/').filter((part) => part !== '' && !/^[\da-f-]{16,}$/i.test(part));
+  const [room, name] = parts.slice(-2);
+  return room !== undefined && name !== undefined && room !== 'payment' && room !== 'Device'
+    ? `${room}/${name}`
+    : (name ?? room ?? call.path);
 }
 
 export function errorCodeOf({ answer }: Pick<PlayCall, 'answer'>): number | undefined {
@@ -120,16 +132,21 @@ export interface OnLine {
   hasCarried: boolean;
 }
 
-/** What stands on each line: the last message each way, and the last that was lost there. */
+/** What stands on each line: the last message each way; where one was lost, that one and what belongs to it stay. */
 export function onLines(messages: readonly Message[]): Map<LineName, OnLine> {
   const lines = new Map<LineName, OnLine>();
-  for (const message of messages) {
-    const line = lines.get(message.line) ?? { hasCarried: false };
-    lines.set(message.line, {
-      ...line,
-      [message.direction]: message,
-      ...(message.fate === 'lost' ? { lost: message } : {}),
-      hasCarried: line.hasCarried || message.fate !== 'lost',
+  for (const name of new Set(messages.map(({ line }) => line))) {
+    const own = messages.filter(({ line }) => line === name);
+    const lost = own.findLast(({ fate }) => fate === 'lost');
+    // Callbacks that were not taken are tried again on the same line: there the last one counts.
+    const told = lost && name !== 'tell' ? own.filter(({ about, number }) => about === lost.about && number <= lost.number) : own;
+    const last = (direction: Message['direction']) => told.findLast((message) => message.direction === direction);
+    const [out, back] = [last('out'), last('back')];
+    lines.set(name, {
+      ...(out ? { out } : {}),
+      ...(back ? { back } : {}),
+      ...(lost ? { lost } : {}),
+      hasCarried: own.some(({ fate }) => fate !== 'lost'),
     });
   }
   return lines;

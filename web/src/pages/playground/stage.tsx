@@ -41,10 +41,10 @@ export function Stage({ playground, messages, terminal, register, onChoose, isFr
         {places && <Wires routes={routesOf(form, places)} messages={messages} lines={lines} terminal={terminal} register={register} />}
         <div className="place-till">
           <span className="thing-name">{t('playground.till.title')}</span>
-          <Till till={playground.till} isPaying={messages.some(({ line }) => line === 'ask')} />
+          <Till till={playground.till} />
         </div>
         <div className="place-gateway">
-          <GatewayNode messages={messages} unknown={playground.books.ledger.unknown ?? 0} />
+          <GatewayNode messages={messages} unknown={playground.books.ledger.unknown} />
         </div>
         {terminal && (
           <div className="place-terminal">

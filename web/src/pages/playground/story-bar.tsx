@@ -13,7 +13,11 @@ interface StoryBarProps {
   play: Play | undefined;
 }
 
-const looks: Record<StoryStep['state'], IconName | undefined> = { waiting: undefined, running: undefined, done: 'check', trouble: 'close' };
+/** What goes wrong on purpose: it is marked, although the story goes on. */
+const mishaps = new Set(['answerLost', 'powerLost', 'erpDown', 'notTold', 'scanRefused', 'moreRefused']);
+
+type Look = StoryStep['state'] | 'mishap';
+const icons: Partial<Record<Look, IconName>> = { done: 'check', mishap: 'close', trouble: 'attention' };
 
 export function StoryBar({ stories, story, chosen, onChoose, play }: StoryBarProps) {
   const { t } = useTranslation();
@@ -47,7 +51,7 @@ export function StoryBar({ stories, story, chosen, onChoose, play }: StoryBarPro
       {isPlayed ? (
         <ol className="story-steps">
           {story.steps.map((step, index) => (
-            <Step key={step.key} step={step} number={index + 1} />
+            <Step key={step.key} story={story.name} step={step} number={index + 1} />
           ))}
         </ol>
       ) : (
@@ -82,17 +86,20 @@ export function StoryBar({ stories, story, chosen, onChoose, play }: StoryBarPro
   );
 }
 
-function Step({ step, number }: { step: StoryStep; number: number }) {
+function Step({ story, step, number }: { story: string; step: StoryStep; number: number }) {
   const { t } = useTranslation();
-  const icon = looks[step.state];
-  const aside = t(`${step.key}.aside`, { ...step.params, defaultValue: '' });
+  const { key, params } = step;
+  const look: Look = step.state === 'done' && mishaps.has(key) ? 'mishap' : step.state;
+  const icon = icons[look];
+  const isOver = step.state === 'done' || step.state === 'trouble';
+  const aside = params?.['reason'] ?? t(`playground.steps.${story}.${key}.aside`, { ...params, defaultValue: '' });
   return (
-    <li className={step.state} {...(step.state === 'running' ? { 'aria-current': 'step' as const } : {})}>
+    <li className={look} {...(step.state === 'running' ? { 'aria-current': 'step' as const } : {})}>
       <i>{icon ? <Icon name={icon} size={12} /> : number}</i>
-      <b>{t(`${step.key}.name`, { ...step.params, defaultValue: step.key })}</b>
+      <b>{t(`playground.steps.${story}.${key}.name`, { defaultValue: key })}</b>
       <span>
-        {aside === '' && step.atMs !== undefined ? duration(step.atMs, t) : aside}
-        <span className="unseen"> {t(`playground.story.stepState.${step.state}`)}</span>
+        {isOver && (aside === '' && step.atMs !== undefined ? duration(step.atMs, t) : aside)}
+        <span className="unseen"> {t(`playground.story.stepState.${look}`)}</span>
       </span>
     </li>
   );

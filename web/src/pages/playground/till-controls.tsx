@@ -75,7 +75,12 @@ export function TillControls({ till, terminalId, registerId, isFree, hasCalls, p
             {t('playground.till.pay')}
           </button>
         )}
-        <button type="button" className="btn compact" disabled={isBlocked || !till.lastSale} onClick={() => play?.('/till/refund', sum)}>
+        <button
+          type="button"
+          className="btn compact"
+          disabled={isBlocked || (till.lastSale?.paid ?? 0) <= (till.lastSale?.refunded ?? 0)}
+          onClick={() => play?.('/till/refund', sum)}
+        >
           {t('playground.till.refund')}
         </button>
         <button type="button" className="btn compact" disabled={!play || !hasCalls} onClick={() => play?.('/till/again')}>
