@@ -38,11 +38,9 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
 };
 
-/** Above the rooms. `wiring` (all of src/cli, too) sees every room; `settings` sees only the kernel and is seen only by wiring. */
+/** Above the rooms. `wiring` (all of src/wiring and src/cli, too) sees every room; `settings` sees only the kernel and is seen only by wiring. */
 export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
-  'src/gauges.ts': 'wiring',
-  'src/certificate.ts': 'wiring',
   'src/version.ts': 'wiring',
   'src/config.ts': 'settings',
   'src/setting-parsers.ts': 'settings',

@@ -24,7 +24,7 @@ function placeOf(path: string): string | undefined {
   const listed = topFiles[path];
   if (listed) return listed;
   const room = /^src\/([^/]+)\//.exec(path)?.[1];
-  if (room === 'cli') return 'wiring';
+  if (room === 'cli' || room === 'wiring') return 'wiring';
   return room !== undefined && (floorOf.has(room) || room === 'virtual') ? room : undefined;
 }
 

@@ -4,9 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { type Cancel, type Clock, every } from './kernel/clock.ts';
-import type { Logger } from './kernel/logger.ts';
-import { StartRefused } from './kernel/start-refused.ts';
+import { type Cancel, type Clock, every } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { StartRefused } from '../kernel/start-refused.ts';
 
 // Compared by content and not by date: a link that is turned to another directory has neither a new date nor a new size for sure.
 const lookEveryMs = 5_000;

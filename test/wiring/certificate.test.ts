@@ -3,10 +3,10 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Certificate, type KeyPair, openCertificate } from '../src/certificate.ts';
-import { renewed, selfSigned } from './http/self-signed.ts';
-import { type RecordingLogger, recordingLogger } from './support/quiet-logger.ts';
-import { createVirtualClock, type VirtualClock } from './support/virtual-clock.ts';
+import { type Certificate, type KeyPair, openCertificate } from '../../src/wiring/certificate.ts';
+import { renewed, selfSigned } from '../http/self-signed.ts';
+import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 let directory: string;
 let clock: VirtualClock;

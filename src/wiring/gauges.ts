@@ -1,9 +1,9 @@
 // The gauges of a running gateway, read when somebody scrapes /metrics. docs/operating.md lists them, held by a test.
-import type { Callbacks } from './callbacks/callbacks.ts';
-import type { Database } from './database/database.ts';
-import type { Metrics } from './http/metrics.ts';
-import type { Ledger } from './ledger/ledger.ts';
-import type { Link } from './link/link.ts';
+import type { Callbacks } from '../callbacks/callbacks.ts';
+import type { Database } from '../database/database.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Link } from '../link/link.ts';
 
 interface Rooms {
   database: Database;

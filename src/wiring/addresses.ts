@@ -1,0 +1,34 @@
+// The addresses under which others find this gateway: the configured public ones, or those that this process listens on.
+import type { Config } from '../config.ts';
+import type { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
+
+export interface Addresses {
+  /** {base_url} as others should call it. */
+  baseUrl: string;
+  mqttUrl: string;
+  /** The embedded broker's address without TLS, if it has one: for virtual devices in the sandbox, which know no certificate. */
+  mqttPlainUrl: string | undefined;
+  queueUrl: string;
+}
+
+/** With TLS where there is the choice. */
+export function addressesOf(config: Config, listeningUrl: string, broker: EmbeddedBroker | undefined): Addresses {
+  const baseUrl = config.publicUrl ?? listeningUrl;
+  const { hostname } = new URL(baseUrl);
+  const mqttPlainUrl = broker?.port === undefined ? undefined : `mqtt://${hostname}:${broker.port}`;
+  const mqttsUrl = broker?.securePort === undefined ? undefined : `mqtts://${hostname}:${broker.securePort}`;
+  return {
+    baseUrl,
+    mqttUrl: config.mqttPublicUrl ?? withoutLogin(config.mqttUrl) ?? mqttsUrl ?? mqttPlainUrl ?? '',
+    mqttPlainUrl,
+    queueUrl: config.queuePublicUrl ?? withoutLogin(config.queueUrl) ?? `${baseUrl.replace(/^http/, 'ws')}/queue`,
+  };
+}
+
+function withoutLogin(address: string | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  return url.href;
+}

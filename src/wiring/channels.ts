@@ -1,0 +1,64 @@
+// The two channels that the settings ask for: an outside broker where one is named, otherwise the one inside this process.
+import { type Config, isMqttPlainOpen } from '../config.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import type { Channel } from '../link/channel.ts';
+import { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
+import { MqttChannel } from '../link/channels/mqtt/mqtt.ts';
+import { BuiltInQueue } from '../link/channels/queue/built-in-queue.ts';
+import { RabbitmqChannel } from '../link/channels/queue/rabbitmq.ts';
+import type { Certificate } from './certificate.ts';
+
+interface Deps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  instanceId: string;
+  certificate: Certificate | undefined;
+  checkDevice(deviceId: string, secret: string): Promise<boolean>;
+}
+
+export interface Channels {
+  all: Channel[];
+  /** Those inside this process; undefined where an outside broker is used. */
+  embeddedBroker: EmbeddedBroker | undefined;
+  builtInQueue: BuiltInQueue | undefined;
+  /** What people call them, for sentences. */
+  embedded: string[];
+}
+
+export function createChannels(config: Config, deps: Deps): Channels {
+  const { clock, random, logger, instanceId: gatewayId } = deps;
+  const { mqttUrl, queueUrl, deviceLogins } = config;
+  const embeddedBroker = mqttUrl === undefined ? createEmbeddedBroker(config, deps) : undefined;
+  const builtInQueue = queueUrl === undefined ? new BuiltInQueue({ clock, logger, deviceLogins }) : undefined;
+  return {
+    all: [
+      embeddedBroker ?? new MqttChannel({ url: mqttUrl ?? '', gatewayId, clock, random, logger }),
+      builtInQueue ?? new RabbitmqChannel({ url: queueUrl ?? '', gatewayId, clock, random, logger }),
+    ],
+    embeddedBroker,
+    builtInQueue,
+    embedded: [...(embeddedBroker ? ['MQTT broker'] : []), ...(builtInQueue ? ['queue'] : [])],
+  };
+}
+
+function createEmbeddedBroker(config: Config, { clock, logger, instanceId, certificate, checkDevice }: Deps): EmbeddedBroker {
+  return new EmbeddedBroker({
+    host: config.host,
+    port: isMqttPlainOpen(config) ? config.mqttPort : undefined,
+    secure: certificate && { port: config.mqttsPort, context: certificate.context },
+    gatewayId: instanceId,
+    clock,
+    logger,
+    limits: {
+      connections: config.mqttConnections,
+      withoutLogin: config.mqttNewcomers,
+      withoutLoginPerAddress: config.mqttNewcomersPerAddress,
+      loginWithinMs: config.mqttLoginS * 1000,
+    },
+    deviceLogins: config.deviceLogins,
+    checkDevice,
+  });
+}

@@ -1,0 +1,96 @@
+// Every room with what it needs from the others and from the settings, from the lower floors up. Nothing is started here.
+import { createAccess } from '../access/access.ts';
+import { createFailedLogins } from '../access/failed-logins.ts';
+import { createPeople } from '../access/people/people.ts';
+import { createEventHub } from '../cabinet/events/event-hub.ts';
+import { createCallbacks } from '../callbacks/callbacks.ts';
+import { createCards } from '../cards/cards.ts';
+import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { createDevices } from '../devices/devices.ts';
+import { createPresenceKeeper } from '../devices/presence-keeper.ts';
+import { createFiscal } from '../fiscal/fiscal.ts';
+import { createInvoices } from '../invoices/invoices.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import { createLedger } from '../ledger/ledger.ts';
+import { createLink } from '../link/link.ts';
+import { createRemoval } from '../removal/removal.ts';
+import type { Addresses } from './addresses.ts';
+import type { Certificate } from './certificate.ts';
+import { createChannels } from './channels.ts';
+
+/** What every room may use. */
+export interface Shared {
+  database: Database;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  instanceId: string;
+}
+
+export interface RoomsDeps {
+  config: Config;
+  shared: Shared;
+  certificate: Certificate | undefined;
+  /** Known once the gateway listens; throws before. */
+  addresses(): Addresses;
+}
+
+export type Rooms = ReturnType<typeof createRooms>;
+
+export function createRooms({ config, shared, certificate, addresses }: RoomsDeps) {
+  const access = createAccess(shared);
+  const failedLogins = createFailedLogins(shared);
+  const people = createPeople({
+    ...shared,
+    isSandbox: config.mode === 'sandbox',
+    baseUrl: () => addresses().baseUrl,
+    onFailedLogin: failedLogins.note,
+  });
+  const devices = createDevices({ ...shared, banks: config.banks, addresses });
+
+  const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
+  const channels = createChannels(config, { ...shared, certificate, checkDevice });
+  const link = createLink({
+    ...shared,
+    gatewayId: shared.instanceId,
+    channels: channels.all,
+    deviceMessagesPerS: config.deviceRate,
+  });
+  devices.onCutOff((deviceId) => link.disconnectDevice(deviceId));
+
+  const callbacks = createCallbacks({
+    ...shared,
+    delaysS: config.callbackDelaysS,
+    allow: config.callbackAllow,
+    keepDays: config.keepDays,
+  });
+  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS });
+  const ledger = createLedger({ ...shared, link, joinersPerCommand: config.joiners });
+  const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
+  const fiscal = createFiscal({ ...shared, ledger, callbacks });
+  const presenceKeeper = createPresenceKeeper({ ...shared, link });
+  const events = createEventHub({ ...shared, link });
+  const removal = createRemoval({
+    ...shared,
+    keeping: { commandsDays: config.keepCommandsDays, invoicesDays: config.keepInvoicesDays, auditDays: config.keepAuditDays },
+  });
+  return {
+    access,
+    failedLogins,
+    people,
+    devices,
+    channels,
+    link,
+    callbacks,
+    invoices,
+    ledger,
+    cards,
+    fiscal,
+    presenceKeeper,
+    events,
+    removal,
+  };
+}

@@ -1,0 +1,117 @@
+// The HTTP server of this gateway: its limits from the settings, whom it knows from the rooms, and the routes of all of them.
+import type { PlaygroundPort } from '../cabinet/playground/port.ts';
+import { registerCabinetRoutes } from '../cabinet/routes.ts';
+import type { DeveloperFacts } from '../cabinet/setup/developer-routes.ts';
+import { registerCardRoutes } from '../cards/routes.ts';
+import { type Config, trustedProxiesOf } from '../config.ts';
+import { registerBrokerRoutes } from '../devices/broker-routes.ts';
+import { registerDeviceRoutes } from '../devices/routes.ts';
+import { registerFiscalRoutes } from '../fiscal/routes.ts';
+import { createTokenCheck } from '../http/authentication.ts';
+import type { Metrics } from '../http/metrics.ts';
+import { createHttpServer, type HttpServer, type RouteApp } from '../http/server.ts';
+import { registerInvoiceRoutes } from '../invoices/routes.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { registerLedgerRoutes } from '../ledger/routes.ts';
+import { version } from '../version.ts';
+import { magicAmounts } from '../virtual/mishaps/magic-amounts.ts';
+import type { Certificate } from './certificate.ts';
+import type { Rooms, Shared } from './rooms.ts';
+
+/** What the sandbox has to try things with; a real gateway has nothing of it. */
+export interface SandboxParts {
+  demo: Omit<DeveloperFacts, 'magicAmounts'>;
+  playground: PlaygroundPort | undefined;
+}
+
+interface Deps {
+  config: Config;
+  shared: Shared;
+  rooms: Rooms;
+  metrics: Metrics;
+  certificate: Certificate | undefined;
+  /** Filled later, by the sandbox. */
+  sandbox: SandboxParts;
+}
+
+export function createServer(deps: Deps): HttpServer {
+  const { config, shared, rooms, metrics, certificate } = deps;
+  const { access, devices, people, failedLogins } = rooms;
+  const { builtInQueue } = rooms.channels;
+  const server = createHttpServer({
+    ...shared,
+    host: config.host,
+    port: config.port,
+    basePath: config.basePath,
+    tls: certificate?.pair,
+    metrics,
+    rateLimitPerS: config.rateLimit,
+    trustedProxies: trustedProxiesOf(config),
+    limits: {
+      requestsInFlight: config.places,
+      merchantSharePercent: config.merchantShare,
+      connections: config.connections,
+      newcomersPerAddress: config.connectionsPerAddress,
+      bodiesPerAddress: config.bodiesPerAddress,
+      bufferedBytes: config.bodyBufferMb * 1024 * 1024,
+    },
+    findCaller: access.findCaller,
+    findDevice: devices.checkSecret,
+    isAdminToken: createTokenCheck(config.adminToken),
+    isMetricsToken: createTokenCheck(config.metricsToken),
+    onFailedLogin: failedLogins.note,
+    findSession: people.findSession,
+    publicUrl: config.publicUrl,
+    whyNotReady: () => whyNotReady(deps),
+  });
+  if (builtInQueue) server.onUpgrade('/queue', (upgrade) => builtInQueue.handleUpgrade(upgrade));
+  server.routes((app) => registerRoutes(app, deps));
+  return server;
+}
+
+function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps): void {
+  const { access, callbacks, cards, devices, events, fiscal, invoices, ledger, link, people } = rooms;
+  registerDeviceRoutes(app, { ...shared, devices, link });
+  registerCardRoutes(app, cards);
+  registerInvoiceRoutes(app, { invoices, invoiceAuth: config.invoiceAuth });
+  registerFiscalRoutes(app, fiscal);
+  registerLedgerRoutes(app, { database: shared.database, ledger });
+  // Only an outside broker asks.
+  registerBrokerRoutes(app, { devices, tokens: config.queueUrl === undefined ? [] : config.brokerToken });
+  registerCabinetRoutes(app, {
+    ...shared,
+    access,
+    devices,
+    callbacks,
+    link,
+    ledger,
+    cards,
+    cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
+    qrOf: invoices.qrOf,
+    events,
+    fiscal,
+    developerFacts: () => ({
+      ...sandbox.demo,
+      magicAmounts: magicAmounts.map(({ ending, kinds, meaning }) => ({ amount: `x.${ending}`, kinds, meaning })),
+    }),
+    playground: () => sandbox.playground,
+    rotateQrSecret: invoices.rotateQrSecret,
+    people,
+    basePath: config.basePath,
+    publicUrl: config.publicUrl,
+    isSandbox: config.mode === 'sandbox',
+    version: version(),
+    banks: config.banks,
+  });
+}
+
+/** For /health/ready. */
+async function whyNotReady({ shared: { database }, rooms: { link } }: Deps): Promise<string | undefined> {
+  try {
+    await database.ping();
+  } catch (cause) {
+    throw new GatewayError('Error_Connection_Database', 'The database cannot be reached.', { cause });
+  }
+  const down = Object.entries(link.stats().connected).filter(([, isConnected]) => !isConnected);
+  return down.length === 0 ? undefined : `Not connected: ${down.map(([name]) => name).join(', ')}.`;
+}
