@@ -101,6 +101,7 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
     pay(deviceId) {
       const { qr, sale } = current();
       const { device, secret } = shop.find(deviceId);
+      if (!device.isOn()) throw new GatewayError('The_status_cannot_be_applied', 'The device is switched off; switch it on first.');
       return behind(async () => {
         if (sale.state === 'waiting') sale.state = 'paying';
         const result = await scanInvoice({ baseUrl, qr, device, deviceSecret: secret, clock, fetch: calls.fetchAs('device') });

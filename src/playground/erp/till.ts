@@ -4,7 +4,8 @@
 //   QR:   Create -> a device scans and takes the money -> the callback Payed -> receipt, unless the register that was paid has printed it
 //
 // An answer that does not say what became of the money (3, or none) is asked after until it does. Everything that is sent again goes under
-// the name that it had: documentNr, Receipt.Uid, Idempotency-Key; so no repeat of the till's can charge, refund or print twice.
+// the name that it had, so no repeat of the till's can charge, refund or print twice: documentNr and Receipt.Uid, under which a refusal may
+// be tried anew; an Idempotency-Key for a refund, which has no name of its own.
 import type { SaleRequest } from '../../cabinet/playground/port.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -120,11 +121,13 @@ export class Till {
       throw new GatewayError('The_status_cannot_be_applied', 'The last sale was not paid by card, so there is nothing to refund.');
     const wantedBani = amountBani ?? sale.paidBani - refundedBani(sale);
     if (wantedBani <= 0) throw new GatewayError('The_status_cannot_be_applied', 'Nothing is left of the last sale.');
+    const idempotencyKey = this.#deps.random.uuid();
     const { promise, resolve } = Promise.withResolvers<ApiAnswer>();
     this.behind(async () => {
       const answer = await this.#ask({
         label: 'refund',
         saleId: sale.id,
+        idempotencyKey,
         path: '/Device/payment/Refund',
         body: { DeviceID: deviceId, documentNr: sale.id, operationId, rrn, amount: baniToLei(wantedBani), currency: 'MDL' },
         heard(told) {
@@ -251,9 +254,9 @@ export class Till {
   }
 
   /** Sends, and while the answer leaves open what became of it sends the very same again, which joins the first and starts nothing. */
-  async #ask(call: Pick<ApiCallRequest, 'label' | 'saleId' | 'path' | 'heard'> & { body: Record<string, unknown> }): Promise<ApiAnswer> {
-    const { calls, clock, random } = this.#deps;
-    const request = { method: 'POST' as const, idempotencyKey: random.uuid(), ...call };
+  async #ask(call: Omit<ApiCallRequest, 'method'>): Promise<ApiAnswer> {
+    const { calls, clock } = this.#deps;
+    const request = { method: 'POST' as const, ...call };
     let answer = await calls.send(request);
     for (let asks = 1; asks < maxAsks && isOpen(answer) && !this.#isStopped; asks += 1) {
       await sleep(clock, askAgainMs);
