@@ -17,6 +17,8 @@ import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-f
 export interface Sandbox {
   file: SandboxFile;
   path: string;
+  /** They run in this process. */
+  devices: readonly ShopDevice[];
   stop(): Promise<void>;
 }
 
@@ -89,7 +91,7 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
     gateway.setDemo({ apiKey, devices: shown.map(({ id, kind, name }) => ({ id, kind, name })) });
     writeSandboxFile(path, file);
     rmSync(earlierPath, { force: true });
-    return { file, path, stop };
+    return { file, path, devices: started, stop };
   } catch (error) {
     await stop();
     throw error;

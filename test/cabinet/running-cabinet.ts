@@ -4,6 +4,7 @@ import type { Access } from '../../src/access/access.ts';
 import { createAccess } from '../../src/access/access.ts';
 import { createPeople, type People } from '../../src/access/people/people.ts';
 import { createEventHub } from '../../src/cabinet/events/event-hub.ts';
+import type { PlaygroundPort } from '../../src/cabinet/playground/port.ts';
 import { registerCabinetRoutes } from '../../src/cabinet/routes.ts';
 import { type Callbacks, createCallbacks } from '../../src/callbacks/callbacks.ts';
 import type { Engine } from '../../src/database/dialect.ts';
@@ -58,6 +59,7 @@ export interface OfficeOptions {
   isSandbox?: boolean;
   /** Ranges that callbacks may dial. */
   allow?: string[];
+  playground?: () => PlaygroundPort | undefined;
   /** Instead of a new one. */
   database?: TestDatabase;
 }
@@ -128,7 +130,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
       rotateQrSecret,
       qrOf: invoices.qrOf,
       events,
-      playground: () => undefined,
+      playground: options.playground ?? (() => undefined),
       fiscal,
       developerFacts: () => ({ magicAmounts: [] }),
       ledger,

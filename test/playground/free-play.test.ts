@@ -57,8 +57,7 @@ describe('by hand', () => {
   it('a card and a PIN pay; what cannot be done now is said', slow, async () => {
     expect(await act('pin')).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('waits for nobody') });
     const id = await sell({ amount: 40.1 });
-    const { screen } =
-      (await room.sees((view) => deviceIn(view, room.terminal)?.waitsFor === 'card' && deviceIn(view, room.terminal))) ?? {};
+    const { screen } = await room.sees((view) => deviceIn(view, room.terminal)?.waitsFor === 'card' && deviceIn(view, room.terminal));
     expect(screen).toMatchObject({ state: 'presentCard', amount: 40.1 });
     expect(await act('pin')).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('waits for the card') });
     await act('presentCard');
@@ -165,7 +164,7 @@ describe('QR', () => {
     slow,
     async (kind) => {
       expect(await room.post('/till/invoice', { amount: 25.5 })).toMatchObject({ errorCode: 0, saleId: expect.any(String) });
-      const { qrImage = '' } = (await room.sees((view) => view.till.lastSale?.oid !== undefined && view.till.invoice)) ?? {};
+      const { qrImage } = await room.sees((view) => view.till.lastSale?.oid !== undefined && view.till.invoice);
       const picture = await fetch(new URL(qrImage, room.baseUrl));
       expect(picture.headers.get('content-type')).toContain('svg');
       await room.post('/till/invoice/scan', { deviceId: room[kind] });

@@ -7,6 +7,7 @@ import type { PlaygroundView } from '../../src/cabinet/playground/view-schema.ts
 import { startSandbox } from '../../src/cli/sandbox.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
+import type { VirtualDevice } from '../../src/virtual/devices/virtual-device.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 
 export interface Answer {
@@ -23,6 +24,8 @@ export interface SandboxRoom {
   logger: RecordingLogger;
   terminal: string;
   register: string;
+  otherTerminal: string;
+  deviceOf(id: string): VirtualDevice;
   merchantId: string;
   apiKey: string;
   read(): Promise<PlaygroundView>;
@@ -66,6 +69,12 @@ export async function openSandboxRoom(settings: Record<string, string> = {}): Pr
     logger,
     terminal: idOf('terminal'),
     register: idOf('register'),
+    otherTerminal: devices.filter(({ kind }) => kind === 'terminal')[1]?.id ?? '',
+    deviceOf(id) {
+      const found = sandbox.devices.find(({ device }) => device.deviceId === id);
+      if (!found) throw new Error(`There is no device ${id}.`);
+      return found.device;
+    },
     merchantId,
     apiKey,
     read,

@@ -62,7 +62,7 @@ export class Till {
 
   /** Runs what takes a while behind the call that asked for it; throws at once when too much is under way. */
   behind(work: () => Promise<unknown>): void {
-    if (this.#underWay >= maxUnderWay) throw new GatewayError('Device_Busy', 'The till has its hands full; wait until a sale has ended.');
+    this.#checkHands();
     this.#underWay += 1;
     work()
       .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'the till of the playground broke off'))
@@ -73,6 +73,7 @@ export class Till {
   }
 
   newSale(kind: Sale['kind'], request: Pick<SaleRequest, 'items' | 'amountBani' | 'registerId'>): Sale {
+    this.#checkHands();
     const { book, random, shop } = this.#deps;
     const { items, totalBani } = basketOfRequest(request, this.#sold);
     const registerId = request.registerId ?? shop.first('register').device.deviceId;
@@ -168,6 +169,10 @@ export class Till {
       sale.receiptId = receiptId;
       sale.state = 'done';
     } else this.behind(() => this.#carryOn(sale));
+  }
+
+  #checkHands(): void {
+    if (this.#underWay >= maxUnderWay) throw new GatewayError('Device_Busy', 'The till has its hands full; wait until a sale has ended.');
   }
 
   #paid(sale: Sale): void {

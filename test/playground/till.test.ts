@@ -1,0 +1,124 @@
+// The till alone, against a gateway that is played here: what it takes on, what it asks after, and that its book and hands are bounded.
+import { describe, expect, it } from 'vitest';
+import type { ApiAnswer, ApiCallRequest } from '../../src/playground/erp/api-calls.ts';
+import { basketAt } from '../../src/playground/erp/baskets.ts';
+import { createErpBook, type Sale } from '../../src/playground/erp/sale.ts';
+import { Till } from '../../src/playground/erp/till.ts';
+import type { Shop } from '../../src/playground/shop.ts';
+import { magicOf } from '../../src/virtual/mishaps/magic-amounts.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const done = (report: object = {}): ApiAnswer => ({ errorCode: 0, errorMessage: '', OID: 'oid', report: { ...report } });
+const no = (errorCode: number): ApiAnswer => ({ errorCode, errorMessage: 'No.', report: {} });
+
+function tillWith(answer: (request: ApiCallRequest) => Promise<ApiAnswer>) {
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const sent: ApiCallRequest[] = [];
+  const book = createErpBook(() => clock.now());
+  const device = { device: { deviceId: 'd' } };
+  const shop = { find: () => device, first: () => device, all: () => [device] } as unknown as Shop;
+  const till = new Till({
+    clock,
+    random: seededRandom(1),
+    logger: quietLogger,
+    book,
+    shop,
+    sink: () => ({ callbackUri: () => 'http://erp.example/' }),
+    onChange() {},
+    calls: {
+      async send(request) {
+        sent.push(request);
+        const told = await answer(request);
+        request.heard(told);
+        return told;
+      },
+      last: () => sent.at(-1),
+      fetchAs: () => fetch,
+      views: () => [],
+      stop() {},
+    },
+  });
+  return { till, book, sent, clock, labels: () => sent.map(({ label }) => label) };
+}
+
+const approved = done({ operationId: '1', rrn: '2', receiptId: 'R-1' });
+
+describe('the till', () => {
+  it('pays, closes and prints, and believes nothing but what it is told', async () => {
+    const { till, labels, clock } = tillWith(async () => approved);
+    const sale = till.sell({ deviceId: 'd' });
+    expect([sale.paidBani, sale.state, till.underWay]).toEqual([0, 'paying', 1]);
+    await clock.advance(10);
+    expect(labels()).toEqual(['pay', 'close', 'print']);
+    expect([sale.state, sale.paidBani, till.underWay]).toEqual(['done', sale.totalBani, 0]);
+  });
+
+  it.each([3, 1, 2, 41, -1])('asks the very same again while %i leaves open what became of the money', async (errorCode) => {
+    const answers = [no(errorCode), no(errorCode)];
+    const { till, sent, labels, clock } = tillWith(async () => answers.shift() ?? approved);
+    const sale = till.sell({ deviceId: 'd' });
+    await clock.advance(1);
+    expect([sale.state, sale.paidBani]).toEqual(['unknown', 0]);
+    await clock.advance(10_000);
+    expect(labels()).toEqual(['pay', 'pay', 'pay', 'close', 'print']);
+    expect(new Set(sent.slice(0, 3).map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(sale.state).toBe('done');
+  });
+
+  it('a no is a no, and closes and prints nothing', async () => {
+    const { till, labels, clock } = tillWith(async () => no(50));
+    const sale = till.sell({ deviceId: 'd' });
+    await clock.advance(60_000);
+    expect([labels(), sale.state, sale.errorCode]).toEqual([['pay'], 'refused', 50]);
+    expect(() => till.refund(sale, undefined)).toThrow('not paid by card');
+  });
+
+  it('told twice that an invoice is paid, it prints once', async () => {
+    const { till, book, labels, clock } = tillWith(async () => approved);
+    const sale = till.newSale('qr', { amountBani: 500 });
+    sale.oid = 'invoice';
+    const payed = { state: 'Payed', oid: 'invoice', receiptId: 'rrn', deviceId: 'd' };
+    till.heard(payed);
+    till.heard(payed);
+    await clock.advance(10);
+    till.heard(payed);
+    till.heard({ ...payed, oid: 'of nobody' });
+    await clock.advance(10);
+    expect([labels(), sale.paidBani, book.sales().length]).toEqual([['print'], 500, 1]);
+  });
+
+  it('has eight things in hand at most, and is free again when they end', async () => {
+    const held: (() => void)[] = [];
+    const { till, clock, book } = tillWith(
+      () =>
+        new Promise((resolve) => {
+          held.push(() => resolve(no(50)));
+        }),
+    );
+    for (let count = 0; count < 8; count += 1) till.sell({ deviceId: 'd' });
+    expect(() => till.again()).toThrow('hands full');
+    expect(() => till.sell({ deviceId: 'd' })).toThrow('hands full');
+    expect([till.underWay, book.sales().length]).toEqual([8, 8]);
+    for (const release of held) release();
+    await clock.advance(10);
+    expect(till.underWay).toBe(0);
+  });
+
+  it('keeps a book of 500 sales and says what to do then', async () => {
+    const book = createErpBook(() => 0);
+    for (let count = 0; count < 500; count += 1) book.add({ id: String(count) } as Sale);
+    expect(() => book.add({ id: 'one more' } as Sale)).toThrow('empty the books');
+    book.empty();
+    book.add({ id: 'one more' } as Sale);
+    expect(book.sales()).toHaveLength(1);
+  });
+
+  it('sells nothing whose amount is magic unless asked to', () => {
+    for (const count of [0, 1, 2]) {
+      const { totalBani } = basketAt(count);
+      expect([magicOf('terminal', totalBani), magicOf('register', totalBani)]).toEqual([undefined, undefined]);
+    }
+  });
+});
