@@ -1,11 +1,13 @@
 // What the lists of the cabinet have in common: cursor, limit, merchant, span of time, and how a row of a list is shown.
-import type { FastifyRequest } from 'fastify';
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { dateTimeField, textField, uuidField } from '../http/schemas.ts';
-import { invalidRequest } from '../kernel/error-codes.ts';
+import { adminAnswers, dateTimeField, textField, uuidField } from '../http/schemas.ts';
+import { type ErrorName, invalidRequest } from '../kernel/error-codes.ts';
 import { parseMoment } from '../kernel/moments.ts';
 import { type Bani, parseAmount } from '../kernel/money.ts';
 import { scopeOf } from './own-rows.ts';
+import { csvType } from './views/csv.ts';
 import { type Place, readCursor } from './views/cursor.ts';
 import type { Scope } from './views/scope.ts';
 
@@ -30,6 +32,16 @@ export const textShown = Type.Object({
   key: Type.String({ description: 'Of a sentence in the catalogue.' }),
   params: Type.Object({}, { additionalProperties: true }),
 });
+
+/** `schema.response` of a route that answers CSV. */
+export function csvAnswers(description: string, ...names: ErrorName[]) {
+  const answers = adminAnswers({ description, example: {} }, ...names);
+  return { ...answers, 200: { description, content: { 'text/csv': { schema: Type.String() } } } };
+}
+
+export function sendCsv(reply: FastifyReply, fileName: string, csv: Readable | string): FastifyReply {
+  return reply.type(csvType).header('content-disposition', `attachment; filename="${fileName}"`).send(csv);
+}
 
 /** The one way to a Scope: from the viewer. */
 export function scopeOfView(request: FastifyRequest, asked?: string): Scope {

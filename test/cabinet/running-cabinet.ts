@@ -12,8 +12,7 @@ import { registerBrokerRoutes } from '../../src/devices/broker-routes.ts';
 import { createDevices, type Devices } from '../../src/devices/devices.ts';
 import { registerDeviceRoutes } from '../../src/devices/routes.ts';
 import { createTokenCheck } from '../../src/http/authentication.ts';
-import { createMetrics } from '../../src/http/metrics.ts';
-import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { createInvoices, type Invoices } from '../../src/invoices/invoices.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
@@ -22,6 +21,7 @@ import type { Link } from '../../src/link/link.ts';
 import { createFakeLink, type FakeLink } from '../devices/fake-link.ts';
 import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { createTestServer } from '../support/test-server.ts';
 
 export const adminToken = 'canary-admin-token-of-the-cabinet';
 
@@ -98,16 +98,11 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
   const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'cabinet' });
   ledger.define({ Pay: { module: 'POS', opensDocument: true } });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0 });
-  const server = createHttpServer({
-    host: '127.0.0.1',
-    port: 0,
+  const server = createTestServer({
     basePath: '/tillgate',
     logger,
     clock,
     random,
-    metrics: createMetrics(),
-    rateLimitPerS: 1_000,
-    whyNotReady: async () => undefined,
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(adminToken),

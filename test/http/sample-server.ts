@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { callerOf, createTokenCheck, deviceCallerOf, keyFor, open, optionalCallerOf, optionalKey } from '../../src/http/authentication.ts';
 import { idempotencyKeyOf, requestHash } from '../../src/http/idempotency-key.ts';
-import { createMetrics } from '../../src/http/metrics.ts';
 import {
   adminAnswers,
   amountField,
@@ -16,13 +15,12 @@ import {
   textField,
   uuidField,
 } from '../../src/http/schemas.ts';
-import { createHttpServer, type HttpServer, type HttpServerOptions, type RouteApp } from '../../src/http/server.ts';
+import type { HttpServer, HttpServerOptions, RouteApp } from '../../src/http/server.ts';
 import { actorOf, optionalViewerOf } from '../../src/http/viewer.ts';
 import type { Caller } from '../../src/kernel/callers.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { baniToLei } from '../../src/kernel/money.ts';
-import { systemClock, systemRandom } from '../../src/kernel/system.ts';
-import { quietLogger } from '../support/quiet-logger.ts';
+import { createTestServer } from '../support/test-server.ts';
 
 export const posKey = '11111111-1111-4111-8111-111111111111';
 export const qrKey = '22222222-2222-4222-8222-222222222222';
@@ -52,22 +50,14 @@ export function createSample(overrides: Partial<HttpServerOptions> = {}): Sample
   const slow = new Promise<void>((resolve) => {
     releaseSlow = resolve;
   });
-  const server = createHttpServer({
-    host: '127.0.0.1',
-    port: 0,
+  const server = createTestServer({
     basePath: base,
-    logger: quietLogger,
-    clock: systemClock,
-    random: systemRandom,
-    metrics: createMetrics(),
-    rateLimitPerS: 10_000,
     findCaller: async (key) => {
       sample.lookups += 1;
       return callers[key];
     },
     findDevice: async (id, secret) => (id === deviceId && secret === deviceSecret ? { deviceId, merchantId: 'merchant-qr' } : undefined),
     isAdminToken: createTokenCheck(adminToken),
-    whyNotReady: async () => undefined,
     ...overrides,
   });
   sample.server = server;

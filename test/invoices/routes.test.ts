@@ -1,13 +1,11 @@
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMetrics } from '../../src/http/metrics.ts';
-import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { registerInvoiceRoutes } from '../../src/invoices/routes.ts';
 import type { Caller } from '../../src/kernel/callers.ts';
-import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
-import { quietLogger } from '../support/quiet-logger.ts';
+import { createTestServer } from '../support/test-server.ts';
 import { callbackRows, eventRows, openShop, orphanRows, receipt, type Shop, template, toldUrl } from './shop.ts';
 
 const decode = ((jsQR as unknown as { default?: unknown }).default ?? jsQR) as (
@@ -48,22 +46,14 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
       [foreignKey]: { merchantId: shop.otherMerchantId, keyId: 'k3', modules: new Set(['QR']) },
     };
     const devices: Record<string, string> = { [shop.deviceId]: shop.merchantId, [shop.foreignDeviceId]: shop.otherMerchantId };
-    const server = createHttpServer({
-      host: '127.0.0.1',
-      port: 0,
+    const server = createTestServer({
       basePath: base,
-      logger: quietLogger,
-      clock: systemClock,
-      random: systemRandom,
-      metrics: createMetrics(),
-      rateLimitPerS: 10_000,
       findCaller: async (key) => callers[key],
       findDevice: async (deviceId, secret) => {
         const merchantId = devices[deviceId];
         return merchantId !== undefined && secret === 'secret' ? { deviceId, merchantId } : undefined;
       },
       isAdminToken: (token) => token === 'admin',
-      whyNotReady: async () => undefined,
     });
     server.routes((app) => registerInvoiceRoutes(app, { invoices: shop.invoices, invoiceAuth }));
     servers.push(server);

@@ -6,13 +6,23 @@ import type { RouteApp } from '../../http/server.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { formatLei } from '../../kernel/money.ts';
 import { ledgerCommandNames } from '../../link/protocol.ts';
-import { amountOf, listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf, textShown } from '../list-fields.ts';
+import {
+  amountOf,
+  csvAnswers,
+  listFields,
+  nextField,
+  pageOfQuery,
+  scopeOfView,
+  sendCsv,
+  spanFields,
+  spanOf,
+  textShown,
+} from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
 import type { CommandFilter } from '../views/command-filter.ts';
 import { type ListedCommand, listCommands } from '../views/commands-list.ts';
-import { csvType } from '../views/csv.ts';
 import { writeCursor } from '../views/cursor.ts';
 import { exportCsv } from '../views/export.ts';
 import { search } from '../views/search.ts';
@@ -130,10 +140,7 @@ export function registerCommandListRoutes(app: RouteApp, { database }: { databas
         description:
           'All that the filters let through, newest first. Cells that a spreadsheet would take for a formula begin with an apostrophe.',
         querystring: listQuery,
-        response: {
-          ...adminAnswers({ description: 'The list.', example: {} }),
-          200: { description: 'The list.', content: { 'text/csv': { schema: Type.String() } } },
-        },
+        response: csvAnswers('The list.'),
       },
     },
     async (request, reply) => {
@@ -147,7 +154,7 @@ export function registerCommandListRoutes(app: RouteApp, { database }: { databas
         },
         csvCells,
       );
-      return reply.type(csvType).header('content-disposition', 'attachment; filename="operations.csv"').send(stream);
+      return sendCsv(reply, 'operations.csv', stream);
     },
   );
 

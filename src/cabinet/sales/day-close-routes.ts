@@ -6,12 +6,12 @@ import type { RouteApp } from '../../http/server.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
-import { merchantField, scopeOfView } from '../list-fields.ts';
+import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
 import { readListed } from '../views/commands-list.ts';
-import { csvLine, csvStart, csvType } from '../views/csv.ts';
+import { csvLine, csvStart } from '../views/csv.ts';
 import { readShopDay, readShops } from '../views/day-close.ts';
 import { compareDay, lineNames } from '../views/day-compare.ts';
 import { readNote } from '../views/notes.ts';
@@ -180,10 +180,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
         operationId: 'exportDayClose',
         summary: 'One day of a shop in three books, as CSV',
         querystring: dayQuery,
-        response: {
-          ...adminAnswers({ description: 'The lines, then the operations that make differences.', example: {} }, 'Record_not_exist'),
-          200: { description: 'The table.', content: { 'text/csv': { schema: Type.String() } } },
-        },
+        response: csvAnswers('The table.', 'Record_not_exist'),
       },
     },
     async (request, reply) => {
@@ -197,10 +194,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
           operations.map((each) => [kind, each.at, each.id, each.name, each.amount, each.documentNr, each.rrn, each.deviceName]),
         ),
       ];
-      return reply
-        .type(csvType)
-        .header('content-disposition', 'attachment; filename="day-close.csv"')
-        .send(csvStart + rows.map(csvLine).join(''));
+      return sendCsv(reply, 'day-close.csv', csvStart + rows.map(csvLine).join(''));
     },
   );
 }

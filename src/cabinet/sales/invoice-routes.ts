@@ -7,11 +7,10 @@ import { type State, stateNames } from '../../invoices/rules.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei, formatLei } from '../../kernel/money.ts';
-import { listFields, nextField, pageOfQuery, scopeOfView, spanFields, spanOf } from '../list-fields.ts';
+import { csvAnswers, listFields, nextField, pageOfQuery, scopeOfView, sendCsv, spanFields, spanOf } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { listedCommandFields, shownCommand } from '../shown-command.ts';
-import { csvType } from '../views/csv.ts';
 import { writeCursor } from '../views/cursor.ts';
 import { exportCsv } from '../views/export.ts';
 import { hideLogin } from '../views/hidden-login.ts';
@@ -159,10 +158,7 @@ export function registerInvoiceViewRoutes(app: RouteApp, { database, qrOf }: Inv
         operationId: 'exportInvoices',
         summary: 'Invoices as CSV',
         querystring: listQuery,
-        response: {
-          ...adminAnswers({ description: 'The list.', example: {} }),
-          200: { description: 'The list.', content: { 'text/csv': { schema: Type.String() } } },
-        },
+        response: csvAnswers('The list.'),
       },
     },
     async (request, reply) => {
@@ -186,7 +182,7 @@ export function registerInvoiceViewRoutes(app: RouteApp, { database, qrOf }: Inv
           invoice.merchantName,
         ],
       );
-      return reply.type(csvType).header('content-disposition', 'attachment; filename="invoices.csv"').send(stream);
+      return sendCsv(reply, 'invoices.csv', stream);
     },
   );
 

@@ -8,11 +8,10 @@ import { registerCardRoutes } from '../../../src/cards/routes.ts';
 import { createDevices } from '../../../src/devices/devices.ts';
 import { registerFiscalRoutes } from '../../../src/fiscal/routes.ts';
 import { createTokenCheck } from '../../../src/http/authentication.ts';
-import { createMetrics } from '../../../src/http/metrics.ts';
-import { createHttpServer } from '../../../src/http/server.ts';
 import { registerInvoiceRoutes } from '../../../src/invoices/routes.ts';
 import { seedKey } from '../../support/fixtures.ts';
 import { createSaleWorld, type WorldOptions } from '../../support/sale-world.ts';
+import { createTestServer } from '../../support/test-server.ts';
 
 const adminToken = 'canary-admin-token-of-the-cabinet';
 
@@ -34,16 +33,11 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
   const banks = [{ code: 'bank1', name: 'Bank One' }];
   const devices = createDevices({ database, clock, random, banks, addresses: () => ({ mqttUrl: 'mqtt://x', queueUrl: 'ws://x' }) });
   const { key, id: keyId } = await seedKey(database.queries, world.merchantId, { name: 'ERP Centru' });
-  const server = createHttpServer({
-    host: '127.0.0.1',
-    port: 0,
+  const server = createTestServer({
     basePath: '',
     logger,
     clock,
     random,
-    metrics: createMetrics(),
-    rateLimitPerS: 1_000,
-    whyNotReady: async () => undefined,
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
     isAdminToken: createTokenCheck(adminToken),
