@@ -23,6 +23,7 @@ import { type DecisionRoutesDeps, registerDecisionRoutes } from './steps/decisio
 import { type DeviceStepsDeps, registerDeviceStepRoutes } from './steps/device-step-routes.ts';
 import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
 import type { MoneyStepsDeps } from './steps/money-steps.ts';
+import { createMismatches } from './views/mismatches.ts';
 
 export type CabinetDeps = AccessRoutesDeps &
   CallbackRoutesDeps &
@@ -58,8 +59,9 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerSalePageRoutes(app, deps);
   registerMoneyStepRoutes(app, deps);
   registerInvoiceViewRoutes(app, deps);
-  registerAttentionRoutes(app, deps);
-  registerOverviewRoutes(app, deps);
+  const mismatches = createMismatches();
+  registerAttentionRoutes(app, { ...deps, mismatches });
+  registerOverviewRoutes(app, { ...deps, mismatches });
   registerEventRoutes(app, deps);
   registerDayCloseRoutes(app, deps);
   registerDeviceStepRoutes(app, deps);

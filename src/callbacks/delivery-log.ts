@@ -57,6 +57,18 @@ export async function findCallback(queries: Queries, id: string): Promise<Listed
   return await queries.selectFrom('callbacks as c').select(listedColumns).where('c.id', '=', id).executeTakeFirst();
 }
 
+/** By their ids, newest first. */
+export async function readListedCallbacks(queries: Queries, ids: readonly string[]): Promise<ListedCallback[]> {
+  if (ids.length === 0) return [];
+  return await queries
+    .selectFrom('callbacks as c')
+    .select(listedColumns)
+    .where('c.id', 'in', [...ids])
+    .orderBy(sql`c.created_at + 0`, 'desc')
+    .orderBy('c.id', 'desc')
+    .execute();
+}
+
 /** Newest first. */
 export async function listCallbacks(queries: Queries, filter: ListFilter): Promise<ListedCallback[]> {
   const { merchantId, state, subjectId, before } = filter;

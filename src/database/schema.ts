@@ -22,6 +22,7 @@ export interface Schema {
   sessions: SessionsTable;
   user_links: UserLinksTable;
   notes: NotesTable;
+  hour_sums: HourSumsTable;
 }
 
 interface MerchantsTable {
@@ -275,4 +276,11 @@ interface NotesTable {
   at: number;
   actor: string;
   reason: string;
+}
+
+interface HourSumsTable {
+  merchant_id: string;
+  start_ms: number;
+  made_at: number;
+  figures: string;
 }

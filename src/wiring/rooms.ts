@@ -3,6 +3,7 @@ import { createAccess } from '../access/access.ts';
 import { createFailedLogins } from '../access/failed-logins.ts';
 import { createPeople } from '../access/people/people.ts';
 import { createEventHub } from '../cabinet/events/event-hub.ts';
+import { createHourKeeper } from '../cabinet/overview/hour-keeper.ts';
 import { createCallbacks } from '../callbacks/callbacks.ts';
 import { createCards } from '../cards/cards.ts';
 import type { Config } from '../config.ts';
@@ -73,6 +74,7 @@ export function createRooms({ config, shared, certificate, addresses }: RoomsDep
   const fiscal = createFiscal({ ...shared, ledger, callbacks });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
   const events = createEventHub({ ...shared, link });
+  const hourKeeper = createHourKeeper(shared);
   const removal = createRemoval({
     ...shared,
     keeping: { commandsDays: config.keepCommandsDays, invoicesDays: config.keepInvoicesDays, auditDays: config.keepAuditDays },
@@ -92,5 +94,6 @@ export function createRooms({ config, shared, certificate, addresses }: RoomsDep
     presenceKeeper,
     events,
     removal,
+    hourKeeper,
   };
 }

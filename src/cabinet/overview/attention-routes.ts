@@ -11,6 +11,7 @@ import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { attentionKinds, readAttention } from '../views/attention.ts';
+import type { Mismatches } from '../views/mismatches.ts';
 import { notedKinds, writeNote } from '../views/notes.ts';
 
 const optional = Type.Optional;
@@ -22,7 +23,13 @@ export function inLei(sums: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(sums).map(([kind, bani]) => [kind, baniToLei(bani)]));
 }
 
-export function registerAttentionRoutes(app: RouteApp, { database, clock }: { database: Database; clock: Clock }): void {
+export interface AttentionDeps {
+  database: Database;
+  clock: Clock;
+  mismatches: Mismatches;
+}
+
+export function registerAttentionRoutes(app: RouteApp, { database, clock, mismatches }: AttentionDeps): void {
   app.get(
     `${apiPath}/attention`,
     {
@@ -77,7 +84,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock }: { da
       },
     },
     async (request) => {
-      const found = await readAttention(database.queries, scopeOfView(request, request.query.merchantId), clock.now());
+      const found = await readAttention(database.queries, scopeOfView(request, request.query.merchantId), clock.now(), mismatches);
       return {
         items: found.items.map(({ sinceMs, amountBani, ...item }) => ({
           ...item,

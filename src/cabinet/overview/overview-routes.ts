@@ -10,6 +10,7 @@ import type { Link } from '../../link/link.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, moment, tags } from '../shared-schemas.ts';
+import type { Mismatches } from '../views/mismatches.ts';
 import { createOverviewBook, type Overview } from '../views/overview.ts';
 import { isZone } from '../views/period.ts';
 import { inLei } from './attention-routes.ts';
@@ -23,8 +24,11 @@ export interface OverviewDeps {
 const anyObject = Type.Object({}, { additionalProperties: true });
 const anyList = Type.Array(anyObject);
 
-export function registerOverviewRoutes(app: RouteApp, { database, clock, link }: OverviewDeps): void {
-  const book = createOverviewBook();
+export function registerOverviewRoutes(
+  app: RouteApp,
+  { database, clock, link, mismatches }: OverviewDeps & { mismatches: Mismatches },
+): void {
+  const book = createOverviewBook(mismatches);
 
   function shown({ fromMs, toMs, hours, devices, callbacks, attention, ...figures }: Overview) {
     const { nextAttemptAtMs, ...counts } = callbacks;
@@ -94,7 +98,7 @@ export function registerOverviewRoutes(app: RouteApp, { database, clock, link }:
     async (request) => {
       const { merchantId, period = 'today', timeZone = 'UTC' } = request.query;
       if (!isZone(timeZone)) throw invalidRequest('timeZone must be the name of a time zone such as Europe/Chisinau.');
-      return shown(await book.read(database.queries, scopeOfView(request, merchantId), period, timeZone, clock.now()));
+      return shown(await book.read(database, scopeOfView(request, merchantId), period, timeZone, clock.now()));
     },
   );
 }

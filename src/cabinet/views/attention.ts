@@ -3,6 +3,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { type ListedCommand, listCommands, readListed } from './commands-list.ts';
+import type { Mismatches } from './mismatches.ts';
 import { ownedBy, type Scope } from './scope.ts';
 import { type Text, text } from './texts.ts';
 
@@ -45,17 +46,15 @@ export interface Attention {
 const maxOfEach = 200;
 /** A document is open for a moment after every payment. */
 export const closeWithinMs = 5 * 60_000;
-/** Mismatches further back are history, and in the day's close. */
-const mismatchesForMs = 31 * 24 * 3_600_000;
 
-export async function readAttention(queries: Queries, scope: Scope, nowMs: number): Promise<Attention> {
+export async function readAttention(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<Attention> {
   const parts = await Promise.all([
     unclearItems(queries, scope),
     reviewItems(queries, scope),
     notClosedItems(queries, scope, nowMs),
     orphanItems(queries, scope),
     untoldItems(queries, scope),
-    mismatchItems(queries, scope, nowMs),
+    mismatchItems(queries, scope, nowMs, mismatches),
   ]);
   const seen = new Set<string>();
   const items = parts
@@ -182,31 +181,11 @@ async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionIte
 }
 
 /** Where a payment and a receipt are linked by one document [D80] and one of the two did not come about. */
-async function mismatchItems(queries: Queries, scope: Scope, nowMs: number): Promise<AttentionItem[]> {
-  const within = ownedBy(scope, sql`c.merchant_id`);
-  const recent = sql<SqlBool>`c.state in ('refused', 'never') and c.issued_at >= cast(${nowMs - mismatchesForMs} as bigint)`;
-  // The failed half is looked for, because failures are few; the other half by its number.
-  const { rows: unprinted } = await sql<{ id: string }>`
-    select p.id from commands c
-    join commands p on p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid) and p.document_nr is not null
-      and p.name = 'Pay' and p.state = 'done' and p.document_state <> 'voided'
-    where ${recent} and c.name = 'PrintReceipt' and ${within} and ${unnoted('paymentWithoutReceipt', sql`p.id`)}
-      and not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.receipt_uid = c.receipt_uid and o.receipt_uid is not null
-        and o.state in ('sent', 'unknown', 'done'))
-    order by c.issued_at desc limit ${sql.lit(maxOfEach)}`.execute(queries);
-  const { rows: unpaid } = await sql<{ id: string }>`
-    select p.id from commands c
-    join commands p on p.merchant_id = c.merchant_id and p.receipt_uid = c.document_nr and p.receipt_uid is not null and p.state = 'done'
-    where ${recent} and c.name = 'Pay' and ${within} and ${unnoted('receiptWithoutPayment', sql`p.id`)}
-      and not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.document_nr = c.document_nr and o.document_nr is not null
-        and o.name = 'Pay' and o.state in ('sent', 'unknown', 'done'))
-    order by c.issued_at desc limit ${sql.lit(maxOfEach)}`.execute(queries);
+async function mismatchItems(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<AttentionItem[]> {
+  const found = await mismatches.read(queries, scope, nowMs);
   const items: AttentionItem[] = [];
-  for (const [kind, found] of [
-    ['paymentWithoutReceipt', unprinted],
-    ['receiptWithoutPayment', unpaid],
-  ] as const) {
-    const commands = await readListed(queries, scope, [...new Set(found.map(({ id }) => id))]);
+  for (const kind of ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const) {
+    const commands = await readListed(queries, scope, found[kind]);
     items.push(...commands.map((command) => itemOf(kind, command, command.settledAtMs ?? command.issuedAtMs, 'note')));
   }
   return items;

@@ -1,6 +1,6 @@
 // The list of callbacks, newest first, with what a text may mean among them.
 import { type SqlBool, sql } from 'kysely';
-import { type CallbackState, findCallback, type ListedCallback } from '../../callbacks/delivery-log.ts';
+import { type CallbackState, type ListedCallback, readListedCallbacks } from '../../callbacks/delivery-log.ts';
 import type { Queries } from '../../database/database.ts';
 import { parseUuid } from '../../kernel/ids.ts';
 import { beginsWith, idPrefixOf } from './command-lookup.ts';
@@ -25,17 +25,18 @@ export async function listCallbackPage(
 ): Promise<{ callbacks: ListedCallback[]; next: Place | undefined }> {
   const isHost = filter.q !== undefined && idPrefixOf(filter.q) === undefined;
   // Pending and dead ones have indexes of their own; delivered ones are nearly all.
-  const walked = filter.state === 'pending' || filter.state === 'dead' ? [sql<SqlBool>`k.state = ${sql.lit(filter.state)}`] : [];
+  const isFew = filter.state === 'pending' || filter.state === 'dead';
+  const walked = isFew ? [sql<SqlBool>`k.state = ${sql.lit(filter.state)}`] : [];
   const sieve = [
     ...(filter.state === 'delivered' ? [sql<SqlBool>`k.state = 'delivered'`] : []),
+    ...(isFew ? [ownedBy(scope, sql`k.merchant_id`)] : []),
     ...(isHost ? [sql<SqlBool>`k.host = ${filter.q?.toLowerCase()}`] : []),
   ];
   const { ids, next } = await walk(queries, callbackRows, { sources: sourcesOf(scope, filter), walked, sieve }, page);
-  const found = await Promise.all(ids.map((id) => findCallback(queries, id)));
-  return { callbacks: found.flatMap((callback) => callback ?? []), next };
+  return { callbacks: await readListedCallbacks(queries, ids), next };
 }
 
-function sourcesOf(scope: Scope, { q, subjectId }: CallbackFilter): Lookup[] {
+function sourcesOf(scope: Scope, { q, subjectId, state }: CallbackFilter): Lookup[] {
   const { merchantId } = scope;
   const within = ownedBy(scope, sql`k.merchant_id`);
   if (subjectId !== undefined) return [{ where: sql<SqlBool>`${within} and k.subject_id = ${subjectId}`, isOrdered: false }];
@@ -47,5 +48,6 @@ function sourcesOf(scope: Scope, { q, subjectId }: CallbackFilter): Lookup[] {
       ...(uuid === undefined ? [] : [{ where: sql<SqlBool>`${within} and k.subject_id = ${uuid}`, isOrdered: false }]),
     ];
   }
-  return [{ where: merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`k.merchant_id = ${merchantId}`, isOrdered: true }];
+  const isSieved = merchantId === undefined || state === 'pending' || state === 'dead';
+  return [{ where: isSieved ? sql<SqlBool>`true` : sql<SqlBool>`k.merchant_id = ${merchantId}`, isOrdered: true }];
 }

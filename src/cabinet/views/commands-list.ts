@@ -1,11 +1,11 @@
 // The list of ledger commands, newest first: which indexes find what the filter names, and the rows as a list shows them.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
-import { type CommandFilter, isAmongFew, isRare, sievedBy, walkedBy } from './command-filter.ts';
+import { type CommandFilter, conditionOfMode, indexOfState, sieveOf, spanOf } from './command-filter.ts';
 import { lookupsOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
 import { ownedBy, type Scope } from './scope.ts';
-import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
+import { type PageWanted, type Walk, type Walkable, walk } from './walk.ts';
 
 export interface ListedCommand {
   id: string;
@@ -45,34 +45,53 @@ const maxDevicesApart = 100;
 const commandRows: Walkable = { table: sql`commands c`, time: sql`c.issued_at`, id: sql`c.id` };
 
 export async function listCommands(queries: Queries, scope: Scope, filter: CommandFilter, page: PageWanted): Promise<CommandPage> {
-  const sources = await sourcesOf(queries, scope, filter);
-  const { ids, next } = await walk(queries, commandRows, { sources, walked: walkedBy(filter), sieve: sievedBy(filter) }, page);
+  const deviceIds = await devicesOf(queries, scope, filter);
+  const { ids, next } = await walk(queries, commandRows, planOf(scope, filter, deviceIds), page);
   return { commands: await readListed(queries, scope, ids), next };
 }
 
-/** Conditions of which each has an index of its own; together they find all that the filter names. None: there is nothing to find. */
-async function sourcesOf(queries: Queries, scope: Scope, filter: CommandFilter): Promise<Lookup[]> {
-  const deviceIds = await devicesOf(queries, scope, filter);
-  if (deviceIds?.length === 0) return [];
-  const plain = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
-  const within = isRare(filter.state) ? ownedBy(scope, sql`c.merchant_id`) : plain;
-  const inDevices = deviceIds && sql<SqlBool>`c.device_id in (${sql.join(deviceIds)})`;
-  if (filter.q !== undefined) {
-    const lookups = lookupsOf(scope, filter.q);
-    return inDevices ? lookups.map((lookup) => ({ ...lookup, where: sql<SqlBool>`${lookup.where} and ${inDevices}` })) : lookups;
+/** Which index is walked for the filter, and what is left for the rows to tell. `deviceIds`: undefined means any. */
+function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undefined): Walk {
+  const { mode, q } = filter;
+  const walked = spanOf(filter);
+  const own = ownedBy(scope, sql`c.merchant_id`);
+  const inDevices = deviceIds && deviceIds.length > 0 ? [sql<SqlBool>`c.device_id in (${sql.join(deviceIds)})`] : [];
+  const index = indexOfState(filter);
+  const sieve = (isIn: { modeIndex?: boolean; stateIndex?: boolean } = {}) =>
+    sieveOf(filter, { modeIndex: isIn.modeIndex ?? false, stateIndex: isIn.stateIndex ?? false });
+
+  if (deviceIds?.length === 0) return { sources: [], walked, sieve: [] };
+  if (q !== undefined) return { sources: lookupsOf(scope, q), walked, sieve: [own, ...inDevices, ...sieve()] };
+  if (index?.holds === 'few') {
+    const where = sql<SqlBool>`${sql.join([index.where, own, ...inDevices], sql` and `)}`;
+    return { sources: [{ where, isOrdered: false }], walked, sieve: sieve({ stateIndex: true }) };
   }
-  if (inDevices === undefined || deviceIds === undefined) return [{ where: within, isOrdered: !isAmongFew(filter.state) }];
-  if (deviceIds.length > maxDevicesApart) return [{ where: sql<SqlBool>`${within} and ${inDevices}`, isOrdered: true }];
-  return deviceIds.map((id) => ({ where: sql<SqlBool>`${within} and c.device_id = ${id}`, isOrdered: true }));
+  if (deviceIds && deviceIds.length <= maxDevicesApart) {
+    return {
+      sources: deviceIds.map((id) => ({ where: sql<SqlBool>`c.device_id = ${id}`, isOrdered: true })),
+      walked,
+      sieve: [own, ...sieve()],
+    };
+  }
+  const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
+  if (index) {
+    const where = sql<SqlBool>`${within} and ${index.where}`;
+    return { sources: [{ where, isOrdered: true }], walked, sieve: [...inDevices, ...sieve({ stateIndex: true })] };
+  }
+  // Payments and fiscal operations have an index each: whoever wants both walks both.
+  const modes = mode === undefined ? (['cards', 'fiscal'] as const) : [mode];
+  const sources = modes.map((one) => ({ where: sql<SqlBool>`${within} and ${conditionOfMode[one]}`, isOrdered: true }));
+  return { sources, walked, sieve: [...inDevices, ...sieve({ modeIndex: true })] };
 }
 
-/** Undefined: of any device. */
-async function devicesOf(queries: Queries, scope: Scope, { deviceId, bank, shop }: CommandFilter): Promise<string[] | undefined> {
-  if (bank === undefined && shop === undefined) return deviceId === undefined ? undefined : [deviceId];
+/** Undefined: of any device. None: of devices that are not there, somebody else's, or of a kind that does nothing in this mode. */
+async function devicesOf(queries: Queries, scope: Scope, { mode, deviceId, bank, shop }: CommandFilter): Promise<string[] | undefined> {
+  if (bank === undefined && shop === undefined && deviceId === undefined) return undefined;
   const rows = await queries
     .selectFrom('devices')
     .select('id')
     .$if(scope.merchantId !== undefined, (query) => query.where('merchant_id', '=', scope.merchantId ?? ''))
+    .$if(mode !== undefined, (query) => query.where('kind', '=', mode === 'cards' ? 'terminal' : 'register'))
     .$if(bank !== undefined, (query) => query.where('bank', '=', bank ?? ''))
     .$if(shop !== undefined, (query) => query.where('point_of_sales_code', '=', shop ?? ''))
     .$if(deviceId !== undefined, (query) => query.where('id', '=', deviceId ?? ''))

@@ -31,6 +31,7 @@ export interface Shop {
 
 const maxShops = 500;
 const closesPerDevice = 14;
+const devicesPerStatement = 50;
 /** Closes of one day lie this close together. */
 const sameDayMs = 18 * 3_600_000;
 const maxRows = 2_000;
@@ -56,6 +57,21 @@ async function closesOf(queries: Queries, deviceId: string, limit: number, befor
   return rows;
 }
 
+/** The last ones of each device, of many devices in one statement: each is a look into the index over closes. */
+async function lastClosesOf(queries: Queries, deviceIds: string[]): Promise<Map<string, CloseRow[]>> {
+  const closes = new Map<string, CloseRow[]>();
+  for (let first = 0; first < deviceIds.length; first += devicesPerStatement) {
+    const looks = deviceIds.slice(first, first + devicesPerStatement).map(
+      (id) => sql`select * from (
+        select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from commands c
+        where c.device_id = ${id} and ${isClose} order by c.issued_at desc limit ${sql.lit(closesPerDevice)}) as one`,
+    );
+    const { rows } = await sql<CloseRow>`${sql.join(looks, sql` union all `)}`.execute(queries);
+    for (const row of rows) closes.set(row.device_id, [...(closes.get(row.device_id) ?? []), row]);
+  }
+  return closes;
+}
+
 export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]> {
   const rows = await queries
     .selectFrom('devices as d')
@@ -76,6 +92,10 @@ export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]>
     .orderBy('d.name')
     .limit(maxShops * 4)
     .execute();
+  const closes = await lastClosesOf(
+    queries,
+    rows.map(({ id }) => id),
+  );
   const shops = new Map<string, Shop>();
   for (const { code, merchantId, merchantName, ...device } of rows) {
     const key = `${merchantId} ${code}`;
@@ -83,8 +103,7 @@ export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]>
     if (shops.size >= maxShops && !shops.has(key)) break;
     shops.set(key, shop);
     shop.devices.push(device);
-    const closes = await closesOf(queries, device.id, closesPerDevice);
-    shop.closes.push(...closes.map(shownClose));
+    shop.closes.push(...(closes.get(device.id) ?? []).map(shownClose));
   }
   for (const shop of shops.values()) shop.closes.sort((one, other) => other.atMs - one.atMs);
   return [...shops.values()];

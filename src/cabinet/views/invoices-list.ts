@@ -42,7 +42,10 @@ export async function listInvoices(
     ...(filter.fromMs === undefined ? [] : [sql<SqlBool>`i.created_at >= cast(${filter.fromMs} as bigint)`]),
     ...(filter.toMs === undefined ? [] : [sql<SqlBool>`i.created_at < cast(${filter.toMs} as bigint)`]),
   ];
-  const sieve = filter.state === undefined ? [] : [sql<SqlBool>`i.state = ${sql.lit(filter.state)}`];
+  const sieve = [
+    ...(filter.state === undefined ? [] : [sql<SqlBool>`i.state = ${sql.lit(filter.state)}`]),
+    ...(filter.q === undefined ? [] : [ownedBy(scope, sql`i.merchant_id`)]),
+  ];
   const { ids, next } = await walk(queries, invoiceRows, { sources: sourcesOf(scope, filter.q), walked, sieve }, page);
   return { invoices: await readListedInvoices(queries, scope, ids), next };
 }
@@ -53,16 +56,15 @@ function sourcesOf(scope: Scope, q: string | undefined): Lookup[] {
       { where: scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`i.merchant_id = ${scope.merchantId}`, isOrdered: true },
     ];
   }
-  const within = ownedBy(scope, sql`i.merchant_id`);
   const text = q.trim();
   const amount = amountIn(text);
   const prefix = idPrefixOf(text);
   return [
-    { where: sql<SqlBool>`${within} and i.receipt_id is not null and i.receipt_id = ${text}`, isOrdered: true },
+    { where: sql<SqlBool>`i.receipt_id is not null and i.receipt_id = ${text}`, isOrdered: true },
     ...(amount === undefined
       ? []
-      : [{ where: sql<SqlBool>`${within} and i.amount_bani is not null and i.amount_bani = cast(${amount} as bigint)`, isOrdered: true }]),
-    ...(prefix === undefined ? [] : [{ where: sql<SqlBool>`${within} and ${beginsWith(sql`i.oid`, prefix)}`, isOrdered: false }]),
+      : [{ where: sql<SqlBool>`i.amount_bani is not null and i.amount_bani = cast(${amount} as bigint)`, isOrdered: true }]),
+    ...(prefix === undefined ? [] : [{ where: beginsWith(sql`i.oid`, prefix), isOrdered: false }]),
   ];
 }
 

@@ -64,17 +64,16 @@ export function successOf(cards: readonly HourFigures['cards'][number][]) {
   return { tries, paid, declined, unknown, rate: paid + declined === 0 ? undefined : paid / (paid + declined) };
 }
 
-export function banksOf(hours: readonly HourFigures[], bankOf: ReadonlyMap<string, string | null>) {
+export function banksOf(hours: readonly HourFigures[]) {
   const banks = new Map<string, { cards: HourFigures['cards']; durations: HourFigures['durations'] }>();
-  const bookOf = (deviceId: string) => {
-    const bank = bankOf.get(deviceId) ?? '';
+  const bookOf = (bank: string) => {
     const book = banks.get(bank) ?? { cards: [], durations: [] };
     banks.set(bank, book);
     return book;
   };
   for (const { cards, durations } of hours) {
-    for (const row of cards) bookOf(row.deviceId).cards.push(row);
-    for (const row of durations) bookOf(row.deviceId).durations.push(row);
+    for (const row of cards) bookOf(row.bank).cards.push(row);
+    for (const row of durations) bookOf(row.bank).durations.push(row);
   }
   return [...banks]
     .map(([bank, { cards, durations }]) => ({

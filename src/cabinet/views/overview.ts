@@ -3,10 +3,12 @@
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { type Attention, readAttention } from './attention.ts';
-import { createHourBook } from './hour-figures.ts';
+import { addUp } from './hour-figures.ts';
+import { createHourSums, hourMs, type Reading } from './hour-sums.ts';
+import type { Mismatches } from './mismatches.ts';
 import { banksOf, modesOf, percentilesOf, settledAloneOf, successOf, totalOf } from './overview-figures.ts';
 import { type PeriodName, periodOf } from './period.ts';
-import type { Scope } from './scope.ts';
+import { ownedBy, type Scope } from './scope.ts';
 
 export interface OverviewDevice {
   id: string;
@@ -41,25 +43,25 @@ export interface Overview {
   settledAlone: ReturnType<typeof settledAloneOf>;
 }
 
-const hourMs = 3_600_000;
 const freshForMs = 3_000;
 const maxKept = 200;
 
 export interface OverviewBook {
-  read(queries: Queries, scope: Scope, period: PeriodName, zone: string, nowMs: number): Promise<Overview>;
+  read(database: Reading, scope: Scope, period: PeriodName, zone: string, nowMs: number): Promise<Overview>;
 }
 
-export function createOverviewBook(): OverviewBook {
-  const hourBook = createHourBook();
+export function createOverviewBook(mismatches: Mismatches): OverviewBook {
+  const sums = createHourSums();
   const kept = new Map<string, { atMs: number; page: Promise<Overview> }>();
 
-  async function readPage(queries: Queries, scope: Scope, name: PeriodName, zone: string, nowMs: number): Promise<Overview> {
+  async function readPage(database: Reading, scope: Scope, name: PeriodName, zone: string, nowMs: number): Promise<Overview> {
+    const { queries } = database;
     const { fromMs, toMs, before } = periodOf(name, nowMs, zone);
-    const hours = await hourBook.read(queries, scope, fromMs, toMs, nowMs);
-    const earlier = await hourBook.read(queries, scope, before.fromMs, before.toMs, nowMs);
+    const hours = await sums.read(database, scope, fromMs, toMs, nowMs);
+    const earlier = await sums.read(database, scope, before.fromMs, before.toMs, nowMs);
+    const whole = addUp(hours);
     const devices = await readDevices(queries, scope);
-    const attention = await readAttention(queries, scope, nowMs);
-    const durations = hours.flatMap((hour) => hour.durations);
+    const attention = await readAttention(queries, scope, nowMs, mismatches);
     return {
       fromMs,
       toMs,
@@ -77,24 +79,24 @@ export function createOverviewBook(): OverviewBook {
           before: then ? totalOf([then]).amount : 0,
         };
       }),
-      banks: banksOf(hours, new Map(devices.map(({ id, bank }) => [id, bank]))),
-      success: successOf(hours.flatMap(({ cards }) => cards)),
-      answers: percentilesOf(durations),
+      banks: banksOf([whole]),
+      success: successOf(whole.cards),
+      answers: percentilesOf(whole.durations),
       ownShare: await readOwnShare(queries, scope),
-      histogram: histogramOf(durations),
+      histogram: histogramOf(whole.durations),
       devices,
-      callbacks: { ...(await readCallbackCounts(queries, scope)), delivered: hours.reduce((sum, { delivered }) => sum + delivered, 0) },
+      callbacks: { ...(await readCallbackCounts(queries, scope)), delivered: await countDelivered(queries, scope, fromMs, toMs) },
       attention: { counts: attention.counts, sumsBani: attention.sumsBani, oldestSinceMs: attention.items[0]?.sinceMs },
-      settledAlone: settledAloneOf(hours),
+      settledAlone: settledAloneOf([whole]),
     };
   }
 
   return {
-    read(queries, scope, period, zone, nowMs) {
+    read(database, scope, period, zone, nowMs) {
       const name = `${scope.merchantId ?? '*'} ${period} ${zone}`;
       const known = kept.get(name);
       if (known && nowMs - known.atMs < freshForMs) return known.page;
-      const page = readPage(queries, scope, period, zone, nowMs);
+      const page = readPage(database, scope, period, zone, nowMs);
       kept.delete(name);
       kept.set(name, { atMs: nowMs, page });
       // A failure is not worth keeping.
@@ -142,8 +144,20 @@ async function readOwnShare(queries: Queries, scope: Scope): Promise<Overview['o
   return sorted.length === 0 ? {} : { p50Ms: at(0.5), p95Ms: at(0.95) };
 }
 
+/** All of the period but those that wait or are dead, which have indexes of their own: delivered ones are nearly all. */
+async function countDelivered(queries: Queries, scope: Scope, fromMs: number, toMs: number): Promise<number> {
+  const span = sql`k.created_at >= cast(${fromMs} as bigint) and k.created_at < cast(${toMs} as bigint)`;
+  const within = scope.merchantId === undefined ? sql`` : sql` and k.merchant_id = ${scope.merchantId}`;
+  const own = ownedBy(scope, sql`k.merchant_id`);
+  const { rows } = await sql<{ count: number }>`
+    select (select cast(count(*) as bigint) from callbacks k where ${span}${within})
+      - (select cast(count(*) as bigint) from callbacks k where k.state = 'pending' and ${span} and ${own})
+      - (select cast(count(*) as bigint) from callbacks k where k.state = 'dead' and ${span} and ${own}) as count`.execute(queries);
+  return rows[0]?.count ?? 0;
+}
+
 async function readCallbackCounts(queries: Queries, scope: Scope): Promise<Omit<Overview['callbacks'], 'delivered'>> {
-  const own = scope.merchantId === undefined ? sql`` : sql` and k.merchant_id = ${scope.merchantId}`;
+  const own = sql` and ${ownedBy(scope, sql`k.merchant_id`)}`;
   const { rows: steps } = await sql<{ attempts: number; count: number; next: number | null }>`
     select k.attempts, cast(count(*) as bigint) as count, min(k.next_attempt_at + 0) as next from callbacks k where k.state = 'pending'${own} group by k.attempts order by k.attempts`.execute(
     queries,

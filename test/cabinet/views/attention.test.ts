@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closeWithinMs, readAttention } from '../../../src/cabinet/views/attention.ts';
+import { createMismatches } from '../../../src/cabinet/views/mismatches.ts';
 import { writeNote } from '../../../src/cabinet/views/notes.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
@@ -25,7 +26,8 @@ describe.each(engines)('what needs attention on %s', (engine) => {
   const settled = (minutesAgo: number) => ({ ...at(minutesAgo), settled_at: nowMs - minutesAgo * 60_000, settled_by: 'answer' as const });
   const seed = async (deviceId: string, row: Parameters<typeof seedCommand>[3]) =>
     (await seedCommand(database.queries, merchantId, deviceId, row)).id;
-  const read = async (scope: { merchantId: string | undefined } = all) => await readAttention(database.queries, scope, nowMs);
+  const read = async (scope: { merchantId: string | undefined } = all) =>
+    await readAttention(database.queries, scope, nowMs, createMismatches());
   const kinds = async () => (await read()).items.map(({ kind, subjectId }) => [kind, subjectId]);
   const note = (kind: Parameters<typeof writeNote>[2]['kind'], subjectId: string, scope: { merchantId: string | undefined } = all) =>
     writeNote(database, scope, { kind, subjectId, reason: 'seen', actor: 'Ana' });

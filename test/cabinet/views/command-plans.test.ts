@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAttention } from '../../../src/cabinet/views/attention.ts';
 import type { CommandFilter } from '../../../src/cabinet/views/command-filter.ts';
 import { listCommands, readListed } from '../../../src/cabinet/views/commands-list.ts';
+import type { Place } from '../../../src/cabinet/views/cursor.ts';
+import { createMismatches } from '../../../src/cabinet/views/mismatches.ts';
 import { readCallbacks, readSale } from '../../../src/cabinet/views/sale-facts.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
@@ -11,6 +13,8 @@ import { fillMany, firstPlan } from './plans.ts';
 const one = '0d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a11';
 /** Of a merchant with little to do beside one with much. */
 const two = '1d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a22';
+/** One of the devices that are filled. */
+const busiest = '2d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a33';
 const after = { atMs: 1_700_015_000_000, id: one };
 
 describe.each(engines)('the plans of the list of commands on %s', (engine) => {
@@ -19,7 +23,7 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     database = await openTestDatabase(engine);
     await seedMerchant(database.queries, { id: one });
     await seedMerchant(database.queries, { id: two });
-    await fillMany(database, one);
+    await fillMany(database, one, { firstDevice: busiest });
   }, 60_000);
   afterAll(() => database.close());
 
@@ -28,7 +32,10 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     ['payments of one merchant', { merchantId: two }, { mode: 'cards' }, /card_commands_by_merchant/],
     ['fiscal operations of all', { merchantId: undefined }, { mode: 'fiscal' }, /fiscal_commands_by_time/],
     ['fiscal operations of one merchant', { merchantId: two }, { mode: 'fiscal' }, /fiscal_commands_by_merchant/],
-    ['a device', { merchantId: one }, { mode: 'cards', deviceId: one }, /commands_by_device|card_commands_by_merchant/],
+    ['a device', { merchantId: one }, { mode: 'cards', deviceId: busiest }, /commands_by_device/],
+    ['what was declined of a device', { merchantId: one }, { state: 'declined', deviceId: busiest }, /commands_by_device/],
+    ['everything', { merchantId: undefined }, { minBani: 5_000 }, /card_commands_by_time.*fiscal_commands_by_time/],
+    ['what was declined of a merchant with little', { merchantId: two }, { state: 'declined' }, /commands_failed_by_merchant/],
     ['what was declined', { merchantId: undefined }, { state: 'declined' }, /commands_failed/],
     ['what never ran of one merchant', { merchantId: one }, { mode: 'cards', state: 'never' }, /commands_failed/],
     [
@@ -54,19 +61,31 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     const byId = engine === 'sqlite' ? /SEARCH c USING INDEX sqlite_autoindex_commands_1 \(id=\?\)/ : /commands_pkey/;
     expect(await firstPlan(database, (queries) => readListed(queries, scope, ['id-1', 'id-2']))).toMatch(byId);
     expect(await firstPlan(database, (queries) => readSale(queries, scope, 'id-2', []))).toMatch(byId);
-    const failed = await firstPlan(database, (queries) => readAttention(queries, scope, 1_700_010_000_000), { table: 'join commands p' });
+    const failed = await firstPlan(database, (queries) => readAttention(queries, scope, 1_700_010_000_000, createMismatches()), {
+      table: 'join commands p',
+    });
     expect(failed).toMatch(/commands_failed/);
     expect(failed).not.toMatch(/commands_by_merchant \(merchant_id=\?\)/);
-    const untold = await firstPlan(database, (queries) => readAttention(queries, scope, 0), { table: 'callbacks', isSmall: true });
+    const untold = await firstPlan(database, (queries) => readAttention(queries, scope, 0, createMismatches()), {
+      table: 'callbacks',
+      isSmall: true,
+    });
     expect(untold).toMatch(/callbacks_dead/);
     const told = await firstPlan(database, (queries) => readCallbacks(queries, scope, ['a', 'b']), { table: 'callbacks', isSmall: true });
     expect(told).not.toMatch(/callbacks_by_merchant/);
   });
 
   it('finds rare rows far back, a bounded walk at a time', async () => {
-    const { commands, next } = await listCommands(database.queries, { merchantId: one }, { minBani: 102, maxBani: 102 }, { limit: 50 });
-    expect(commands.map(({ id }) => id)).toEqual(['id-7002', 'id-2']);
-    expect(next).toBeUndefined();
+    const found: string[][] = [];
+    let place: Place | undefined;
+    do {
+      const rare = { minBani: 102, maxBani: 102 };
+      const page = await listCommands(database.queries, { merchantId: one }, rare, { limit: 50, after: place });
+      found.push(page.commands.map(({ id }) => id));
+      place = page.next;
+    } while (place !== undefined);
+    expect(found.flat()).toEqual(['id-7002', 'id-2']);
+    expect(found.length, 'a page walks some thousand rows, and not ten').toBeGreaterThan(1);
   });
 
   it('a search looks into one index for each reading of the text, and walks nothing', async () => {

@@ -1,5 +1,6 @@
 // The figures of the first page: money counted once, days of the viewer's own zone, and percentiles that are some answer's.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMismatches } from '../../../src/cabinet/views/mismatches.ts';
 import { createOverviewBook } from '../../../src/cabinet/views/overview.ts';
 import { percentilesOf } from '../../../src/cabinet/views/overview-figures.ts';
 import { isZone, periodOf, startOfDay } from '../../../src/cabinet/views/period.ts';
@@ -99,7 +100,7 @@ describe.each(engines)('the overview on %s', (engine) => {
   });
   afterAll(() => database.close());
 
-  const read = (merchantId?: string) => createOverviewBook().read(database.queries, { merchantId }, 'today', 'UTC', nowMs);
+  const read = (merchantId?: string) => createOverviewBook(createMismatches()).read(database, { merchantId }, 'today', 'UTC', nowMs);
 
   it('counts money once, by how it was paid', async () => {
     const page = await read(one);
@@ -137,8 +138,8 @@ describe.each(engines)('the overview on %s', (engine) => {
   });
 
   it('reads once for many who ask at the same time, and anew a few seconds later', async () => {
-    const book = createOverviewBook();
-    const ask = (atMs: number) => book.read(database.queries, { merchantId: one }, 'today', 'UTC', atMs);
+    const book = createOverviewBook(createMismatches());
+    const ask = (atMs: number) => book.read(database, { merchantId: one }, 'today', 'UTC', atMs);
     const first = ask(nowMs);
     expect(ask(nowMs + 1_000)).toBe(first);
     expect(ask(nowMs + 4_000)).not.toBe(first);

@@ -12,6 +12,23 @@ export async function firstPlan(
 ): Promise<string> {
   const compiled = (await statementsOf(database.queries, view)).find((each) => each.sql.includes(table));
   if (!compiled) throw new Error('No statement was sent.');
+  return await planOf(database, compiled, isSmall);
+}
+
+/** Every plan of a view, beside the statement that it is for. Only commands are many enough for PostgreSQL to be asked for its own choice. */
+export async function allPlans(
+  database: TestDatabase,
+  view: (queries: Queries) => Promise<unknown>,
+): Promise<{ statement: string; plan: string }[]> {
+  const plans: { statement: string; plan: string }[] = [];
+  for (const compiled of await statementsOf(database.queries, view)) {
+    if (/^\s*(select|with)/.test(compiled.sql))
+      plans.push({ statement: compiled.sql, plan: await planOf(database, compiled, !compiled.sql.includes('commands')) });
+  }
+  return plans;
+}
+
+async function planOf(database: TestDatabase, compiled: CompiledQuery, isSmall: boolean): Promise<string> {
   const isPostgres = database.engine === 'postgres';
   const plan = await database.transaction(async (queries) => {
     if (isPostgres && isSmall)
@@ -36,11 +53,16 @@ async function statementsOf(queries: Queries, view: (queries: Queries) => Promis
 }
 
 /** Many settled payments and prints of one merchant on ten devices, a few refused: so many that no engine is tempted to read them all. */
-export async function fillMany(database: TestDatabase, merchantId: string, count = 10_000): Promise<void> {
+export async function fillMany(
+  database: TestDatabase,
+  merchantId: string,
+  { count = 10_000, firstDevice }: { count?: number; firstDevice?: string } = {},
+): Promise<void> {
   const { queries } = database;
   const deviceIds: string[] = [];
   for (let index = 0; index < 10; index += 1) {
-    deviceIds.push((await seedDevice(queries, merchantId, { kind: index % 2 === 0 ? 'terminal' : 'register' })).id);
+    const own = index === 0 && firstDevice !== undefined ? { id: firstDevice } : {};
+    deviceIds.push((await seedDevice(queries, merchantId, { kind: index % 2 === 0 ? 'terminal' : 'register', ...own })).id);
   }
   // In parts: a statement has only so much time.
   for (let first = 1; first < count; first += 1_000)

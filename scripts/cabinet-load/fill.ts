@@ -1,0 +1,171 @@
+// A month of many shops, written by the database itself: commands with their steps, invoices with their histories, callbacks with their
+// tries. Everything follows from a row's number, so that both engines hold the same rows and a row can be named without looking.
+// A shop of half of all devices stands beside many small ones, and what is rare in life is rare here.
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Queries } from '../../src/database/database.ts';
+
+export interface Filled {
+  rows: number;
+  invoices: number;
+  startMs: number;
+  endMs: number;
+  bigMerchant: string;
+  smallMerchant: string;
+}
+
+export const deviceCount = 200;
+const merchantCount = 41;
+const tables = ['merchants', 'devices', 'commands', 'command_events', 'invoices', 'invoice_events', 'callbacks', 'callback_attempts'];
+const days = 30;
+const dayMs = 86_400_000;
+const rowsPerStatement = 4_000;
+/** A device's commands of a day, about. */
+const commandsPerClose = 160;
+
+/** A small merchant has two or three devices of the second half. */
+const merchantOf = (device: number) => (device < deviceCount / 2 ? 0 : 1 + (device % (merchantCount - 1)));
+/** A text like a UUID that only looks random. */
+export const idOf = (kind: number, number: number) =>
+  `${((number * 2_654_435_761) % 4_294_967_296).toString(16).padStart(8, '0')}-000${kind}-4000-8000-${number.toString(16).padStart(12, '0')}`;
+export const commandId = (number: number) => idOf(1, number);
+export const invoiceId = (number: number) => idOf(2, number);
+export const callbackId = (number: number) => idOf(3, number);
+export const deviceId = (number: number) => idOf(4, number);
+export const merchantId = (number: number) => idOf(5, number);
+
+type Sql = RawBuilder<unknown>;
+
+export async function fill(database: Database, rows: number, endMs: number, say: (text: string) => void = () => {}): Promise<Filled> {
+  const invoices = Math.floor(rows / 10);
+  const startMs = endMs - days * dayMs;
+  const write = (label: string, from: number, to: number, statement: (first: number, last: number) => RawBuilder<unknown>) =>
+    inParts(database, label, from, to, statement, say);
+  await fillShops(database.queries, startMs);
+  const sqlOf = statementsOf(database.engine, { rows, invoices, startMs, endMs });
+  await write('commands', 1, rows, sqlOf.commands);
+  await write('steps', 1, rows, sqlOf.steps);
+  await write('invoices', 1, invoices, sqlOf.invoices);
+  await write('histories', 1, invoices, sqlOf.histories);
+  await write('callbacks', 1, 2 * invoices, sqlOf.callbacks);
+  await write('tries', 1, 2 * invoices, sqlOf.tries);
+  // A table at a time: a statement has only so much time.
+  if (database.engine === 'postgres') for (const table of tables) await sql`analyze ${sql.table(table)}`.execute(database.queries);
+  return { rows, invoices, startMs, endMs, bigMerchant: merchantId(0), smallMerchant: merchantId(7) };
+}
+
+async function inParts(
+  { transaction }: Database,
+  label: string,
+  from: number,
+  to: number,
+  statement: (first: number, last: number) => RawBuilder<unknown>,
+  say: (text: string) => void,
+): Promise<void> {
+  for (let first = from; first <= to; first += rowsPerStatement) {
+    const last = Math.min(first + rowsPerStatement - 1, to);
+    await transaction(async (queries) => void (await statement(first, last).execute(queries)));
+    if (last % (50 * rowsPerStatement) === 0 || last === to) say(`${label}: ${last}`);
+  }
+}
+
+async function fillShops(queries: Queries, startMs: number): Promise<void> {
+  for (let number = 0; number < merchantCount; number += 1) {
+    const row = { id: merchantId(number), name: `Shop ${number}`, callback_secret: 'c2VjcmV0', created_at: startMs };
+    await queries.insertInto('merchants').values(row).execute();
+  }
+  await queries.insertInto('qr_secrets').values({ id: 1, secret: 'c2VjcmV0', created_at: startMs }).execute();
+  const banks = ['maib', 'micb', 'victoria', 'otp'];
+  for (let number = 0; number < deviceCount; number += 1) {
+    const isTerminal = number % 2 === 0;
+    await queries
+      .insertInto('devices')
+      .values({
+        id: deviceId(number),
+        merchant_id: merchantId(merchantOf(number)),
+        kind: isTerminal ? 'terminal' : 'register',
+        name: `${isTerminal ? 'Terminal' : 'Register'} ${number}`,
+        bank: isTerminal ? (banks[(number / 2) % banks.length] ?? null) : null,
+        point_of_sales_code: `POS-${merchantOf(number)}-${Math.floor(number / 4)}`,
+        created_at: startMs,
+      })
+      .execute();
+  }
+}
+
+function statementsOf(engine: Database['engine'], { rows, invoices, startMs, endMs }: Omit<Filled, 'bigMerchant' | 'smallMerchant'>) {
+  const hex = (value: Sql, width: number): Sql =>
+    engine === 'postgres'
+      ? sql`lpad(to_hex(cast(${value} as bigint)), ${sql.lit(width)}, '0')`
+      : sql`printf(${sql.lit(`%0${width}x`)}, ${value})`;
+  const id = (kind: number, value: Sql): Sql =>
+    sql`${hex(sql`(cast(${value} as bigint) * 2654435761) % 4294967296`, 8)} || ${sql.lit(`-000${kind}-4000-8000-`)} || ${hex(value, 12)}`;
+  const numbers = (first: number, last: number): Sql =>
+    sql`recursive numbers (n) as (select cast(${first} as bigint) union all select n + 1 from numbers where n < cast(${last} as bigint))`;
+  const device = sql`(n % ${sql.lit(deviceCount)})`;
+  const merchant = (of: Sql): Sql =>
+    sql`case when ${of} < ${sql.lit(deviceCount / 2)} then 0 else 1 + ${of} % ${sql.lit(merchantCount - 1)} end`;
+  const at = (of: number, value: Sql): Sql => sql`${sql.lit(startMs)} + ${value} * ${sql.lit(endMs - startMs)} / ${sql.lit(of + 1)}`;
+  const turn = sql`(n / ${sql.lit(deviceCount)})`;
+  const lot = sql`(n * 7919 % 1000)`;
+  // A payment, its close; now and then a refund or a void in the close's place; a day's close.
+  const name = sql`case
+    when ${turn} % ${sql.lit(commandsPerClose)} = ${sql.lit(commandsPerClose - 1)} then case when ${device} % 2 = 0 then 'CloseDay' else 'Report' end
+    when ${device} % 2 = 1 then case when ${lot} < 10 then 'MoneyIn' when ${lot} < 20 then 'MoneyOut' else 'PrintReceipt' end
+    when ${turn} % 2 = 0 then 'Pay' when ${turn} % 100 = 51 then 'CancelTransaction' when ${turn} % 100 = 1 then 'Refund' else 'CloseDoc' end`;
+  const payState = sql`case when ${turn} % 2 = 0 and ${device} % 2 = 0 and ${lot} < 25 then 'refused'
+    when ${turn} % 2 = 0 and ${device} % 2 = 0 and ${lot} < 35 then 'never' when ${device} % 2 = 1 and ${lot} between 500 and 504 then 'refused' else 'done' end`;
+  const commands = (first: number, last: number) => sql`
+    insert into commands (id, merchant_id, device_id, instance_id, name, args, state, amount_bani, document_nr, operation_id, rrn, target_id,
+      receipt_uid, journal_id, issued_at, answer_by, settled_at, settled_by, outcome, report, recalls, document_state, request_hash, told_at,
+      accepted_at, receipt_id, cash_bani, card_bani, caller, request)
+    with ${numbers(first, last)},
+    shaped as (select n, ${name} as name, ${payState} as drawn, ${lot} as lot, ${device} as device, ${turn} as turn, ${at(rows, sql`n`)} as at from numbers),
+    stated as (select shaped.*, case when name in ('CloseDay', 'Report') then 'done' else drawn end as state from shaped)
+    select ${id(1, sql`n`)}, ${id(5, merchant(sql`device`))}, ${id(4, sql`device`)}, 'load', name,
+      case name when 'Report' then '{"fiscal":true}' when 'PrintReceipt' then '{"receipt":{"Uid":"uid","Items":[{"Name":"Pâine albă","Quantity":2,"Price":6.25},{"Name":"Lapte 1 l","Quantity":1,"Price":18.9}],"Payments":[{"PaymentCode":0}]}}' else '{"amount":"12.50"}' end,
+      state, case when name in ('Pay', 'Refund', 'PrintReceipt', 'MoneyIn', 'MoneyOut', 'CancelTransaction') then 1000 + n * 31 % 60000 end,
+      case when name = 'Pay' then case when n % 20 = 0 and n / 20 <= ${sql.lit(invoices)} then ${id(2, sql`n / 20`)} else 'doc-' || n end end,
+      case when name = 'Pay' and state = 'done' then ${hex(sql`turn`, 6)} end, case when name = 'Pay' and state = 'done' then 'rrn' || n end,
+      case when n > ${sql.lit(deviceCount)} and name in ('CloseDoc', 'CancelTransaction', 'Refund') then ${id(1, sql`n - ${sql.lit(deviceCount)}`)} end,
+      case when name = 'PrintReceipt' then 'uid-' || n end, 'journal', at, at + 300000, at + 900 + lot * 20, case when lot = 777 then 'recall' else 'answer' end,
+      case when state = 'never' then case when lot < 30 then 'busy' else 'expired' end else state end,
+      case when state = 'done' then '{"amount":"12.50","authCode":"123456","maskedCard":"411111******1111","time":"2026-11-01T10:00:00Z","token":"a-token-of-the-bank-that-is-long-enough-to-be-real"}' end,
+      0, case when name = 'Pay' and state = 'done' then case when turn % 100 = 50 then 'voided' else 'closed' end end,
+      case when name = 'CloseDay' then 'hash' end, at + 1000, at + 200, case when name = 'PrintReceipt' and state = 'done' then 'R-' || n end,
+      case when name = 'PrintReceipt' then case when n % 3 = 0 then 0 else 1000 + n * 31 % 60000 end end,
+      case when name = 'PrintReceipt' then case when n % 3 = 0 then 1000 + n * 31 % 60000 else 0 end end,
+      'key load', '{"method":"POST","path":"/Device/payment/Pay","body":{"DeviceID":"a device","amount":"12.50","documentNr":"a document of some length","timeout":90}}'
+    from stated`;
+  const steps = (first: number, last: number) => sql`
+    insert into command_events (command_id, at, step, channel, detail)
+    with ${numbers(first, last)}, steps (step, plus) as (select 'sent', 20 union all select 'answered', 800 union all select 'settled', 820)
+    select ${id(1, sql`n`)}, ${at(rows, sql`n`)} + plus, step, case when step = 'settled' then null else 'mqtt' end, case when step = 'settled' then 'done' end
+    from numbers cross join steps`;
+  const state = sql`case when n % 50 = 7 then 3 when n % 50 = 9 then 4 when n % 50 = 11 then 0 else 2 end`;
+  const invoicesSql = (first: number, last: number) => sql`
+    insert into invoices (oid, merchant_id, qr_secret_id, state, receipt, valid_to, receipt_id, paid_device_id, callback_sequence, created_at,
+      scanned_at, ended_at, amount_bani)
+    with ${numbers(first, last)}, shaped as (select n, ${state} as state, ${device} as device, ${at(invoices, sql`n`)} as at from numbers)
+    select ${id(2, sql`n`)}, ${id(5, merchant(sql`device`))}, 1, state, '{"Items":[{"Name":"Pâine albă","Quantity":2,"Price":6.25}]}', at + 600000,
+      case when state = 2 then 'R-' || n end, case when state = 2 then ${id(4, sql`device`)} end, 2, at, at + 5000,
+      case when state in (2, 3, 4) then at + 30000 end, 1000 + n * 17 % 90000
+    from shaped`;
+  const histories = (first: number, last: number) => sql`
+    insert into invoice_events (oid, at, event, detail)
+    with ${numbers(first, last)}, events (event, plus) as (select 'Scanned', 5000 union all select 'Payed', 30000)
+    select ${id(2, sql`n`)}, ${at(invoices, sql`n`)} + plus, event, '{}' from numbers cross join events`;
+  const fate = sql`case when n % 2000 = 5 then 'dead' when n % 4000 = 9 then 'pending' else 'delivered' end`;
+  const subject = sql`((n + 1) / 2)`;
+  const callbacks = (first: number, last: number) => sql`
+    insert into callbacks (id, merchant_id, subject_kind, subject_id, sequence, url, host, state, attempts, next_attempt_at, created_at, ended_at)
+    with ${numbers(first, last)}, shaped as (select n, ${fate} as state, ${subject} as subject, ${at(invoices, subject)} as at from numbers)
+    select ${id(3, sql`n`)}, ${id(5, merchant(sql`(subject % ${sql.lit(deviceCount)})`))}, 'invoice', ${id(2, sql`subject`)}, 1 + n % 2,
+      'https://erp.example/invoice?state=2', 'erp' || subject % ${sql.lit(deviceCount)} || '.example', state, 1,
+      case when state = 'pending' then at + 60000 end, at + 30000, case when state <> 'pending' then at + 31000 end
+    from shaped`;
+  const tries = (first: number, last: number) => sql`
+    insert into callback_attempts (callback_id, attempt, at, status, duration_ms, response_head)
+    with ${numbers(first, last)}
+    select ${id(3, sql`n`)}, 1, ${at(invoices, subject)} + 30500, case ${fate} when 'delivered' then 200 else 500 end, 120, 'ok' from numbers`;
+  return { commands, steps, invoices: invoicesSql, histories, callbacks, tries };
+}

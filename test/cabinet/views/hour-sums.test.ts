@@ -1,0 +1,195 @@
+// Hours that are over are summed once and kept; what changes one of them afterwards is seen all the same.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createHourKeeper } from '../../../src/cabinet/overview/hour-keeper.ts';
+import { addUp, readFigures } from '../../../src/cabinet/views/hour-figures.ts';
+import { createHourSums, type HourSums, hourMs } from '../../../src/cabinet/views/hour-sums.ts';
+import { modesOf } from '../../../src/cabinet/views/overview-figures.ts';
+import { engines, memoryDatabase, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
+import { quietLogger } from '../../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+import { fillLedger, startMs as monthStartMs } from './ledger-of-a-month.ts';
+
+const noonMs = Date.UTC(2026, 10, 12, 12);
+/** The hour that the tests are about: long over at noon. */
+const hour = noonMs - 3 * hourMs;
+
+describe.each(engines)('sums of hours on %s', (engine) => {
+  let clock: VirtualClock;
+  let database: TestDatabase;
+  let sums: HourSums;
+  let merchantId: string;
+  let terminal: string;
+  let register: string;
+  beforeEach(async () => {
+    clock = createVirtualClock(noonMs);
+    database = await openTestDatabase(engine, clock);
+    sums = createHourSums();
+    merchantId = (await seedMerchant(database.queries)).id;
+    terminal = (await seedDevice(database.queries, merchantId)).id;
+    register = (await seedDevice(database.queries, merchantId, { kind: 'register' })).id;
+  });
+  afterEach(() => database.close());
+
+  const answered = (atMs: number) => ({ issued_at: atMs, answer_by: atMs, settled_at: atMs + 900, settled_by: 'answer' as const });
+  const pay = (row: Parameters<typeof seedCommand>[3] = {}) =>
+    seedCommand(database.queries, merchantId, terminal, {
+      state: 'done',
+      document_state: 'closed',
+      amount_bani: 1_000,
+      ...answered(hour + 60_000),
+      ...row,
+    });
+  const read = async (scope: string | undefined = merchantId, book = sums) => {
+    const hours = await book.read(database, { merchantId: scope }, hour, hour + hourMs, clock.now());
+    return modesOf(hours);
+  };
+  const cards = async (scope?: string) => (await read(scope)).card;
+  const spoil = () =>
+    database.queries
+      .updateTable('hour_sums')
+      .set({ figures: JSON.stringify(addUp([])) })
+      .execute();
+
+  it('are kept: a second look does not read the commands, whoever looks', async () => {
+    await pay();
+    expect(await cards()).toEqual({ count: 1, amount: 10 });
+    await spoil();
+    expect(await cards()).toEqual({ count: 0, amount: 0 });
+    expect((await read(undefined)).card.count, 'the sum of all merchants was kept with it').toBe(0);
+    expect((await read(merchantId, createHourSums())).card.count, 'by another process too').toBe(0);
+  });
+
+  it('of an hour that is not over, or only just, are read anew each time', async () => {
+    const thisHour = noonMs + hourMs / 2;
+    await clock.advance(hourMs / 2 + 10 * 60_000);
+    const live = async () => modesOf(await sums.read(database, { merchantId }, noonMs, clock.now(), clock.now())).card.count;
+    expect(await live()).toBe(0);
+    await pay(answered(thisHour));
+    expect(await live()).toBe(1);
+    expect(await database.queries.selectFrom('hour_sums').select('start_ms').execute()).toEqual([]);
+  });
+
+  it('say nothing of merchants that did nothing, and nothing of others', async () => {
+    await pay();
+    const other = (await seedMerchant(database.queries)).id;
+    expect(await cards(other)).toEqual({ count: 0, amount: 0 });
+    expect(await cards()).toEqual({ count: 1, amount: 10 });
+    expect(await cards(other)).toEqual({ count: 0, amount: 0 });
+  });
+
+  it('see a payment that is settled long after its hour was summed', async () => {
+    const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
+    expect((await cards()).count).toBe(0);
+    await clock.advance(5 * 60_000);
+    const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
+    await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    expect(await cards()).toEqual({ count: 1, amount: 10 });
+    // Kept again, and for good.
+    await clock.advance(5 * 60_000);
+    expect((await cards()).count).toBe(1);
+    await spoil();
+    expect((await cards()).count).toBe(0);
+  });
+
+  it('see one that was settled before the sum and became visible after it', async () => {
+    const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
+    expect((await cards()).count).toBe(0);
+    await clock.advance(1_000);
+    const late = { state: 'done', document_state: 'closed', settled_at: clock.now() - 20_000, settled_by: 'person' } as const;
+    await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    expect((await cards()).count).toBe(1);
+  });
+
+  it('see a void that comes hours later, and tell it to other processes too', async () => {
+    const { id } = await pay();
+    expect((await cards()).count).toBe(1);
+    const other = createHourSums();
+    expect((await read(merchantId, other)).card.count).toBe(1);
+    await clock.advance(60_000);
+    await database.queries.updateTable('commands').set({ document_state: 'voided' }).where('id', '=', id).execute();
+    await seedCommand(database.queries, merchantId, terminal, {
+      name: 'CancelTransaction',
+      state: 'done',
+      target_id: id,
+      ...answered(clock.now()),
+    });
+    expect((await cards()).count).toBe(0);
+    await clock.advance(10 * 60_000);
+    expect((await read(merchantId, other)).card.count).toBe(0);
+  });
+
+  it('count a receipt and an invoice no more when their payment turns out to be done', async () => {
+    const { oid } = await seedInvoice(database.queries, merchantId, {
+      state: 2,
+      created_at: hour,
+      ended_at: hour + 60_000,
+      receipt_id: 'R',
+      paid_device_id: register,
+      amount_bani: 1_000,
+    });
+    const print = { name: 'PrintReceipt', state: 'done', amount_bani: 1_000, cash_bani: 0, card_bani: 1_000 } as const;
+    await seedCommand(database.queries, merchantId, register, { ...print, receipt_uid: oid, ...answered(hour + 120_000) });
+    // The payment itself is of the hour before.
+    const open = { state: 'unknown', document_state: null, settled_at: null, settled_by: null, document_nr: oid } as const;
+    const { id } = await pay({ ...open, issued_at: hour - 60_000 });
+    expect(await read()).toMatchObject({ card: { count: 1 }, qr: { count: 1 } });
+    await clock.advance(60_000);
+    const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
+    await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    expect(await read()).toMatchObject({ card: { count: 0 }, qr: { count: 0 } });
+  });
+
+  it('are the same as what the commands tell, for everybody and at every beginning of an hour', async () => {
+    const { merchants } = await fillLedger(database.queries);
+    for (const fromMs of [monthStartMs, monthStartMs + hourMs / 2]) {
+      for (const scope of [undefined, ...merchants]) {
+        const toMs = fromMs + 3 * hourMs;
+        const live = addUp((await readFigures(database.queries, { merchantId: scope }, fromMs, toMs)).values());
+        expect(live.cards.length).toBeGreaterThan(0);
+        for (let times = 0; times < 2; times += 1) {
+          const kept = addUp(await sums.read(database, { merchantId: scope }, fromMs, toMs, clock.now()));
+          const sorted = ({ cards: rows, durations, ...rest }: typeof kept) => ({
+            ...rest,
+            cards: rows.map((row) => JSON.stringify(row)).sort(),
+            durations: durations.map((row) => JSON.stringify(row)).sort(),
+          });
+          expect(sorted(kept)).toEqual(sorted(live));
+        }
+      }
+    }
+  });
+});
+
+describe('the keeper of hours', () => {
+  it('sums what is over, the last day again every hour, and forgets what no page shows', async () => {
+    const clock = createVirtualClock(noonMs + 20 * 60_000, { settle: 'microtasks' });
+    const database = await memoryDatabase(clock);
+    const keeper = createHourKeeper({ database, clock, logger: quietLogger, instanceId: 'one' });
+    const kept = async () => {
+      const rows = await database.queries.selectFrom('hour_sums').select(['start_ms', 'made_at']).orderBy('start_ms').execute();
+      return { count: rows.length, first: rows[0]?.start_ms ?? 0, newest: rows.at(-1) };
+    };
+    keeper.start();
+    await clock.advance(3 * 60_000);
+    const first = await kept();
+    expect(first.count).toBe(16 * 24 - 1);
+    expect(first.newest?.start_ms).toBe(noonMs - hourMs);
+    // A second round finds nothing to do.
+    await clock.advance(3 * 60_000);
+    expect(await kept()).toEqual(first);
+    await clock.advance(2 * hourMs);
+    const later = await kept();
+    expect(later.newest?.start_ms).toBe(noonMs + hourMs);
+    expect(later.first).toBeGreaterThan(first.first);
+    const again = await database.queries
+      .selectFrom('hour_sums')
+      .select('made_at')
+      .where('start_ms', '=', noonMs - hourMs)
+      .executeTakeFirst();
+    expect(again?.made_at).toBeGreaterThan(first.newest?.made_at ?? 0);
+    await keeper.stop();
+    expect(clock.pending).toBe(0);
+    await database.close();
+  });
+});

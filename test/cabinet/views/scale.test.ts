@@ -1,0 +1,36 @@
+// `npm run cabinet-load` in small: everything that pages ask, on a month of many shops, and no plan of it reads all commands, invoices,
+// steps or callbacks. At a million rows the same plans hold; docs/benchmarks.md has the figures.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fill } from '../../../scripts/cabinet-load/fill.ts';
+import { questionsOf } from '../../../scripts/cabinet-load/questions.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { allPlans } from './plans.ts';
+
+const endMs = Date.UTC(2026, 10, 12, 14);
+const big = 'commands|c|r|p|o';
+const others = 'invoices|i|callbacks|k|command_events|callback_attempts|invoice_events|e';
+/** Read whole. An index that is read in the order that a limit cuts is none. */
+const scans = {
+  sqlite: new RegExp(`SCAN (${big}|${others})\\b(?! USING (COVERING )?INDEX)`),
+  postgres: new RegExp(`Seq Scan on (${big}|${others})\\b`),
+};
+
+describe.each(engines)('the cabinet on a month of work on %s', (engine) => {
+  let database: TestDatabase;
+  let questions: ReturnType<typeof questionsOf>;
+  beforeAll(async () => {
+    database = await openTestDatabase(engine);
+    questions = questionsOf(database, await fill(database, 20_000, endMs));
+  }, 120_000);
+  afterAll(() => database.close());
+
+  it('walks no table whole, whatever is asked', async () => {
+    const found: string[] = [];
+    expect(questions.length).toBeGreaterThan(100);
+    for (const { name, ask } of questions) {
+      for (const { statement, plan } of await allPlans(database, ask))
+        if (scans[engine].test(plan)) found.push(`${name}: ${statement.slice(0, 300)} ... ${scans[engine].exec(plan)?.[0]}`);
+    }
+    expect(found).toEqual([]);
+  }, 120_000);
+});
