@@ -31,7 +31,7 @@ export interface Shop {
 
 const maxShops = 500;
 const closesPerDevice = 14;
-const devicesPerStatement = 50;
+const devicesPerStatement = 500;
 /** Closes of one day lie this close together. */
 const sameDayMs = 18 * 3_600_000;
 const maxRows = 2_000;
@@ -47,7 +47,9 @@ interface CloseRow {
 }
 
 /** CloseDay, and Report that is a Z: an X closes nothing. */
-const isClose = sql<SqlBool>`c.name in ('CloseDay', 'Report') and c.state = 'done' and (c.name = 'CloseDay' or c.args = '{"fiscal":true}')`;
+const isCloseOf = (row: ReturnType<typeof sql>) =>
+  sql<SqlBool>`${row}.name in ('CloseDay', 'Report') and ${row}.state = 'done' and (${row}.name = 'CloseDay' or ${row}.args = '{"fiscal":true}')`;
+const isClose = isCloseOf(sql`c`);
 
 async function closesOf(queries: Queries, deviceId: string, limit: number, beforeMs?: number): Promise<CloseRow[]> {
   const before = beforeMs === undefined ? sql`` : sql` and c.issued_at < cast(${beforeMs} as bigint)`;
@@ -57,17 +59,22 @@ async function closesOf(queries: Queries, deviceId: string, limit: number, befor
   return rows;
 }
 
-/** The last ones of each device, of many devices in one statement: each is a look into the index over closes. */
+/** The last ones of each device, newest first, of many devices in one statement: from the fourteenth on, which the index over closes tells. */
 async function lastClosesOf(queries: Queries, deviceIds: string[]): Promise<Map<string, CloseRow[]>> {
   const closes = new Map<string, CloseRow[]>();
   for (let first = 0; first < deviceIds.length; first += devicesPerStatement) {
-    const looks = deviceIds.slice(first, first + devicesPerStatement).map(
-      (id) => sql`select * from (
-        select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from commands c
-        where c.device_id = ${id} and ${isClose} order by c.issued_at desc limit ${sql.lit(closesPerDevice)}) as one`,
-    );
-    const { rows } = await sql<CloseRow>`${sql.join(looks, sql` union all `)}`.execute(queries);
-    for (const row of rows) closes.set(row.device_id, [...(closes.get(row.device_id) ?? []), row]);
+    const { rows } = await sql<CloseRow>`
+      with f as materialized (select d.id, coalesce((select x.issued_at from commands x where x.device_id = d.id and ${isCloseOf(sql`x`)}
+          order by x.issued_at desc limit 1 offset ${sql.lit(closesPerDevice - 1)}), 0) as since
+        from devices d where d.id in (${sql.join(deviceIds.slice(first, first + devicesPerStatement))}))
+      select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from f join commands c on c.device_id = f.id
+      where ${isClose} and c.issued_at >= f.since
+      order by c.issued_at desc`.execute(queries);
+    for (const row of rows) {
+      const own = closes.get(row.device_id);
+      if (own) own.push(row);
+      else closes.set(row.device_id, [row]);
+    }
   }
   return closes;
 }

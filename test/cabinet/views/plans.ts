@@ -12,7 +12,7 @@ export async function firstPlan(
 ): Promise<string> {
   const compiled = (await statementsOf(database.queries, view)).find((each) => each.sql.includes(table));
   if (!compiled) throw new Error('No statement was sent.');
-  return await planOf(database, compiled, isSmall);
+  return await planOf(database, compiled, isSmall ? ['seqscan', 'bitmapscan', 'sort'] : []);
 }
 
 /** Every plan of a view, beside the statement that it is for. Only commands are many enough for PostgreSQL to be asked for its own choice. */
@@ -21,18 +21,21 @@ export async function allPlans(
   view: (queries: Queries) => Promise<unknown>,
 ): Promise<{ statement: string; plan: string }[]> {
   const plans: { statement: string; plan: string }[] = [];
+  const seen = new Set<string>();
   for (const compiled of await statementsOf(database.queries, view)) {
+    // The same hour by hour.
+    if (seen.has(compiled.sql)) continue;
+    seen.add(compiled.sql);
     if (/^\s*(select|with)/.test(compiled.sql))
-      plans.push({ statement: compiled.sql, plan: await planOf(database, compiled, !compiled.sql.includes('commands')) });
+      plans.push({ statement: compiled.sql, plan: await planOf(database, compiled, compiled.sql.includes('commands') ? [] : ['seqscan']) });
   }
   return plans;
 }
 
-async function planOf(database: TestDatabase, compiled: CompiledQuery, isSmall: boolean): Promise<string> {
+async function planOf(database: TestDatabase, compiled: CompiledQuery, withoutWays: string[]): Promise<string> {
   const isPostgres = database.engine === 'postgres';
   const plan = await database.transaction(async (queries) => {
-    if (isPostgres && isSmall)
-      for (const way of ['seqscan', 'bitmapscan', 'sort']) await sql`set local ${sql.raw(`enable_${way}`)} = off`.execute(queries);
+    if (isPostgres) for (const way of withoutWays) await sql`set local ${sql.raw(`enable_${way}`)} = off`.execute(queries);
     return await queries.executeQuery<object>({ ...compiled, sql: `${isPostgres ? 'explain' : 'explain query plan'} ${compiled.sql}` });
   });
   return JSON.stringify(plan.rows);

@@ -7,7 +7,7 @@ import { engines, openTestDatabase, type TestDatabase } from '../../support/engi
 import { allPlans } from './plans.ts';
 
 const endMs = Date.UTC(2026, 10, 12, 14);
-const big = 'commands|c|r|p|o';
+const big = 'commands|c|r|p';
 const others = 'invoices|i|callbacks|k|command_events|callback_attempts|invoice_events|e';
 /** Read whole. An index that is read in the order that a limit cuts is none. */
 const scans = {

@@ -1,6 +1,7 @@
 // Reads by path and query, kept by TanStack Query under exactly those, so that a hint from the event stream finds what it concerns.
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, type CallOptions, call, type Method, type Query } from './client.ts';
+import { type Paged, readUntilFound } from './follow.ts';
 
 export function createQueryClient(): QueryClient {
   return new QueryClient({
@@ -21,6 +22,18 @@ export interface ReadOptions {
   /** The rows of before stay until the new ones are there. */
   keepsPrevious?: boolean;
   everyMs?: number | undefined;
+}
+
+/** A page of a list, asked on past pages in which nothing was found. */
+export function useListRead<Fields extends Paged>(path: string, query: Query, isEmpty: (fields: Fields) => boolean) {
+  return useQuery<Fields>({
+    queryKey: [path, query],
+    queryFn: ({ signal }) => {
+      const read = (cursor: string | undefined) => call<Fields>('GET', path, { query: { ...query, cursor }, signal });
+      return readUntilFound(read, isEmpty, query['cursor'] === undefined ? undefined : String(query['cursor']));
+    },
+    placeholderData: keepPreviousData,
+  });
 }
 
 export function useRead<Fields>(path: string, query: Query = {}, options: ReadOptions = {}) {

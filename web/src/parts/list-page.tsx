@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Query } from '../api/client.ts';
-import { useRead } from '../api/query.ts';
+import { useListRead } from '../api/query.ts';
 import type { Filters } from './filters.tsx';
 import type { IconName } from './icons.tsx';
 import { NewPill, Pager, useRowKeys } from './list.tsx';
@@ -25,7 +25,7 @@ interface ListPageOptions<Row, Fields> {
 
 export function useListPage<Row extends { id: string }, Fields extends { next?: string }>(options: ListPageOptions<Row, Fields>) {
   const { path, base, wanted, filters, rowsOf, hrefOf = (id: string) => `${base}/${id}` } = options;
-  const list = useRead<Fields>(path, { ...wanted, cursor: filters.cursor }, { keepsPrevious: true });
+  const list = useListRead<Fields>(path, { ...wanted, cursor: filters.cursor }, (fields) => rowsOf(fields).length === 0);
   const fresh = list.data && rowsOf(list.data);
   const scope = JSON.stringify({ wanted, cursor: filters.cursor });
   const steady = useSteadyRows(scope, list.isPlaceholderData ? undefined : fresh, filters.cursor === undefined);
@@ -59,9 +59,13 @@ export function ListView<Row>({ page, icon, empty, phone, children }: ListViewPr
   }
   if (rows.length === 0) {
     return (
-      <Blank icon={icon} title={t(filters.hasAny ? 'list.noneFound' : `${empty}.title`)}>
-        <p>{t(filters.hasAny ? 'list.noneFoundHint' : `${empty}.hint`)}</p>
-      </Blank>
+      <>
+        <Blank icon={icon} title={t(filters.hasAny ? 'list.noneFound' : `${empty}.title`)}>
+          <p>{t(filters.hasAny ? 'list.noneFoundHint' : `${empty}.hint`)}</p>
+        </Blank>
+        {/* So far: further back there may be something. */}
+        {list.data.next !== undefined && <Pager filters={filters} next={list.data.next} shown={0} />}
+      </>
     );
   }
   return (
