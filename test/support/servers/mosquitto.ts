@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../free-port.ts';
-import { isRoot, ownDirectory, startProcess, type TestServer } from './server-process.ts';
+import { isRoot, keepRestartable, ownDirectory, startProcess, type TestServer } from './server-process.ts';
 
 export interface MosquittoOptions {
   /** Configuration text besides listener and persistence; `{directory}` stands for the server's directory. Absent: anonymous access. */
@@ -54,19 +54,11 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
       readyWithinMs: 10_000,
       stopSignal: 'SIGTERM',
     });
-  let server = await start();
+  const server = await keepRestartable(start, { afterwards: owned.remove });
   return {
     url: `mqtt://127.0.0.1:${port}`,
     port,
     directory,
-    async stop() {
-      await server.stop();
-      owned.remove();
-    },
-    kill9: () => server.kill9(),
-    async restart() {
-      await server.stop();
-      server = await start();
-    },
+    ...server,
   };
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../free-port.ts';
-import { isRoot, ownDirectory, type ServerProcess, startProcess, type TestServer } from './server-process.ts';
+import { isRoot, keepRestartable, ownDirectory, type ServerProcess, startProcess, type TestServer } from './server-process.ts';
 
 export interface PostgresOptions {
   /** Settings as on the command line: { fsync: 'off' }. */
@@ -78,18 +78,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     }
   }
 
-  let server = await start();
+  const server = await keepRestartable(start, { startAgain: startAfterKill, afterwards: owned.remove });
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     port,
-    async stop() {
-      await server.stop();
-      owned.remove();
-    },
-    kill9: () => server.kill9(),
-    async restart() {
-      await server.stop();
-      server = await startAfterKill();
-    },
+    ...server,
   };
 }

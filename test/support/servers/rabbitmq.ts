@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
-import { ownDirectory, startProcess, type TestServer } from './server-process.ts';
+import { keepRestartable, ownDirectory, startProcess, type TestServer } from './server-process.ts';
 
 export interface RabbitmqUser {
   name: string;
@@ -106,22 +106,13 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
       readyWithinMs: 90_000,
       stopSignal: 'SIGTERM',
     });
-  let server = await start();
+  const server = await keepRestartable(start, { afterwards: () => epmd.stop().then(owned.remove) });
   const login = users[0] ? `${encodeURIComponent(users[0].name)}:${encodeURIComponent(users[0].password)}@` : '';
   return {
     url: `amqp://${login}127.0.0.1:${port}`,
     port,
     mqttUrl: `mqtt://${login}127.0.0.1:${mqttPort}`,
     mqttPort,
-    async stop() {
-      await server.stop();
-      await epmd.stop();
-      owned.remove();
-    },
-    kill9: () => server.kill9(),
-    async restart() {
-      await server.stop();
-      server = await start();
-    },
+    ...server,
   };
 }

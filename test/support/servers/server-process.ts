@@ -65,6 +65,25 @@ export function ownDirectory(directory: string): { remove(): void } {
   };
 }
 
+/** Runs it; `startAgain` where a start after a kill needs more patience, `afterwards` for what is left to do when it has stopped for good. */
+export async function keepRestartable(
+  start: () => Promise<ServerProcess>,
+  { startAgain = start, afterwards }: { startAgain?: () => Promise<ServerProcess>; afterwards: () => void | Promise<void> },
+): Promise<TestServer> {
+  let server = await start();
+  return {
+    async stop() {
+      await server.stop();
+      await afterwards();
+    },
+    kill9: () => server.kill9(),
+    async restart() {
+      await server.stop();
+      server = await startAgain();
+    },
+  };
+}
+
 export const isRoot = process.getuid?.() === 0;
 
 /** Root hands a server to its own user; and the kernel ends the server when this process is killed, so that none is left behind. */
