@@ -35,7 +35,7 @@ const tokens: Record<Engine, Record<string, string>> = {
   postgres: { int8: 'bigint', identity8: 'bigint generated always as identity primary key' },
 };
 
-/** The statements of a migration in the engine's own words, without comments. */
+/** The statements of a migration in the engine's dialect, without comments. */
 export function statementsFor(engine: Engine, text: string): string[] {
   return splitStatements(text, (code) => code.replace(/\b(?:int8|identity8)\b/g, (token) => tokens[engine][token] ?? token)).map(
     (statement) => (engine === 'sqlite' && /^create\s+table\b/i.test(statement) ? `${statement} strict` : statement),

@@ -23,7 +23,7 @@ export interface AdmissionDeps extends AccessOptions {
   metrics: Metrics;
   limits: HttpLimits;
   newcomers: Newcomers;
-  /** Undefined while requests are welcome. */
+  /** Why requests are refused now; undefined while they are accepted. */
   whyNot(): GatewayError | undefined;
 }
 

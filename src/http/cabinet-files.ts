@@ -60,7 +60,7 @@ export async function readCabinetFiles(directory: URL, basePath: string): Promis
   return files;
 }
 
-/** Where the sources lie beside the build and one of them was written later. By dates: close enough for a word in the log. */
+/** Where the sources lie beside the build and one of them was written later. By dates: close enough for a line in the log. */
 async function isStale(directory: URL): Promise<boolean> {
   try {
     const builtAtMs = (await stat(new URL('sources.sha256', directory))).mtimeMs;
@@ -119,7 +119,7 @@ export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, r
   app.get('/cabinet', fallback, serve);
   app.get('/cabinet/*', fallback, serve);
 
-  // {base_url} leads a browser to the cabinet; whoever else asks hears that there is no such path.
+  // {base_url} leads a browser to the cabinet; other callers are told that there is no such path.
   app.get('/', fallback, (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) refuseUnknown(request, reply);
     return reply.header('vary', 'accept').redirect(`${basePath}/cabinet`, 302);

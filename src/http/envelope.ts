@@ -30,7 +30,7 @@ export function noSuchPath(): GatewayError {
   return protocolFailure(404, 'There is no such path.');
 }
 
-// Fastify's own complaints, in our words. What is not listed keeps its status and gets a general sentence.
+// Fastify's own errors, in sentences of ours. What is not listed keeps its status and gets a general sentence.
 const sentencesByCode: Record<string, string> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The header Content-Type must be application/json.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body must not be larger than 1 MiB.',

@@ -1,6 +1,6 @@
 // The slots for requests under way, and whose they are [D62]: a merchant has a share of them, all its keys together; whoever has not
 // shown a key yet is counted by the address. Always holds: never more slots are taken than there are; an owner gets beyond its share
-// only while a quarter is free and nobody else was turned away lately, so that one who comes later finds his own share free soon.
+// only while a quarter is free and nobody else was turned away lately, so that an owner who comes later soon finds its share free.
 import type { Clock } from '../kernel/clock.ts';
 
 export interface Owner {

@@ -1,5 +1,5 @@
 // WebSocket upgrades: found by their path, judged like any other request and only then handed over [D10]. Who takes over gets a socket
-// whose device is known; every refusal wears the envelope, a wrong login is 10 with HTTP 401.
+// whose device is known; every refusal has the envelope, a wrong login is 10 with HTTP 401.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -22,10 +22,10 @@ export type UpgradeHandler = (upgrade: Upgrade) => void;
 export interface UpgradesDeps {
   /** The device whose credential stands in the headers; throws when it is missing or wrong. */
   authenticate: (authorization: string | undefined) => Promise<DeviceCaller>;
-  /** Undefined while upgrades are welcome. */
+  /** Why upgrades are refused now; undefined while they are accepted. */
   whyNot: () => GatewayError | undefined;
   refuse: (socket: Duplex, error: GatewayError, extraHeaders?: readonly string[]) => void;
-  /** Something that is nobody's wrong login. */
+  /** The login could not be judged, for a reason that is not the device's fault. */
   failed: (error: unknown) => void;
   /** The socket belongs to a device from now on. */
   loggedIn: (socket: Duplex) => void;

@@ -1,5 +1,5 @@
 // A logger for what strangers can cause: so many lines a minute, and the first line of a later minute says how many were left out.
-// Otherwise whoever knocks often enough fills the disk, and hides among his own lines.
+// Otherwise somebody who only connects often enough fills the disk, and hides what else he does among those lines.
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 

@@ -27,7 +27,7 @@ export interface IntakeDeps {
 
 export interface Intake {
   offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void;
-  /** The device's connection on this channel ended: what it said there before is no news any more. */
+  /** The device's connection on this channel ended: what it sent there before no longer says where it is. */
   gone(channel: ChannelName, deviceId: string): void;
   /** As `gone`, for all of them: our own connection ended. */
   down(channel: ChannelName): void;

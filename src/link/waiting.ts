@@ -12,7 +12,7 @@ export interface WaitingRoom {
   isWaitingFor(id: string, deviceId: string): boolean;
   enter(id: string, deviceId: string, onAnswer: OnAnswer): void;
   leave(id: string): void;
-  /** As `leave`, for ids that no ledger row stands behind: answers that still come for them are nobody's business. */
+  /** As `leave`, for ids that no ledger row stands behind: answers that still come for them are dropped. */
   forget(id: string): void;
   deliver(channel: ChannelName, deviceId: string, answer: AnswerMessage): 'taken' | 'foreign' | 'forgotten' | 'unknown';
 }

@@ -1,4 +1,4 @@
-// PostgreSQL's and the network's errors in the house's words: the statement's own fault stays as it is, everything else means "down".
+// PostgreSQL's and the network's errors, translated into the gateway's: the statement's own fault stays as it is, everything else means "down".
 import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly } from '../errors.ts';
 
 const constraintKinds: Record<string, ConstraintKind> = {

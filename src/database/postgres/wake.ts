@@ -70,7 +70,7 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
     checkLater(fresh, lose);
   }
 
-  /** A server that vanished without a word is noticed only by asking. */
+  /** A server that vanished without closing the connection is noticed only by asking. */
   function checkLater(current: pg.Client, lose: (error: unknown) => void): void {
     cancelTimer = clock.after(checkEveryMs, () => {
       current.query('select 1').then(() => {

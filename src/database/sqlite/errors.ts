@@ -1,4 +1,4 @@
-// SQLite's errors in the house's words. An error that crossed the worker's thread is a plain object with the same fields.
+// SQLite's errors, translated into the gateway's. An error that crossed the worker's thread is a plain object with the same fields.
 import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly } from '../errors.ts';
 
 /** What remains of an error on its way over a thread. */

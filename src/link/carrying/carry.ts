@@ -81,7 +81,7 @@ export class Carry {
   lost(channel: ChannelName): void {
     const copy = this.#copies.stateOn(channel);
     if (this.#isFinished || copy === undefined || copy === 'not-sent') return;
-    // A send under way has its own word to say first: given back by the broker, the command went nowhere, and no copy may go out blindly.
+    // The result of a send under way is awaited first: if the broker gives the command back, it went nowhere, and no copy may be sent on suspicion.
     if (copy === 'under-way') this.#timers.after(0, () => this.#channelLost(channel));
     else this.#channelLost(channel);
   }

@@ -68,7 +68,7 @@ export class Copies {
     if (!isCertain && (journalId === undefined || book.of(deviceId)?.journalId !== journalId)) return false;
     const other = channels.find((channel) => {
       if (this.#states.has(channel.name) || !channel.isConnected) return false;
-      // As long as nothing went out, the plain answer "not sent" is worth more than a shot in the dark.
+      // As long as nothing went out, a certain "not sent" is worth more than a copy on a channel where the device may not be.
       return isCertain ? this.#isLive(channel) || channel.tellsAbsence : true;
     });
     return other !== undefined && this.#send(other);

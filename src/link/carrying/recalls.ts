@@ -71,12 +71,12 @@ export class Recalls {
     this.#stopAsking();
   }
 
-  /** Answers that come from now on are nobody's. */
+  /** Answers that come from now on are dropped. */
   forget(): void {
     for (const id of this.#ids) this.#deps.waiting.forget(id);
   }
 
-  /** On the channels where the device is live; on all when it is on none, or did not hear the last time. */
+  /** On the channels where the device is live; on all when it is on none, or did not answer the last time. */
   #send(isRepeat: boolean): void {
     const { clock, random, logger, gatewayId, book, channels, waiting, commandId, deviceId } = this.#deps;
     const connected = channels.filter((channel) => channel.isConnected);

@@ -64,7 +64,7 @@ export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers
       const waiting = unsent;
       unsent = [];
       for (const item of waiting) {
-        // Said now: the gateway measures the device's clock by what it hears.
+        // Said now: the gateway measures the device's clock by the messages that it gets.
         if (!send({ ...item.answer, clock: clockNow() }, item.replyTo, undefined)) unsent.push(item);
       }
     },

@@ -124,9 +124,9 @@ export class Device {
     const answers = this.#answers;
     const target = targetOf(command);
     if (target === undefined) return answers.reply(command, channel, 'refused', { reason: 'target must be a command id.' });
-    const word = this.#ledgerCommands.abort(target);
-    if (word === 'stopped') return answers.reply(command, channel, 'done');
-    if (word === 'too-late') return answers.reply(command, channel, 'refused', { reason: 'It is too late: the bank has been asked.' });
+    const result = this.#ledgerCommands.abort(target);
+    if (result === 'stopped') return answers.reply(command, channel, 'done');
+    if (result === 'too-late') return answers.reply(command, channel, 'refused', { reason: 'It is too late: the bank has been asked.' });
     if (journal.journalId === undefined || journal.find(target)) {
       return answers.reply(command, channel, 'refused', { reason: 'That command does not run here.' });
     }

@@ -14,7 +14,7 @@ export interface JournalEntry {
   replyTos: string[];
   takenAtMs: number;
   answerByMs: number;
-  /** `begun` is on disk before bank or fiscal memory hear of it. */
+  /** `begun` is on disk before the bank or the fiscal memory is asked. */
   state: 'taken' | 'begun' | 'ended';
   /** It was accepted and ran; false for busy, expired, never and unsupported. */
   hasRun: boolean;

@@ -82,7 +82,7 @@ export class LedgerCommands {
     return await this.#write({ ...this.#newEntry(tombstone), state: 'ended', outcome: 'never' });
   }
 
-  /** One more gateway wants to hear how the command ends. */
+  /** One more gateway wants to be told how the command ends. */
   addReplyTo(id: string, replyTo: string): void {
     const running = this.#running?.entry.id === id ? this.#running : undefined;
     const entry = running?.entry ?? this.#deps.journal.find(id);

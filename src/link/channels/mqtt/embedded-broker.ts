@@ -173,7 +173,7 @@ export class EmbeddedBroker implements Channel {
 
   #watchTrouble(aedes: Aedes): void {
     const logger = this.#logger;
-    // aedes tells its own troubles as an event that its types do not know; unheard it would end the process.
+    // aedes reports its own failures by an event that its types do not know; without a listener that event would end the process.
     (aedes as EventEmitter).on('error', (error: unknown) => logger.error({ err: error }, 'the embedded broker has trouble'));
     aedes.on('clientError', (client, error) => logger.debug({ err: error, clientId: shortened(client.id) }, 'a device connection failed'));
     aedes.on('connectionError', (_client, error) => logger.debug({ err: error }, 'a connection that never logged in failed'));

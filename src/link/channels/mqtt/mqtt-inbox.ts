@@ -1,4 +1,4 @@
-// What devices publish over MQTT, told apart by topic: the topic, which the broker guards, says who is talking.
+// What devices publish over MQTT, told apart by topic: the topic, which the broker guards, says who the sender is.
 import type { ChannelListener } from '../../channel.ts';
 import { isDeviceId } from '../../messages.ts';
 import { offerAnswer, offerPresence } from '../inbox.ts';

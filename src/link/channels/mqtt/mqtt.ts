@@ -118,7 +118,7 @@ export class MqttChannel implements Channel {
     const topics = [mqttTopics.answers('+', gatewayId), mqttTopics.presence('+')];
     client.subscribe(topics, { qos: 1 }, (error, granted) => {
       if (this.#client !== client || this.#listener === undefined) return;
-      // Without the answers nothing may be sent: better no channel than one that is deaf.
+      // Without the answers nothing may be sent: better no channel than one that cannot receive.
       if (error || (granted ?? []).some(({ qos }) => (qos as number) >= 128)) {
         logger.error({ err: error, topics }, 'the broker does not let the gateway subscribe');
         this.#closed(client);

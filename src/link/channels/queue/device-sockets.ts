@@ -111,7 +111,7 @@ export class DeviceSockets {
   #closed(deviceId: string, socket: WebSocket): void {
     this.#leaving.get(socket)?.();
     this.#leaving.delete(socket);
-    // A replaced socket is no news: the end of it was told when the second one came.
+    // The end of a replaced socket was reported when the second one came.
     if (this.#sockets.get(deviceId) !== socket) return;
     this.#sockets.delete(deviceId);
     this.#deps.onGone(deviceId);

@@ -1,5 +1,5 @@
 // What devices publish to RabbitMQ: the queues it is taken from, and how a message is told apart.
-// The user id, which RabbitMQ holds to the login, is the one proof of who is talking.
+// The user id, which RabbitMQ holds to the login, is the one proof of who the sender is.
 import type { Channel as AmqpChannel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { ChannelListener } from '../../channel.ts';
 import { isDeviceId } from '../../messages.ts';
