@@ -78,7 +78,7 @@ export function TillControls({ till, terminalId, registerId, isFree, hasCalls, p
         <button
           type="button"
           className="btn compact"
-          disabled={isBlocked || (till.lastSale?.paid ?? 0) <= (till.lastSale?.refunded ?? 0)}
+          disabled={isBlocked || !canRefund(till.lastSale)}
           onClick={() => play?.('/till/refund', sum)}
         >
           {t('playground.till.refund')}
@@ -89,4 +89,9 @@ export function TillControls({ till, terminalId, registerId, isFree, hasCalls, p
       </div>
     </div>
   );
+}
+
+/** What was paid by card and has not gone back yet. */
+function canRefund(sale: Playground['till']['lastSale']): boolean {
+  return sale?.kind === 'card' && sale.paid > sale.refunded;
 }
