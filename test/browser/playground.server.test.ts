@@ -258,26 +258,30 @@ describe('stories', () => {
     await page.getByRole('button', { name: 'Stories', exact: true }).click();
   });
 
-  it.each(stories)('%s comes to its verdict, and the books agree', async (name, title, todo) => {
-    const bar = page.getByRole('region', { name: 'Story', exact: true });
-    await bar.getByRole('button', { name: title, exact: true }).click();
-    await bar.getByRole('heading', { name: title, exact: true }).waitFor();
-    await bar.getByRole('button', { name: /^(Play the story|Replay)$/ }).click();
-    const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
-    await until(async () => {
+  it.each(stories)(
+    '%s comes to its verdict, and the books agree',
+    async (name, title, todo) => {
+      const bar = page.getByRole('region', { name: 'Story', exact: true });
+      await bar.getByRole('button', { name: title, exact: true }).click();
+      await bar.getByRole('heading', { name: title, exact: true }).waitFor();
+      await bar.getByRole('button', { name: /^(Play the story|Replay)$/ }).click();
+      const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
+      await until(async () => {
+        const { story } = await state();
+        return story?.name === name && !story.isRunning && story.verdict !== undefined;
+      }, 60_000);
+      await outcome.getByText('The four books agree.').waitFor();
+      await outcome.getByText(todo).waitFor();
       const { story } = await state();
-      return story?.name === name && !story.isRunning && story.verdict !== undefined;
-    }, 60_000);
-    await outcome.getByText('The four books agree.').waitFor();
-    await outcome.getByText(todo).waitFor();
-    const { story } = await state();
-    expect(story?.verdict).toMatchObject({ key: `playground.verdict.${name}`, booksAgree: true });
-    expect(story?.steps.map(({ state: one }) => one).filter((one) => one !== 'done')).toEqual([]);
-    // Words, not keys.
-    expect(await bar.innerText()).not.toMatch(/playground\.|\{\{/);
-    expect(await outcome.innerText()).not.toMatch(/playground\.|\{\{/);
-    await expectBooksAgree();
-  }, 90_000);
+      expect(story?.verdict).toMatchObject({ key: `playground.verdict.${name}`, booksAgree: true });
+      expect(story?.steps.map(({ state: one }) => one).filter((one) => one !== 'done')).toEqual([]);
+      // Words, not keys.
+      expect(await bar.innerText()).not.toMatch(/playground\.|\{\{/);
+      expect(await outcome.innerText()).not.toMatch(/playground\.|\{\{/);
+      await expectBooksAgree();
+    },
+    90_000,
+  );
 
   it('leads to the timeline of its sale', async () => {
     await page.getByRole('link', { name: 'See this sale’s timeline' }).click();
@@ -289,16 +293,19 @@ describe('stories', () => {
 });
 
 describe('everybody', () => {
-  it('finds nothing serious, in light and dark, side by side and in one column', async () => {
-    for (const width of [1440, 900, 390]) {
+  // Side by side, the register below, one column.
+  it.each([1440, 900, 390])(
+    'finds nothing serious in light and dark, %i wide',
+    async (width) => {
       await page.setViewportSize({ width, height: 900 });
       for (const theme of ['light', 'dark']) {
         await page.evaluate(`document.documentElement.setAttribute('data-mantine-color-scheme', '${theme}')`);
-        expect(await seriousFindings(), `${theme} ${width}`).toEqual([]);
+        expect(await seriousFindings(), theme).toEqual([]);
       }
-    }
-    await page.evaluate("document.documentElement.setAttribute('data-mantine-color-scheme', 'light')");
-  });
+      await page.evaluate("document.documentElement.setAttribute('data-mantine-color-scheme', 'light')");
+    },
+    60_000,
+  );
 
   it.each(['en', 'ro', 'ru'])('fits every width without sideways scrolling in %s', async (language) => {
     await page.evaluate(`localStorage.setItem('tillgate.language', '${language}')`);
