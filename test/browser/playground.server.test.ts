@@ -161,7 +161,7 @@ describe('trouble', () => {
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Lose the answer' }).waitFor();
     await press('Till', 'New sale');
     await onTheWire('lost');
-    await page.locator('.wire-lost', { hasText: 'lost here' }).waitFor();
+    await page.locator('.wire-lost', { hasText: 'lost at' }).waitFor();
     await press('Card terminal', 'Cut MQTT');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Cut MQTT' }).waitFor();
     await press('Card terminal', 'Cut MQTT');
