@@ -3,7 +3,7 @@
 import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { deviceOffline } from '../kernel/error-codes.ts';
+import { deviceOffline, type GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
 import type { CommandCall, CommandPlan, CommandRequest } from './call.ts';
@@ -62,19 +62,20 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     if (earlier) return join(earlier, call);
     const request: CommandRequest = { ...call, ...(await plan()) };
     const holder = await store.findHolder(database.queries, request.deviceId);
-    if (holder && holder.id !== request.mayPass) return joinOrBusy(request, holder);
-    if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
+    if (holder && holder.id !== request.mayPass) return joinOr(busyWith(holder), request);
+    // Looking for a device that is away takes seconds, and what is equal may begin meanwhile where it is not: 30 would deny that.
+    if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) return joinOr(deviceOffline(), request);
     const command = await inFlight.run(request);
-    if (!command) return joinOrBusy(request, await store.findHolder(database.queries, request.deviceId));
+    if (!command) return joinOr(busyWith(await store.findHolder(database.queries, request.deviceId)), request);
     await keyedCalls.dropKeyOfNever(request, command);
     return { command, isRepeated: false };
   }
 
   /** Another command was faster. It may be the very one that this request repeats, begun since that was looked for. */
-  async function joinOrBusy(request: CommandCall, holder: Command | undefined): Promise<Ran> {
+  async function joinOr(refusal: GatewayError, request: CommandCall): Promise<Ran> {
     const winner = await repeats.find(request);
     if (winner) return join(winner, request);
-    throw busyWith(holder);
+    throw refusal;
   }
 
   /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */

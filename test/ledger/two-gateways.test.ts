@@ -60,4 +60,27 @@ describe.each(engines)('two gateways on %s', (engine) => {
     expect(await world.commands()).toHaveLength(1);
     await close();
   });
+
+  // Found by the simulation: gateway 1 looked two seconds for a device, gateway 0 printed meanwhile, and the repeat was told 30.
+  it('do not say 30 about what the other one began while the device was looked for', async () => {
+    const { world, terminal, call, close } = await openPair(engine);
+    const documentNr = world.random.uuid();
+    const begun: Promise<unknown>[] = [];
+    const blind = await world.startLife({
+      database: world.database,
+      alterLink: (link) => ({
+        ...link,
+        async locate() {
+          begun.push(world.told(world.cards.pay(call(documentNr))));
+          await until(async () => (await world.commands()).length === 1);
+          return undefined;
+        },
+      }),
+    });
+    expect(await world.told(blind.cards.pay(call(documentNr)))).toMatchObject({ code: 0 });
+    await Promise.all(begun);
+    expect(terminal.bank.charges()).toHaveLength(1);
+    await blind.stop();
+    await close();
+  });
 });
