@@ -29,8 +29,20 @@ export function watchWire({ clock, devices, trace, violated }: Deps): (passing: 
       .unfinished()
       .find((entry) => entry.id !== message.id);
     if (running) violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);
+    const unclosed = message.name === 'Pay' ? openDocumentOn(target, message.id) : undefined;
+    if (unclosed) violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
     const count = (copies.get(message.id) ?? 0) + 1;
     copies.set(message.id, count);
     if (count > 1 && !target.hasJournal) violated(`${message.name} ${message.id} went twice to ${target.name}, which keeps no journal`);
   };
+}
+
+/** The newest charge that was neither voided nor closed [D14]. */
+function openDocumentOn({ device }: ShopDevice, exceptId: string): string | undefined {
+  const last = device.bank.charges().at(-1);
+  if (!last || last.isVoided || last.entry.reference === exceptId) return undefined;
+  const isClosed = device.bank
+    .entries()
+    .some(({ kind, originalId }) => kind === 'document-closed' && originalId === last.entry.operationId);
+  return isClosed ? undefined : last.entry.reference;
 }

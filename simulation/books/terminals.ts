@@ -19,7 +19,8 @@ export function checkTerminal({ shop }: Books, target: ShopDevice, commands: rea
       shop.violated(
         `the sale of ${bani} without documentNr was charged ${charges.length} times: ${charges.map(({ entry }) => entry.reference).join(', ')}`,
       );
-  checkRefunds(shop.violated, target, commands);
+  checkRefunds(shop.violated, commands);
+  checkRefusals(shop.violated, target, commands);
   if (commands.some(isOpen)) return;
   const ledgerBani = sumOf(commands, 'Pay') - sumOf(commands, 'Refund') - sumOf(commands, 'CancelTransaction');
   if (ledgerBani !== bank.netBani()) shop.violated(`the ledger says ${ledgerBani} bani for ${target.name}, the bank ${bank.netBani()}`);
@@ -31,15 +32,23 @@ function sumOf(commands: readonly BookedCommand[], name: string): number {
     .reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
 }
 
-/** The bank would refuse what is too much, which hides a ledger that does not count: such a refusal is one too late. */
-function checkRefunds(violated: (sentence: string) => void, target: ShopDevice, commands: readonly BookedCommand[]): void {
+/** What the bank would refuse and the ledger knows itself: that it got as far as the bank shows a ledger that does not count. */
+const ledgerKnows = ['more than what is left', 'was voided', 'day is closed', 'part of the operation was refunded'];
+
+function checkRefusals(violated: (sentence: string) => void, target: ShopDevice, commands: readonly BookedCommand[]): void {
+  for (const { name, id, targetId, reason } of commands.filter((command) => command.state === 'refused'))
+    if (targetId !== null && ledgerKnows.some((words) => reason?.includes(words)))
+      violated(`${name} ${id} of Pay ${targetId} went to ${target.name}, and the bank had to refuse it: ${reason}`);
+}
+
+function checkRefunds(violated: (sentence: string) => void, commands: readonly BookedCommand[]): void {
   for (const pay of commands.filter(({ name, state }) => name === 'Pay' && state === 'done')) {
     const refunds = commands.filter(({ name, targetId }) => name === 'Refund' && targetId === pay.id);
     const back = refunds.filter(({ state }) => state === 'done').reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
     if (back > (pay.amountBani ?? 0)) violated(`of Pay ${pay.id} over ${pay.amountBani} bani ${back} were refunded`);
-    for (const { id, reason } of refunds)
-      if (reason?.includes('more than what is left'))
-        violated(`Refund ${id} of Pay ${pay.id} went to ${target.name} though it was too much`);
+    const amounts = refunds.filter(({ state }) => state === 'done').map(({ amountBani }) => amountBani);
+    // A sale refunds different amounts: two of one are one that was repeated.
+    if (new Set(amounts).size !== amounts.length) violated(`of Pay ${pay.id} one refund was done twice: ${amounts.join(', ')}`);
     const voids = commands.filter(({ name, targetId, state }) => name === 'CancelTransaction' && targetId === pay.id && state === 'done');
     if (voids.length > 1) violated(`Pay ${pay.id} was voided ${voids.length} times`);
     if (voids.length > 0 && pay.documentState !== 'voided') violated(`Pay ${pay.id} was voided, and its document is ${pay.documentState}`);

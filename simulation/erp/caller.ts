@@ -54,7 +54,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
     const record: CallRecord = { id: `call ${calls.size + 1}`, name, code: undefined };
     calls.set(record.id, record);
     const place = fleet.places[Math.floor(random.fraction() * fleet.places.length)] as Place;
-    const waitsMs = random.fraction() < plan.impatientRate ? between(500, 60_000) : patienceMs;
+    const waitsMs = !shop.state.isCalm && random.fraction() < plan.impatientRate ? between(500, 60_000) : patienceMs;
     const isLost = !shop.state.isCalm && random.fraction() < plan.lostResponseRate;
     return new Promise((resolve) => {
       const told = (answer: Answer) => {

@@ -8,6 +8,8 @@ import type { Clerk } from './clerk.ts';
 import type { Recognised } from './recognition.ts';
 import { recognised, type Style, styles } from './recognition.ts';
 
+const maxRefusals = 10;
+
 interface CardSale {
   clerk: Clerk;
   target: ShopDevice;
@@ -83,22 +85,34 @@ async function finish(sale: CardSale, paid: Answer): Promise<void> {
   };
   const named = (what: string): Recognised => recognised(clerk, clerk.pick(['key', 'neither']), [what, target.id, operation, bani]);
   const isVoided = clerk.chance(0.1);
-  if (isVoided && clerk.chance(0.5)) return voidIt(sale, operation, named('void'));
-  const closed = await clerk.insist(`${name} CloseDoc ${documentNr}`, [0, 22, 50], (life, via) =>
-    life.cards.closeDoc({ ...operation, ...via }),
-  );
-  if (closed?.code !== 0) return;
-  if (isVoided) return voidIt(sale, operation, named('void'));
+  if (isVoided && clerk.chance(0.5) && (await voidIt(sale, operation, named('void')))) return;
+  if (!(await closeDocument(sale, operation))) return;
+  if (isVoided && (await voidIt(sale, operation, named('void')))) return;
   if (clerk.chance(0.2)) await refundSome(sale, operation);
+  if (clerk.chance(0.03)) await voidIt(sale, operation, named('void too late'));
   if (clerk.chance(0.03)) await closeDay(sale);
 }
 
 type Operation = { merchantId: string; deviceId: string; documentNr: string; operationId: string; rrn: string; token: string };
 
-async function voidIt({ clerk, name, documentNr, bani }: CardSale, operation: Operation, named: Recognised): Promise<void> {
-  await clerk.insist(`${name} void ${documentNr}`, [0, 22, 50], (life, via) =>
+/** A refusal may be asked again [D16]; a document that nobody closes would hold the terminal. */
+async function closeDocument({ clerk, name, documentNr }: CardSale, operation: Operation): Promise<boolean> {
+  for (let refusals = 0; refusals < maxRefusals; refusals += 1) {
+    const closed = await clerk.insist(`${name} CloseDoc ${documentNr}`, [0, 22, 50], (life, via) =>
+      life.cards.closeDoc({ ...operation, ...via }),
+    );
+    if (closed?.code !== 50) return closed?.code === 0;
+    await clerk.pause(clerk.between(1_000, 10_000));
+  }
+  return false;
+}
+
+/** True if the payment is voided now. */
+async function voidIt({ clerk, name, documentNr, bani }: CardSale, operation: Operation, named: Recognised): Promise<boolean> {
+  const voided = await clerk.insist(`${name} void ${documentNr}`, [0, 22, 50], (life, via) =>
     life.cards.cancelTransaction({ ...operation, amountBani: bani, ...named, ...via }),
   );
+  return voided?.code === 0;
 }
 
 /** One or two at once, that may be more than there is: at most what was paid goes back. */
@@ -116,7 +130,7 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
 }
 
 async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
-  const named = recognised(clerk, 'key', ['day', target.id]);
+  const named = recognised(clerk, clerk.pick(['key', 'neither']), ['day', target.id]);
   const call = { merchantId: clerk.shop.merchantId, deviceId: target.id };
   await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }));
 }

@@ -38,7 +38,8 @@ const magicEndings = [61, 62, 63, 64, 65, 66, 67, 68, 69, 71, 73, 74, 75];
 /** These say that nothing is known, or nothing was done by this request. */
 const unclear: readonly number[] = [2, 3, 30, 31, 41];
 const maxTries = 400;
-const maxTriesAfterClosing = 40;
+/** More than an hour of calm, in which everything that can be answered is. */
+const maxTriesInCalm = 80;
 
 export function createClerk(shop: Shop, random: Random, caller: Caller, counts: Counts, isClosing: () => boolean): Clerk {
   const chance = (rate: number) => random.fraction() < rate;
@@ -66,10 +67,11 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
   }
 
   async function insist(name: string, ends: readonly number[], call: Call): Promise<Answer | undefined> {
-    for (let tries = 0; tries < maxTries; tries += 1) {
-      // Some amounts fail anew with each attempt, for ever.
-      if (isClosing() && tries > maxTriesAfterClosing) break;
-      let answer = await caller.ask(name, call);
+    let triesInCalm = 0;
+    let answer: Answer | undefined;
+    for (let tries = 0; tries < maxTries && triesInCalm < maxTriesInCalm; tries += 1) {
+      if (shop.state.isCalm) triesInCalm += 1;
+      answer = await caller.ask(name, call);
       if (answer.code === 3 && answer.oid !== undefined && chance(0.3)) answer = await askStatus(name, answer.oid);
       if (answer.isRepeated) counts.repeated += 1;
       if (answer.code !== undefined && ends.includes(answer.code)) return answer;
@@ -80,7 +82,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
       await pause(between(500, Math.min(60_000, 2_000 * (tries + 1))));
     }
     counts.givenUp += 1;
-    shop.trace(`erp ${name} is given up`);
+    shop.violated(`${name} was given up after ${maxTriesInCalm} tries in the calm; the last answer was ${answer?.code ?? 'none'}`);
     return undefined;
   }
 
