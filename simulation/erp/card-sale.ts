@@ -74,7 +74,7 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
 }
 
 async function finish(sale: CardSale, paid: Answer): Promise<void> {
-  const { clerk, name, target, documentNr, bani } = sale;
+  const { clerk, target, documentNr, bani } = sale;
   const operation = {
     merchantId: clerk.shop.merchantId,
     deviceId: target.id,
