@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { doors, floors, outsideSources, packages, topFiles } from './support/tidy/floors.ts';
+import { doors, floors, outsideSources, packageRules, topFiles } from './support/tidy/floors.ts';
 import { findLongFiles, findViolations } from './support/tidy/rules.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -29,7 +29,7 @@ describe('the house', () => {
     const named = [
       ...doors.flatMap(({ from, to }) => [from, to]),
       ...outsideSources.map(({ place }) => place),
-      ...Object.values(packages).flatMap((rule) => [...rule.places, ...(rule.typesIn ?? [])]),
+      ...packageRules.flatMap((rule) => [...rule.places, ...(rule.typesIn ?? [])]),
     ];
     expect(named.filter((place) => !places.has(place))).toEqual([]);
   });

@@ -55,55 +55,42 @@ export const outsideSources: readonly { place: string; target: string }[] = [
 ];
 
 export interface PackageRule {
-  /** Places that may use it: rooms, `wiring`, `settings`. */
+  packages: readonly string[];
+  /** Places that may use them: rooms, `wiring`, `settings`. */
   places: readonly string[];
-  /** Places that may import its types, which vanish at run time. */
+  /** Places that may import their types, which vanish at run time. */
   typesIn?: readonly string[];
 }
 
 const slices = ['cards', 'invoices', 'fiscal', 'devices', 'removal', 'cabinet', 'playground'];
 const stores = ['ledger', 'callbacks', 'access', ...slices];
-const everywhere = ['database', 'link', 'http', ...stores, 'virtual', 'wiring', 'settings'];
+const allButKernel = ['database', 'link', 'http', ...stores, 'virtual', 'wiring', 'settings'];
 
-export const packages: Readonly<Record<string, PackageRule>> = {
-  // Drivers: each in its room, and at the wire's two ends.
-  pg: { places: ['database'] },
-  'node:sqlite': { places: ['database'] },
-  mqtt: { places: ['link', 'virtual'] },
-  amqplib: { places: ['link', 'virtual'] },
-  ws: { places: ['link', 'virtual'] },
-  aedes: { places: ['link'] },
-  fastify: { places: ['http'], typesIn: ['link', ...stores, 'wiring'] },
-  '@fastify/swagger': { places: ['http'] },
-  'swagger-ui-dist': { places: ['http'] },
-  ajv: { places: ['http'] },
-  'prom-client': { places: ['http'] },
-  pino: { places: ['wiring'] },
-  // Libraries that touch nothing outside.
-  kysely: { places: ['database', ...stores] },
-  typebox: { places: ['http', 'link', ...stores] },
-  'ipaddr.js': { places: ['kernel', 'callbacks', 'http', 'settings'] },
-  qr: { places: ['invoices', 'devices', 'cabinet', 'virtual'] },
-  // Node's own, by what they touch.
-  'node:async_hooks': { places: everywhere },
-  'node:crypto': { places: ['kernel', ...everywhere] },
-  'node:events': { places: everywhere },
-  'node:path': { places: everywhere },
-  'node:stream': { places: everywhere },
-  'node:url': { places: everywhere },
-  'node:util': { places: everywhere },
-  'node:zlib': { places: everywhere },
-  'node:fs': { places: ['database', 'http', 'virtual', 'wiring'] },
-  'node:fs/promises': { places: ['database', 'http', 'virtual', 'wiring'] },
-  'node:os': { places: ['database', 'wiring', 'settings'] },
-  'node:dns': { places: ['callbacks'] },
-  'node:dns/promises': { places: ['callbacks'] },
-  'node:http': { places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'wiring'] },
-  'node:https': { places: ['http', 'callbacks', 'virtual', 'wiring'] },
-  'node:net': { places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'wiring'] },
-  'node:tls': { places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
-  'node:worker_threads': { places: ['database'] },
-};
+/** By what they touch. */
+export const packageRules: readonly PackageRule[] = [
+  // The world outside: each in the room that is there for it, and at the wire's other end.
+  { packages: ['pg', 'node:sqlite', 'node:worker_threads'], places: ['database'] },
+  { packages: ['mqtt', 'amqplib', 'ws'], places: ['link', 'virtual'] },
+  { packages: ['aedes'], places: ['link'] },
+  { packages: ['fastify'], places: ['http'], typesIn: ['link', ...stores, 'wiring'] },
+  { packages: ['@fastify/swagger', 'swagger-ui-dist', 'ajv', 'prom-client'], places: ['http'] },
+  { packages: ['pino'], places: ['wiring'] },
+  { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'virtual', 'wiring'] },
+  { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
+  { packages: ['node:dns', 'node:dns/promises'], places: ['callbacks'] },
+  { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'wiring'] },
+  { packages: ['node:https', 'node:tls'], places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
+  // Nothing outside.
+  { packages: ['kysely'], places: ['database', ...stores] },
+  { packages: ['typebox'], places: ['http', 'link', ...stores] },
+  { packages: ['ipaddr.js'], places: ['kernel', 'callbacks', 'http', 'settings'] },
+  { packages: ['qr'], places: ['invoices', 'devices', 'cabinet', 'virtual'] },
+  { packages: ['node:crypto'], places: ['kernel', ...allButKernel] },
+  {
+    packages: ['node:async_hooks', 'node:events', 'node:path', 'node:stream', 'node:url', 'node:util', 'node:zlib'],
+    places: allButKernel,
+  },
+];
 
 /** A file named so has no subject. */
 export const emptyNames: readonly string[] = ['index', 'util', 'utils', 'helper', 'helpers', 'common', 'misc', 'shared', 'types'];

@@ -8,7 +8,7 @@ import {
   innerFloors,
   maxFileLines,
   outsideSources,
-  packages,
+  packageRules,
   topFiles,
   virtualMayImport,
   virtualMayImportTypes,
@@ -67,7 +67,7 @@ function packageName(target: string): string {
 
 function judgePackage(place: string, { target = '', isTypeOnly }: Reference): string | undefined {
   const name = packageName(target);
-  const rule = packages[name];
+  const rule = packageRules.find(({ packages }) => packages.includes(name));
   if (!rule) return `imports ${name}, which no table in floors.ts lists`;
   if (rule.places.includes(place)) return undefined;
   if (rule.typesIn?.includes(place)) return isTypeOnly ? undefined : `may import only types from ${name}`;
