@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { doors, floors, outsideSources, packageRules, topFiles } from './support/tidy/floors.ts';
-import { findLongFiles, findViolations } from './support/tidy/rules.ts';
+import { findLongFiles, findLongFunctions, findViolations } from './support/tidy/rules.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -22,6 +22,10 @@ describe('the house', () => {
 
   it('keeps every file short enough for one sitting', () => {
     expect(findLongFiles(readFiles('{src,test,scripts,simulation,bench,web,clients}/**/*.{ts,tsx,mjs,py}'))).toEqual([]);
+  });
+
+  it('keeps every function short enough for one look', () => {
+    expect(findLongFunctions(readFiles('{src,bench,web/src,scripts}/**/*.{ts,tsx}'))).toEqual([]);
   });
 
   it('has tables that name only rooms', () => {
@@ -177,5 +181,14 @@ describe('the check itself', () => {
         ]),
       ),
     ).toEqual(['a.ts has 401 lines, more than 400']);
+  });
+
+  it('finds a long function, and leaves tables of routes alone', () => {
+    const body = 'x();\n'.repeat(99);
+    const text = `function long() {\n${body}}\nfunction registerAll() {\n${body}}\nclass Some {\n  method() {\n${body}  }\n}\nfunction fits() {\n${body.slice(5)}}\n`;
+    expect(findLongFunctions(new Map([['a.ts', text]]))).toEqual([
+      'a.ts: long has 101 lines, more than 100',
+      'a.ts: method has 101 lines, more than 100',
+    ]);
   });
 });

@@ -3,7 +3,7 @@
 // Power goes before the bank: nothing happened. After it: the charges stand in the bank's book under the command's id, and whoever recovers
 // prints for them, or gives them back. After the memory is written: what it holds is done, and is not printed again.
 
-import type { Bank, BankEntry } from '../books/bank.ts';
+import type { Bank } from '../books/bank.ts';
 import type { FiscalDocument, FiscalMemory, ReceiptDocument, VatTotal } from '../books/fiscal-memory.ts';
 import { type PricedReceipt, readReceipt } from '../books/receipt.ts';
 import { type VatTable, vatRateAt, vatWithin } from '../books/vat.ts';
@@ -12,6 +12,7 @@ import type { JournalEntry } from '../client/journal.ts';
 import type { Task } from '../client/task.ts';
 import type { Befalls } from '../mishaps/mishaps.ts';
 import { receiptPaper } from '../paper/paper.ts';
+import { cardsOf, createCardCharges } from './card-charges.ts';
 import { type CounterDeps, meetCustomer } from './counter.ts';
 import { doneWith } from './document-writer.ts';
 
@@ -34,6 +35,7 @@ export interface ReceiptPrinter {
 export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
   const { bank, memory, screen, timing, roll } = deps;
   const shop = { name: deps.deviceName, deviceId: deps.deviceId };
+  const charges = createCardCharges({ bank, bankMs: timing.bankMs });
 
   async function print(task: Task, befalls: Befalls): Promise<Ending> {
     const { receipt } = readReceipt(task.args.receipt);
@@ -43,7 +45,7 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     if (met.no) return met.no;
     if (!(await task.begin())) return refused('It came too late to begin.');
     if (met.befalls.has('crash-before-bank')) return await deps.crash();
-    const no = await chargeCards(task, receipt, met.befalls);
+    const no = await charges.charge(task, receipt, met.befalls);
     if (no) return no;
     if (met.befalls.has('crash-after-bank')) return await deps.crash();
     return await putOnPaper(task, receipt, met.befalls);
@@ -53,7 +55,7 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     const about = { commandId: task.id, amountBani: receipt.totalBani };
     if (befalls.has('paper-out-reversed') && cardsOf(receipt).length > 0) {
       roll.paper = 'OUT';
-      return await reverse(task.id, 'The paper ran out; the bank took the payment back.');
+      return await charges.reverse(task.id, 'The paper ran out; the bank took the payment back.');
     }
     if (befalls.has('paper-out-mended') || befalls.has('paper-out-reversed')) {
       roll.paper = 'OUT';
@@ -66,36 +68,6 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     const document = await write(task.id, task.now(), receipt);
     if (befalls.has('crash-after-print')) return await deps.crash();
     return doneWith(document, bank.find(task.id));
-  }
-
-  /** Every card payment is charged, or none remains charged and the ending says why. */
-  async function chargeCards(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending | undefined> {
-    const no = befalls.has('wrong-pin') ? 'Wrong PIN, three times.' : befalls.has('declined') ? 'The bank declined the card.' : undefined;
-    for (const payment of cardsOf(receipt)) {
-      await task.sleep(timing.bankMs);
-      const request = { reference: task.id, amountBani: payment.amountBani };
-      if (no !== undefined) {
-        await bank.decline({ ...request, reason: no });
-        return await reverse(task.id, no);
-      }
-      await bank.charge({ ...request, documentNr: receipt.uid === '' ? undefined : receipt.uid });
-    }
-    return undefined;
-  }
-
-  function standingCharges(reference: string): BankEntry[] {
-    return bank
-      .charges()
-      .filter((charge) => charge.entry.reference === reference && !charge.isVoided)
-      .map((charge) => charge.entry);
-  }
-
-  async function reverse(reference: string, reason: string): Promise<Ending> {
-    for (const { operationId, amountBani } of standingCharges(reference)) {
-      const answer = await bank.void({ reference, operationId, token: undefined, amountBani });
-      if (!answer.entry) return { outcome: 'unknown', reason: `The bank does not take the payment back: ${answer.refused}` };
-    }
-    return refused(reason);
   }
 
   function hasUnknownVat(receipt: PricedReceipt, atMs: number): boolean {
@@ -127,11 +99,10 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     const document = memory.find(entry.id);
     if (document) return doneWith(document, bank.find(entry.id));
     const { receipt } = readReceipt(entry.args.receipt);
-    const standing = standingCharges(entry.id);
-    if (receipt && standing.length > 0 && standing.length === cardsOf(receipt).length) {
+    if (receipt && charges.areAllStanding(entry.id, receipt)) {
       return doneWith(await write(entry.id, screen.now(), receipt), bank.find(entry.id));
     }
-    return await reverse(entry.id, 'The power went before anything was printed.');
+    return await charges.reverse(entry.id, 'The power went before anything was printed.');
   }
 
   return { print, recover };
@@ -145,8 +116,4 @@ function vatTotals(table: VatTable, receipt: PricedReceipt, atMs: number): Recor
     if (rate) total.vatBani = vatWithin(total.grossBani, rate);
   }
   return byVat;
-}
-
-function cardsOf(receipt: PricedReceipt): PricedReceipt['payments'] {
-  return receipt.payments.filter((payment) => payment.kind === 'card');
 }

@@ -47,6 +47,14 @@ export interface VirtualDeviceDeps {
   watch?: WireWatch | undefined;
 }
 
+/** Of the device's own, from nobody on the wire. */
+export interface LocalCommand {
+  id: string;
+  name: LedgerCommandName;
+  args: JsonObject;
+  withinMs?: number;
+}
+
 export interface VirtualDevice {
   readonly kind: DeviceKind;
   readonly deviceId: string;
@@ -70,7 +78,7 @@ export interface VirtualDevice {
   /** The paper is no longer out. */
   newRoll(): void;
   /** Runs a command of the device's own, through crashes, to its ending. A known id is not run again. */
-  perform(command: { id: string; name: LedgerCommandName; args: JsonObject; withinMs?: number }): Promise<Ending>;
+  perform(command: LocalCommand): Promise<Ending>;
   stop(): Promise<void>;
 }
 
@@ -85,11 +93,7 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
   const misdelivery = createMisdelivery();
   const mishaps = createMishaps({ kind, hasMagic: deps.hasMagic ?? true, amountOf: amountsOf[kind] });
   const roll: Roll = { paper: 'OK' };
-  const customer = createCustomer({
-    clock: deps.clock,
-    onCard: ({ commandId, amountBani }) =>
-      screen.show('enterPin', `${formatLei(amountBani)} MDL: enter the PIN`, { commandId, amountBani }),
-  });
+  const customer = customerInFrontOf(screen, deps.clock);
   const network = { clock: deps.clock, random, faults: () => faults };
   const connectors = deps.connectors.map((connector) => withMisdelivery(withFaults(connector, network), misdelivery, deps.watch));
   // The bank is another house: it does not lose power with the device.
@@ -171,22 +175,34 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
     setFaults,
     crash: () => power.crash(),
     setPower: (isOn) => power.switch(isOn),
-    newRoll() {
-      mishaps.arm({ paperOut: false });
-      roll.paper = 'OK';
-      if (screen.display().state === 'outOfPaper') screen.show('idle', '');
-    },
-    async perform({ withinMs = localWithinMs, ...command }) {
-      for (;;) {
-        await power.restarted();
-        if (!power.client) throw new Error('The device is switched off.');
-        const ending = await Promise.race([power.client.device.runLocal({ ...command, withinMs }), power.lost()]);
-        if (ending) return ending;
-      }
-    },
+    newRoll: () => putInNewRoll(roll, mishaps, screen),
+    perform: (command) => performThroughCrashes(power, command),
     async stop() {
       await power.stop();
       await Promise.all(Object.values(deps.stores).map((store) => store.close()));
     },
   };
+}
+
+async function performThroughCrashes(power: Power, { withinMs = localWithinMs, ...command }: LocalCommand): Promise<Ending> {
+  for (;;) {
+    await power.restarted();
+    if (!power.client) throw new Error('The device is switched off.');
+    const ending = await Promise.race([power.client.device.runLocal({ ...command, withinMs }), power.lost()]);
+    if (ending) return ending;
+  }
+}
+
+function putInNewRoll(roll: Roll, mishaps: Mishaps, screen: Screen): void {
+  mishaps.arm({ paperOut: false });
+  roll.paper = 'OK';
+  if (screen.display().state === 'outOfPaper') screen.show('idle', '');
+}
+
+function customerInFrontOf(screen: Screen, clock: Clock): SwitchableCustomer {
+  return createCustomer({
+    clock,
+    onCard: ({ commandId, amountBani }) =>
+      screen.show('enterPin', `${formatLei(amountBani)} MDL: enter the PIN`, { commandId, amountBani }),
+  });
 }

@@ -96,3 +96,4 @@ export const packageRules: readonly PackageRule[] = [
 export const emptyNames: readonly string[] = ['index', 'util', 'utils', 'helper', 'helpers', 'common', 'misc', 'shared', 'types'];
 
 export const maxFileLines = 400;
+export const maxFunctionLines = 100;

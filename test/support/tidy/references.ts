@@ -14,6 +14,7 @@ export interface FileFacts {
   hasDefaultExport: boolean;
   hasHeader: boolean;
   syntaxErrors: string[];
+  functions: { name: string; lines: number }[];
 }
 
 interface Node {
@@ -51,11 +52,19 @@ export function readFacts(path: string, text: string): FileFacts {
     hasDefaultExport: false,
     hasHeader: comments[0]?.start === (program.hashbang ? program.hashbang.end + 1 : 0),
     syntaxErrors: errors.map((error) => error.message),
+    functions: [],
   };
   const add = (node: Node | null | undefined, isTypeOnly = false) => references.push({ target: literal(node), isTypeOnly });
   const on = (visit: (node: Node) => void) => (node: unknown) => visit(node as Node);
 
+  const measure = (name: unknown, node: Node) => {
+    const lines = text.slice(Number(node['start']), Number(node['end'])).split('\n').length;
+    facts.functions.push({ name: String(name), lines });
+  };
+
   new Visitor({
+    FunctionDeclaration: on((node) => measure((node['id'] as Node | null)?.['name'], node)),
+    MethodDefinition: on((node) => measure((node['key'] as Node)['name'], node)),
     ImportDeclaration: on((node) => {
       add(node['source'] as Node, importsOnlyTypes(node, 'specifiers', 'importKind'));
     }),

@@ -7,6 +7,7 @@ import {
   floors,
   innerFloors,
   maxFileLines,
+  maxFunctionLines,
   outsideSources,
   packageRules,
   topFiles,
@@ -114,4 +115,13 @@ export function findLongFiles(files: Files): string[] {
     const lines = text.split('\n').length - 1;
     return lines > maxFileLines ? [`${path} has ${lines} lines, more than ${maxFileLines}`] : [];
   });
+}
+
+/** What registers routes is a table, one entry a call, and may be as long as its table. */
+export function findLongFunctions(files: Files): string[] {
+  return [...files].flatMap(([path, text]) =>
+    readFacts(path, text)
+      .functions.filter(({ name, lines }) => lines > maxFunctionLines && !name.startsWith('register'))
+      .map(({ name, lines }) => `${path}: ${name} has ${lines} lines, more than ${maxFunctionLines}`),
+  );
 }

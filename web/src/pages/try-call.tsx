@@ -20,11 +20,17 @@ interface TryCallProps {
   isSandbox: boolean;
 }
 
+interface Answer {
+  status: number;
+  ms: number;
+  body: unknown;
+}
+
 export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
   const { t } = useTranslation();
   const [key, setKey] = useState(facts?.apiKey ?? pastedKey);
   const [text, setText] = useState(() => JSON.stringify(filled(operation, facts), null, 2));
-  const [answer, setAnswer] = useState<{ status: number; ms: number; body: unknown }>();
+  const [answer, setAnswer] = useState<Answer>();
   const [error, setError] = useState<string>();
   const [isAsking, setIsAsking] = useState(false);
   const [isRunning, setIsRunning] = useState(false);
@@ -101,14 +107,7 @@ export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
             {error}
           </p>
         )}
-        {answer && (
-          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it
-          <pre className="code code-box dev-answer" tabIndex={0} role="status">
-            <span className="remark">{t('developers.answer', { status: answer.status, ms: answer.ms })}</span>
-            {'\n'}
-            <Json value={answer.body} />
-          </pre>
-        )}
+        {answer && <AnswerBox answer={answer} />}
       </form>
       {isAsking && (
         <AskDialog
@@ -123,6 +122,18 @@ export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
         </AskDialog>
       )}
     </section>
+  );
+}
+
+function AnswerBox({ answer: { status, ms, body } }: { answer: Answer }) {
+  const { t } = useTranslation();
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it
+    <pre className="code code-box dev-answer" tabIndex={0} role="status">
+      <span className="remark">{t('developers.answer', { status, ms })}</span>
+      {'\n'}
+      <Json value={body} />
+    </pre>
   );
 }
 

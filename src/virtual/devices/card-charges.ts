@@ -1,0 +1,57 @@
+// The card payments of a receipt at the bank. All of them are charged, or none remains charged: whoever charges or recovers goes by the
+// bank's own book, under the command's id, so that a power cut between two charges loses neither.
+import type { Bank, BankEntry } from '../books/bank.ts';
+import type { PricedReceipt } from '../books/receipt.ts';
+import { type Ending, refused } from '../client/device-work.ts';
+import type { Task } from '../client/task.ts';
+import type { Befalls } from '../mishaps/mishaps.ts';
+
+export interface CardCharges {
+  /** Nothing when all are charged; otherwise the ending that says why none is. */
+  charge(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending | undefined>;
+  /** Whether every card payment of the receipt stands at the bank. */
+  areAllStanding(reference: string, receipt: PricedReceipt): boolean;
+  reverse(reference: string, reason: string): Promise<Ending>;
+}
+
+export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number }): CardCharges {
+  async function charge(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending | undefined> {
+    const no = befalls.has('wrong-pin') ? 'Wrong PIN, three times.' : befalls.has('declined') ? 'The bank declined the card.' : undefined;
+    for (const payment of cardsOf(receipt)) {
+      await task.sleep(bankMs);
+      const request = { reference: task.id, amountBani: payment.amountBani };
+      if (no !== undefined) {
+        await bank.decline({ ...request, reason: no });
+        return await reverse(task.id, no);
+      }
+      await bank.charge({ ...request, documentNr: receipt.uid === '' ? undefined : receipt.uid });
+    }
+    return undefined;
+  }
+
+  function standing(reference: string): BankEntry[] {
+    return bank
+      .charges()
+      .filter(({ entry, isVoided }) => entry.reference === reference && !isVoided)
+      .map(({ entry }) => entry);
+  }
+
+  function areAllStanding(reference: string, receipt: PricedReceipt): boolean {
+    const count = standing(reference).length;
+    return count > 0 && count === cardsOf(receipt).length;
+  }
+
+  async function reverse(reference: string, reason: string): Promise<Ending> {
+    for (const { operationId, amountBani } of standing(reference)) {
+      const answer = await bank.void({ reference, operationId, token: undefined, amountBani });
+      if (!answer.entry) return { outcome: 'unknown', reason: `The bank does not take the payment back: ${answer.refused}` };
+    }
+    return refused(reason);
+  }
+
+  return { charge, areAllStanding, reverse };
+}
+
+export function cardsOf(receipt: PricedReceipt): PricedReceipt['payments'] {
+  return receipt.payments.filter((payment) => payment.kind === 'card');
+}
