@@ -147,6 +147,20 @@ export const settings = {
     '60',
     'logins of one device at once, at the embedded MQTT broker and at the built-in queue each; then one a second',
   ),
+  exports: setting('TILLGATE_EXPORTS', wholeNumber(1, 100), '4', 'CSV exports of the cabinet that may run at once'),
+  exportRows: setting(
+    'TILLGATE_EXPORT_ROWS',
+    wholeNumber(1, 100_000_000),
+    '1000000',
+    'rows of one CSV export; a longer one ends there and says so in its last line',
+  ),
+  streamsPerUser: setting(
+    'TILLGATE_STREAMS_PER_USER',
+    wholeNumber(1, 1_000),
+    '6',
+    'event streams of the cabinet that one user may have open; one more ends the oldest',
+  ),
+  streams: setting('TILLGATE_STREAMS', wholeNumber(1, 100_000), '1000', 'event streams of the cabinet in all; one more is refused'),
   logLevel: setting(
     'TILLGATE_LOG_LEVEL',
     oneOf('debug', 'info', 'warn', 'error', 'silent'),

@@ -23,6 +23,7 @@ import { type DecisionRoutesDeps, registerDecisionRoutes } from './steps/decisio
 import { type DeviceStepsDeps, registerDeviceStepRoutes } from './steps/device-step-routes.ts';
 import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
 import type { MoneyStepsDeps } from './steps/money-steps.ts';
+import { createCsvExports, type ExportBounds } from './views/export.ts';
 import { createMismatches } from './views/mismatches.ts';
 
 export type CabinetDeps = AccessRoutesDeps &
@@ -39,7 +40,7 @@ export type CabinetDeps = AccessRoutesDeps &
   EventRoutesDeps &
   DeviceStepsDeps &
   DeveloperDeps &
-  PlaygroundRoutesDeps;
+  PlaygroundRoutesDeps & { exportBounds: ExportBounds };
 
 export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
@@ -52,13 +53,14 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
   registerDecisionRoutes(app, deps);
-  registerCommandListRoutes(app, deps);
+  const csvExports = createCsvExports(deps.exportBounds);
+  registerCommandListRoutes(app, { ...deps, csvExports });
   registerSessionRoutes(app, deps);
   registerUserRoutes(app, deps);
   registerSigningRoutes(app, deps);
   registerSalePageRoutes(app, deps);
   registerMoneyStepRoutes(app, deps);
-  registerInvoiceViewRoutes(app, deps);
+  registerInvoiceViewRoutes(app, { ...deps, csvExports });
   const mismatches = createMismatches();
   registerAttentionRoutes(app, { ...deps, mismatches });
   registerOverviewRoutes(app, { ...deps, mismatches });

@@ -73,7 +73,7 @@ export function createRooms({ config, shared, certificate, addresses }: RoomsDep
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
   const fiscal = createFiscal({ ...shared, ledger, callbacks });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
-  const events = createEventHub({ ...shared, link });
+  const events = createEventHub({ ...shared, link, streamBounds: { maxPerUser: config.streamsPerUser, maxInAll: config.streams } });
   const hourKeeper = createHourKeeper(shared);
   const removal = createRemoval({
     ...shared,

@@ -102,6 +102,7 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
     isSandbox: config.mode === 'sandbox',
     version: version(),
     banks: config.banks,
+    exportBounds: { maxAtOnce: config.exports, maxRows: config.exportRows },
   });
 }
 

@@ -108,12 +108,13 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
     isAdminToken: createTokenCheck(adminToken),
     findSession: people.findSession,
   });
-  const events = createEventHub({ database, clock, logger, link });
+  const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxInAll: 10 } });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '/tillgate', isSandbox, version: '1.2.3', banks: devices.banks };
     app.addHook('onRoute', (route) => void routes.push(route));
     registerCabinetRoutes(app, {
+      exportBounds: { maxAtOnce: 4, maxRows: 1_000_000 },
       database,
       clock,
       random,

@@ -4,7 +4,7 @@
 import { type Cancel, every } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createHintReader, type HintDeps } from './hints.ts';
-import { createListeners, type Listeners } from './listeners.ts';
+import { createListeners, type Listeners, type StreamBounds } from './listeners.ts';
 
 export interface EventHub extends Pick<Listeners, 'join' | 'tell'> {
   /** For a test, and after a wake-up: looks now. */
@@ -14,6 +14,7 @@ export interface EventHub extends Pick<Listeners, 'join' | 'tell'> {
 
 export interface EventHubDeps extends HintDeps {
   logger: Logger;
+  streamBounds: StreamBounds;
 }
 
 const lookEveryMs = 2_000;
@@ -23,7 +24,7 @@ const topics = ['commands', 'callbacks'];
 export function createEventHub(deps: EventHubDeps): EventHub {
   const { database, clock, logger } = deps;
   const hints = createHintReader(deps);
-  const listeners = createListeners({ onFirst: start, onNoneLeft: rest });
+  const listeners = createListeners({ ...deps.streamBounds, onFirst: start, onNoneLeft: rest });
   let stops: Cancel[] = [];
   let cancelSoon: Cancel | undefined;
   let looking: Promise<void> | undefined;

@@ -21,10 +21,17 @@ export interface Listeners {
   endAll(): void;
 }
 
-const maxPerUser = 6;
-const maxInAll = 1_000;
+export interface StreamBounds {
+  maxPerUser: number;
+  maxInAll: number;
+}
 
-export function createListeners({ onFirst, onNoneLeft }: { onFirst(): void; onNoneLeft(): void }): Listeners {
+interface Deps extends StreamBounds {
+  onFirst(): void;
+  onNoneLeft(): void;
+}
+
+export function createListeners({ maxPerUser, maxInAll, onFirst, onNoneLeft }: Deps): Listeners {
   const listeners = new Set<Listener>();
 
   function leave(listener: Listener): void {
@@ -35,13 +42,14 @@ export function createListeners({ onFirst, onNoneLeft }: { onFirst(): void; onNo
 
   return {
     join(listener) {
-      if (listeners.size >= maxInAll) {
+      const own = [...listeners].filter(({ user }) => user === listener.user);
+      const leaving = own.slice(0, Math.max(0, own.length - maxPerUser + 1));
+      if (listeners.size - leaving.length >= maxInAll) {
         throw new GatewayError('Too_Many_Requests', 'Too many pages are open; the page goes on without live news.', { retryAfterS: 30 });
       }
-      const own = [...listeners].filter(({ user }) => user === listener.user);
-      for (const oldest of own.slice(0, Math.max(0, own.length - maxPerUser + 1))) leave(oldest);
       listeners.add(listener);
       if (listeners.size === 1) onFirst();
+      for (const oldest of leaving) leave(oldest);
       return () => leave(listener);
     },
     tell(hints) {

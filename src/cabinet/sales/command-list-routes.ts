@@ -24,7 +24,7 @@ import { exampleListed, listedCommandFields, shownCommand } from '../shown-comma
 import type { CommandFilter } from '../views/command-filter.ts';
 import { type ListedCommand, listCommands } from '../views/commands-list.ts';
 import { writeCursor } from '../views/cursor.ts';
-import { exportCsv } from '../views/export.ts';
+import type { CsvExports } from '../views/export.ts';
 import { search } from '../views/search.ts';
 import { shownStateOf, shownStates } from '../views/shown-state.ts';
 
@@ -103,7 +103,7 @@ function csvCells(command: ListedCommand) {
 
 const rowsPerRead = 500;
 
-export function registerCommandListRoutes(app: RouteApp, { database }: { database: Database }): void {
+export function registerCommandListRoutes(app: RouteApp, { database, csvExports }: { database: Database; csvExports: CsvExports }): void {
   app.get(
     `${apiPath}/commands`,
     {
@@ -146,7 +146,7 @@ export function registerCommandListRoutes(app: RouteApp, { database }: { databas
     async (request, reply) => {
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
-      const stream = exportCsv(
+      const stream = csvExports.start(
         csvHead,
         async (after) => {
           const { commands, next } = await listCommands(database.queries, scope, filter, { limit: rowsPerRead, after });

@@ -12,7 +12,7 @@ import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { listedCommandFields, shownCommand } from '../shown-command.ts';
 import { writeCursor } from '../views/cursor.ts';
-import { exportCsv } from '../views/export.ts';
+import type { CsvExports } from '../views/export.ts';
 import { hideLogin } from '../views/hidden-login.ts';
 import { type InvoicePage, readInvoicePage } from '../views/invoice-page.ts';
 import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/invoices-list.ts';
@@ -123,7 +123,10 @@ function shownPage(page: InvoicePage, qr: string) {
 const rowsPerRead = 500;
 const csvHead = ['time', 'oid', 'state', 'amount', 'receipt', 'device', 'shop', 'ended', 'merchant'];
 
-export function registerInvoiceViewRoutes(app: RouteApp, { database, qrOf }: InvoiceViewDeps): void {
+export function registerInvoiceViewRoutes(
+  app: RouteApp,
+  { database, qrOf, csvExports }: InvoiceViewDeps & { csvExports: CsvExports },
+): void {
   app.get(
     `${apiPath}/invoices`,
     {
@@ -164,7 +167,7 @@ export function registerInvoiceViewRoutes(app: RouteApp, { database, qrOf }: Inv
     async (request, reply) => {
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
-      const stream = exportCsv(
+      const stream = csvExports.start(
         csvHead,
         async (after) => {
           const { invoices, next } = await listInvoices(database.queries, scope, filter, { limit: rowsPerRead, after });

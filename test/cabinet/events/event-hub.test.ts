@@ -25,7 +25,7 @@ describe('the event hub', () => {
     clock = createVirtualClock(undefined, { settle: 'microtasks' });
     database = await memoryDatabase(clock);
     link = createFakeLink();
-    hub = createEventHub({ database, clock, logger: quietLogger, link });
+    hub = createEventHub({ database, clock, logger: quietLogger, link, streamBounds: { maxPerUser: 6, maxInAll: 10 } });
     merchants.length = 0;
     for (let count = 0; count < 2; count += 1) {
       const { id } = await seedMerchant(database.queries);
@@ -100,6 +100,14 @@ describe('the event hub', () => {
       ['device', one?.deviceId],
     ]);
     expect(foreign.heard).toEqual([]);
+  });
+
+  it('has a bound for all, and whose oldest makes room is let in', () => {
+    const own = Array.from({ length: 6 }, () => listen(undefined, 'ana'));
+    for (let count = 0; count < 4; count += 1) listen(undefined, `other ${count}`);
+    expect(() => listen(undefined, 'one more')).toThrow(/Too many pages are open/);
+    listen(undefined, 'ana');
+    expect(own[0]?.isEnded).toBe(true);
   });
 
   it('gives a user six streams, and the oldest makes room; others keep theirs', () => {

@@ -43,11 +43,12 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     isAdminToken: createTokenCheck(adminToken),
     findSession: people.findSession,
   });
-  const events = createEventHub({ database, clock, logger, link });
+  const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxInAll: 10 } });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '', isSandbox: false, version: '1.2.3', banks };
     registerCabinetRoutes(app, {
+      exportBounds: { maxAtOnce: 4, maxRows: 1_000_000 },
       database,
       random,
       clock,

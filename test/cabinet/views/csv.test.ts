@@ -2,7 +2,7 @@
 import { buffer, text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { csvLine, csvStart } from '../../../src/cabinet/views/csv.ts';
-import { exportCsv } from '../../../src/cabinet/views/export.ts';
+import { createCsvExports } from '../../../src/cabinet/views/export.ts';
 
 describe('a line of CSV', () => {
   it('makes text of what a spreadsheet would calculate', () => {
@@ -21,7 +21,7 @@ describe('an export', () => {
   it('reads page after page, also past an empty one, and ends', async () => {
     const pages = [page([1, 2], 1), page([], 2), page([3])];
     const asked: unknown[] = [];
-    const stream = exportCsv(
+    const stream = createCsvExports({ maxAtOnce: 1, maxRows: 100 }).start(
       ['n'],
       async (after) => {
         asked.push(after?.atMs);
@@ -34,8 +34,9 @@ describe('an export', () => {
   });
 
   it('runs beside three others and no more, and makes room when a reader leaves', async () => {
+    const csvExports = createCsvExports({ maxAtOnce: 4, maxRows: 100 });
     const start = () =>
-      exportCsv(
+      csvExports.start(
         ['n'],
         async () => page([1]),
         (n) => [n],
@@ -47,5 +48,19 @@ describe('an export', () => {
     const fifth = start();
     expect(await readText(fifth)).toContain('1');
     await Promise.all(running.slice(1).map(readText));
+  });
+
+  it('ends at its bound and says so, and says nothing where it just fits', async () => {
+    const write = async (maxRows: number, pages: ReturnType<typeof page>[]) => {
+      let asked = 0;
+      const read = async () => pages[(asked += 1) - 1] ?? page([]);
+      const text = await readText(createCsvExports({ maxAtOnce: 1, maxRows }).start(['n'], read, (n) => [n]));
+      return { lines: text.trim().split('\r\n').slice(1), asked };
+    };
+    const pages = [page([1, 2], 2), page([3, 4], 4), page([5])];
+    const cut = 'Only the first 3 rows; choose a shorter period for the others.';
+    expect(await write(3, pages)).toEqual({ lines: ['1', '2', '3', cut], asked: 2 });
+    expect((await write(4, pages)).lines.at(-1)).toMatch(/Only the first 4 rows/);
+    expect((await write(5, pages)).lines).toEqual(['1', '2', '3', '4', '5']);
   });
 });
