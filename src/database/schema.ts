@@ -23,6 +23,7 @@ export interface Schema {
   user_links: UserLinksTable;
   notes: NotesTable;
   hour_sums: HourSumsTable;
+  command_step_counts: CommandStepCountsTable;
 }
 
 interface MerchantsTable {
@@ -283,4 +284,11 @@ interface HourSumsTable {
   start_ms: number;
   made_at: number;
   figures: string;
+}
+
+interface CommandStepCountsTable {
+  command_id: string;
+  step: string;
+  count: number;
+  last_at: number;
 }

@@ -30,7 +30,11 @@ export function createContradictions(deps: { database: Database; logger: Logger;
 
   return {
     async compare(settled, finding, operationId) {
-      if (isOpen(settled) || !contradicts(settled, finding, operationId)) return settled;
+      if (isOpen(settled)) return settled;
+      if (!contradicts(settled, finding, operationId)) {
+        timeline.addCounted({ commandId: settled.id, step: 'answered again', detail: finding.outcome });
+        return settled;
+      }
       const isSecond = finding.outcome === 'done' && settled.state === 'done';
       const why = isSecond
         ? `The device reports a second operation, ${operationId}, for a command that was settled with ${settled.operationId}.`

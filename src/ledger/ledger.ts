@@ -123,6 +123,6 @@ function createParts(deps: Deps, kinds: CommandKinds) {
   const keyedCalls = createKeyedCalls(deps);
   const repeats = createRepeats({ ...deps, reception, findByKey: keyedCalls.findByKey });
   const outcomeWaits = createOutcomeWaits(deps);
-  const runOrJoin = createRunOrJoin({ ...deps, repeats, keyedCalls, inFlight, recall, outcomeWaits });
+  const runOrJoin = createRunOrJoin({ ...deps, timeline, repeats, keyedCalls, inFlight, recall, outcomeWaits });
   return { timeline, settlements, reception, lateCommits, inFlight, recall, recovery, keyedCalls, outcomeWaits, runOrJoin };
 }

@@ -19,7 +19,8 @@ const pausesMs = [20, 40, 80, 160, 300, 400, 500, 500];
 
 export interface Earlier {
   command: Command;
-  isByContent: boolean;
+  /** How it was recognised: `number` is a documentNr or a Receipt.Uid. */
+  by: 'key' | 'number' | 'content';
 }
 
 export interface Repeats {
@@ -53,10 +54,11 @@ export function createRepeats({ database, clock, reception, findByKey }: Deps): 
   return {
     async find(call) {
       const keyed = await findByKey(call);
-      const named = keyed && keyed.state !== 'never' ? keyed : await call.findEarlier?.(database.queries);
-      if (named) return { command: named, isByContent: false };
+      if (keyed && keyed.state !== 'never') return { command: keyed, by: 'key' };
+      const named = await call.findEarlier?.(database.queries);
+      if (named) return { command: named, by: 'number' };
       const command = await findByContent(call);
-      return command && { command, isByContent: true };
+      return command && { command, by: 'content' };
     },
   };
 }

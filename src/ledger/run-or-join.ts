@@ -14,6 +14,7 @@ import type { Recall } from './recall.ts';
 import type { Earlier, Repeats } from './repeats.ts';
 import { busyWith, tooManyWait } from './rules.ts';
 import * as store from './store.ts';
+import type { Timeline } from './timeline.ts';
 import type { OutcomeWaits, WaitingCaller } from './wait-for-outcome.ts';
 
 /** A repeat of a request whose outcome is unknown waits this long for the device to tell. */
@@ -44,6 +45,7 @@ interface Deps {
   link: Pick<Link, 'locate'>;
   clock: Clock;
   logger: Logger;
+  timeline: Pick<Timeline, 'addCounted'>;
   repeats: Repeats;
   keyedCalls: KeyedCalls;
   inFlight: Pick<CommandsInFlight, 'run' | 'has'>;
@@ -54,7 +56,7 @@ interface Deps {
 }
 
 export function createRunOrJoin(deps: Deps): RunOrJoin {
-  const { database, link, clock, logger, repeats, keyedCalls, inFlight, recall, outcomeWaits } = deps;
+  const { database, link, clock, logger, timeline, repeats, keyedCalls, inFlight, recall, outcomeWaits } = deps;
   const { joinersPerCommand = defaultJoiners } = deps;
 
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
@@ -79,16 +81,27 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   }
 
   /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
-  async function join({ command, isByContent }: Earlier, request: CommandCall): Promise<Ran> {
+  async function join(earlier: Earlier, request: CommandCall): Promise<Ran> {
+    const atMs = clock.now();
+    const ran = await answerOfEarlier(earlier, request);
+    const { id: commandId, state, outcome } = ran.command;
+    // What the caller is told follows from the command as it stands now.
+    const detail = [earlier.by, state, outcome ?? '-', clock.now() - atMs].join(' ');
+    timeline.addCounted({ commandId, atMs, step: 'asked again', detail });
+    return ran;
+  }
+
+  async function answerOfEarlier({ command, by }: Earlier, request: CommandCall): Promise<Ran> {
+    const isRepeated = by === 'content';
     if (isOpen(command) && outcomeWaits.countOf(command.id) >= joinersPerCommand) throw tooManyWait(command);
     await keyedCalls.keepKey(request, command.id);
     const latest = await waitFor(command, request.recipient);
     // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
     const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
-    if (again === 'hidden') return { command, isRepeated: isByContent };
-    if (again.id !== latest.id) return join({ command: again, isByContent }, request);
+    if (again === 'hidden') return { command, isRepeated };
+    if (again.id !== latest.id) return answerOfEarlier({ command: again, by }, request);
     await keyedCalls.dropKeyOfNever(request, latest);
-    return { command: latest, isRepeated: isByContent };
+    return { command: latest, isRepeated };
   }
 
   async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {

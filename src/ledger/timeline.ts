@@ -3,6 +3,7 @@
 import type { Database, Queries } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { CountedSteps, listFurther } from './counted-steps.ts';
 
 const flushAfterMs = 50;
 const maxWaiting = 10_000;
@@ -15,17 +16,22 @@ export interface CommandEvent {
   step: string;
   channel?: string | undefined;
   detail?: string | undefined;
+  /** So many more of this step that are not told one by one, the last of them at `atMs`. */
+  further?: number | undefined;
 }
 
 export interface Timeline {
   /** `atMs`: now, unless it is given. */
   add(event: Omit<CommandEvent, 'atMs'> & { atMs?: number }): void;
+  /** Of a step that may come without end: the first are kept, the rest counted. */
+  addCounted(event: Omit<CommandEvent, 'atMs'> & { atMs?: number }): void;
   /** Writes what is waiting; call it at the end. */
   flush(): Promise<void>;
 }
 
 export function createTimeline(deps: { database: Database; clock: Clock; logger: Logger }): Timeline {
   const { database, clock, logger } = deps;
+  const counted = new CountedSteps();
   let waiting: CommandEvent[] = [];
   let timer: Cancel | undefined;
 
@@ -36,6 +42,7 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
     waiting = [];
     try {
       await addEvents(database.queries, batch);
+      await addEvents(database.queries, await counted.count(database.queries));
     } catch (error) {
       logger.warn({ err: error, lost: batch.length }, 'timeline steps could not be written');
     }
@@ -46,6 +53,9 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
       if (waiting.length >= maxWaiting) return;
       waiting.push({ ...event, atMs: event.atMs ?? clock.now() });
       timer ??= clock.after(flushAfterMs, () => void flush());
+    },
+    addCounted(event) {
+      if (counted.add({ ...event, atMs: event.atMs ?? clock.now() })) timer ??= clock.after(flushAfterMs, () => void flush());
     },
     flush,
   };
@@ -71,11 +81,12 @@ export async function listEvents(queries: Queries, commandId: string): Promise<C
     .where('command_id', '=', commandId)
     .orderBy('id')
     .execute();
-  return rows.map((row) => ({
+  const told = rows.map((row) => ({
     commandId,
     atMs: row.at,
     step: row.step,
     channel: row.channel ?? undefined,
     detail: row.detail ?? undefined,
   }));
+  return [...told, ...(await listFurther(queries, commandId))];
 }

@@ -7,7 +7,7 @@ import type { CarryResult, Delivery } from './carrying/delivery.ts';
 import { type Fence, raiseFence } from './carrying/fence.ts';
 import { type AskedCommand, PlainCommands } from './carrying/plain-commands.ts';
 import type { Channel, ChannelName } from './channel.ts';
-import { createDropCounts, type Drops } from './drop-counts.ts';
+import { createDropCounts, type DeviceDrops, type Drops } from './drop-counts.ts';
 import { Incoming, type LateAnswerListener, type SeenListener } from './incoming.ts';
 import { createPresenceBook } from './presence.ts';
 import type { DeviceSnapshot } from './sightings.ts';
@@ -41,7 +41,7 @@ export interface Link {
   /** A disabled device, or one with a new secret, is cut off where the gateway holds the connection. */
   disconnectDevice(deviceId: string): void;
   /** How many messages of this device were dropped, by reason, as far as it is remembered. */
-  droppedOf(deviceId: string): Drops;
+  droppedOf(deviceId: string): DeviceDrops;
   stats(): LinkStats;
 }
 
@@ -65,7 +65,7 @@ export function createLink(deps: LinkDeps): Link {
   const book = createPresenceBook({ clock, channels: channels.map(({ name }) => name) });
   const waiting = createWaitingRoom(deps.maxWaiting ?? defaultMaxWaiting);
   const carries = new Set<Carry>();
-  const drops = createDropCounts();
+  const drops = createDropCounts(clock);
   const shared = { clock, random, logger, gatewayId, channels, book, waiting };
   const plainCommands = new PlainCommands(shared);
   const incoming = new Incoming({

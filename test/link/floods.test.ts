@@ -46,7 +46,7 @@ describe('a flood', () => {
     await clock.advance(2_000);
     expect(counts().seen).toBe(21);
     expect(link.presence.of(deviceId)?.journalId).toBe(uuid(4_999));
-    expect(link.droppedOf(deviceId)).toEqual({ 'over-budget': 4_979 });
+    expect(link.droppedOf(deviceId)).toEqual({ 'over-budget': { count: 4_979, lastAtMs: clock.now() - 2_000 } });
     expect(link.droppedOf(otherDeviceId)).toEqual({});
     expect(link.stats().dropped).toEqual({ 'over-budget': 4_979 });
     await link.stop();
@@ -82,10 +82,18 @@ describe('a flood', () => {
 
 describe('what is counted and said about it', () => {
   it('is bounded by devices; the sum stays', () => {
-    const drops = createDropCounts(2);
-    for (const device of ['a', 'b', 'a', 'c']) drops.add('field', device);
+    let nowMs = 0;
+    const drops = createDropCounts({ now: () => nowMs }, 2);
+    for (const device of ['a', 'b', 'a', 'c']) {
+      nowMs += 1_000;
+      drops.add('field', device);
+    }
     drops.add('version', undefined);
-    expect([drops.of('a'), drops.of('b'), drops.of('c')]).toEqual([{ field: 2 }, {}, { field: 1 }]);
+    expect([drops.of('a'), drops.of('b'), drops.of('c')]).toEqual([
+      { field: { count: 2, lastAtMs: 3_000 } },
+      {},
+      { field: { count: 1, lastAtMs: 4_000 } },
+    ]);
     expect(drops.inAll()).toEqual({ field: 4, version: 1 });
   });
 

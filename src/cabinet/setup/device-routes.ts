@@ -102,7 +102,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
               firmware: Type.Optional(Type.String()),
               clockOffsetMs: Type.Optional(Type.Integer()),
               lastCommand: Type.Optional(Type.Object(listedCommandFields)),
-              dropped: listOf({ reason: Type.String(), count: Type.Integer() }),
+              dropped: listOf({ reason: Type.String(), count: Type.Integer(), lastAt: moment }),
               createdAt: moment,
               lastSeenAt: Type.Optional(moment),
               pairingExpiresAt: Type.Optional(moment),
@@ -139,11 +139,12 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
         devices: listed.map(({ createdAtMs, lastSeenAtMs, pairingExpiresAtMs, ...device }) => {
           const snapshot = link.presence.of(device.id);
           const { last, report = {} } = lasts.get(device.id) ?? {};
-          const { channels, ...facts } = deviceFacts(snapshot, report, link.droppedOf(device.id));
+          const { channels, dropped, ...facts } = deviceFacts(snapshot, report, link.droppedOf(device.id));
           return {
             ...device,
             liveOn: snapshot?.liveOn ?? [],
             ...facts,
+            dropped: dropped.map(({ lastAtMs, ...drop }) => ({ ...drop, lastAt: isoTime(lastAtMs) })),
             channels: channels.map(({ sinceMs, ...channel }) => ({ ...channel, since: isoTime(sinceMs) })),
             lastCommand: last && shownCommand(last),
             createdAt: isoTime(createdAtMs),

@@ -28,7 +28,17 @@ type Kind = Change['kind'];
 const kinds: readonly Kind[] = ['command', 'invoice', 'callback'];
 
 /** Steps that are on the way to an outcome touch nothing else. */
-const passing: ReadonlySet<string> = new Set(['sent', 'accepted', 'answered', 'recall', 'recalled', 'seen-again', 'channel-lost']);
+const passing: ReadonlySet<string> = new Set([
+  'sent',
+  'accepted',
+  'answered',
+  'recall',
+  'recalled',
+  'seen-again',
+  'channel-lost',
+  'asked again',
+  'answered again',
+]);
 
 const maxRows = 1_000;
 /** Longer than a transaction may take. */

@@ -148,11 +148,29 @@ function stepOf(command: StoryCommand, event: Folded): Step {
       return person('askedAgain');
     case 'closed by hand':
       return person('closedByHand');
+    case 'asked again':
+      return repeatedStep(command, event);
+    case 'answered again': {
+      const { further } = event;
+      if (further !== undefined) return { ...home('answeredFurther', { times: further }), repeats: further };
+      return home('answeredAgain', { outcome: event.detail });
+    }
     case 'issued again':
       return own('issuedAgain', {}, event.detail);
     default:
       return own('other', { step: event.step }, event.detail);
   }
+}
+
+/** The same call came again, nothing was started, and its caller was told how the command stands. */
+function repeatedStep(command: StoryCommand, { atMs, detail, further }: StoryEvent): Step {
+  const from = personOf(command) === undefined ? 'erp' : 'person';
+  const base = { atMs, actor: from, from, to: 'gateway', isMoney: false } as const;
+  if (further !== undefined)
+    return { ...base, kind: 'repeatedFurther', repeats: further, text: text('step.repeatedFurther', { times: further }) };
+  const [by = 'content', state = '', outcome = '-', waitedMs = '0'] = (detail ?? '').split(' ');
+  const errorCode = errorCodeOf({ state: state as StoryCommand['state'], outcome: outcome as StoryCommand['outcome'] });
+  return { ...base, kind: 'repeated', text: text(`step.repeated.${by}`, { errorCode, waitedMs: Number(waitedMs) || undefined }) };
 }
 
 function settledStep(
@@ -251,13 +269,15 @@ function told(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   else if (unknown === undefined) {
     steps.push(toErp(settledAtMs, 'told', { errorCode: errorCodeOf(command), waitedMs: settledAtMs - command.issuedAtMs }));
   }
-  if ((unknown || unheardAtMs !== null) && toldAtMs !== null && toldAtMs > settledAtMs) {
+  // Who asked again is in the timeline with that call.
+  const isTold = noted.some(({ step, atMs }) => step === 'asked again' && atMs >= settledAtMs);
+  if ((unknown || unheardAtMs !== null) && toldAtMs !== null && toldAtMs > settledAtMs && !isTold) {
     steps.push(toErp(toldAtMs, 'toldLater', { errorCode: errorCodeOf(command) }));
   }
   return steps;
 }
 
-export function errorCodeOf({ state, outcome }: StoryCommand): number {
+export function errorCodeOf({ state, outcome }: Pick<StoryCommand, 'state' | 'outcome'>): number {
   if (state === 'done') return 0;
   if (state === 'refused') return 50;
   if (state === 'never') return outcome === 'busy' ? 31 : 30;

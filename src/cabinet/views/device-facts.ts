@@ -13,7 +13,7 @@ export interface DeviceFacts {
   signal: number | undefined;
   firmware: string | undefined;
   clockOffsetMs: number | undefined;
-  dropped: { reason: string; count: number }[];
+  dropped: { reason: string; count: number; lastAtMs: number }[];
 }
 
 const channelNames = ['mqtt', 'queue'] as const;
@@ -22,7 +22,7 @@ const channelNames = ['mqtt', 'queue'] as const;
 export function deviceFacts(
   snapshot: DeviceSnapshot | undefined,
   kept: Record<string, unknown>,
-  dropped: Record<string, number>,
+  dropped: Record<string, { count: number; lastAtMs: number }>,
 ): DeviceFacts {
   const report = { ...kept, ...snapshot?.report };
   const number = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
@@ -38,7 +38,7 @@ export function deviceFacts(
     signal: number(report['signal']),
     firmware: text(report['firmware']),
     clockOffsetMs: snapshot === undefined || snapshot.liveOn.length === 0 ? undefined : Math.round(snapshot.clockOffsetMs),
-    dropped: Object.entries(dropped).map(([reason, count]) => ({ reason, count })),
+    dropped: Object.entries(dropped).map(([reason, drop]) => ({ reason, ...drop })),
   };
 }
 

@@ -102,12 +102,13 @@ function channelOf(name: string | undefined): StoryEvent['channel'] {
 function storyEvents(events: readonly CommandEvent[]): StoryEvent[] {
   return events
     .slice(0, maxEvents)
-    .map(({ commandId, atMs, step, channel, detail }) => ({
+    .map(({ commandId, atMs, step, channel, detail, further }) => ({
       commandId,
       atMs,
       step,
       channel: channelOf(channel),
       detail,
+      further,
     }))
     .sort((one, other) => one.atMs - other.atMs);
 }

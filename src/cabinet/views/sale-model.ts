@@ -36,6 +36,8 @@ export interface StoryEvent {
   step: string;
   channel: 'mqtt' | 'queue' | undefined;
   detail: string | undefined;
+  /** So many more of this step, the last at `atMs`. */
+  further?: number | undefined;
 }
 
 export interface StoryCommand extends Command {

@@ -44,6 +44,35 @@ describe('the timeline', () => {
     expect(find(story, 'recall')).not.toHaveProperty('isLost', true);
   });
 
+  it('has every repeat of the call with what its caller was told, and the device’s answers that agree', () => {
+    const further = {
+      commandId: sale({}).command.id,
+      atMs: startMs + 90_000,
+      step: 'asked again',
+      channel: undefined,
+      detail: undefined,
+      further: 7,
+    };
+    const plain = sale({ unheardAtMs: startMs + 5_000, toldAtMs: startMs + 60_000 }, [
+      ...smooth,
+      [20, 'asked again', 'number done done 0'],
+      [30, 'asked again', 'key unknown - 5000'],
+      [40, 'answered again', 'done'],
+    ]);
+    const story = { ...plain, events: [...plain.events, further] };
+    const steps = saleSteps(story, keys).filter(({ atMs }) => atMs >= startMs + 20_000);
+    expect(steps).toMatchObject([
+      { kind: 'repeated', from: 'erp', to: 'gateway', text: { key: 'step.repeated.number', params: { errorCode: 0 } } },
+      { kind: 'repeated', text: { key: 'step.repeated.key', params: { errorCode: 3, waitedMs: 5_000 } } },
+      { kind: 'answeredAgain', from: 'device', text: { params: { outcome: 'done' } } },
+      { kind: 'repeatedFurther', repeats: 7, text: { params: { times: 7 } } },
+    ]);
+    expect(
+      steps.some(({ kind }) => kind === 'toldLater'),
+      'that is what the repeat says',
+    ).toBe(false);
+  });
+
   it('does not believe a clock that says the bank answered before it was asked, or after we knew', () => {
     for (const wrongS of [-60, 600]) {
       const report = JSON.stringify({ time: new Date(startMs + wrongS * 1000).toISOString() });

@@ -56,6 +56,12 @@ export function DeviceCard({ device, isChosen, onTask }: DeviceCardProps) {
           {device.dropped?.map((drop) => (
             <li key={drop.reason}>
               {t('devices.dropped', { count: drop.count })} {t(`dropped.${drop.reason}`, { defaultValue: drop.reason })}
+              {drop.lastAt !== undefined && (
+                <>
+                  {' · '}
+                  <Moment at={drop.lastAt} />
+                </>
+              )}
             </li>
           ))}
         </ul>

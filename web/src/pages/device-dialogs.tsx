@@ -28,7 +28,7 @@ export interface Device {
   clockOffsetMs?: number;
   firmware?: string;
   lastCommand?: { id: string; name: string; at: string };
-  dropped?: { reason: string; count: number }[];
+  dropped?: { reason: string; count: number; lastAt?: string }[];
 }
 
 export type DeviceAsk = 'status' | 'lastTransaction' | 'closeDay' | 'xReport' | 'zReport';

@@ -1,0 +1,73 @@
+// Steps that may come without end: an ERP that asks again and again, a device that repeats its answer. The first twenty of a command are
+// steps of its timeline, of all of them there is a count with the last moment, so that a command's page stays a page and its rows few,
+// whatever number of gateways hears them. Written beside the way of the call, like every step: if the process dies or the database is
+// away, some are missing, and nothing is decided by them.
+import { sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import type { CommandEvent } from './timeline.ts';
+
+export const maxStepsOfAKind = 20;
+const maxWaiting = 1_000;
+
+interface Waiting {
+  count: number;
+  lastAtMs: number;
+  /** The first of them. */
+  events: CommandEvent[];
+}
+
+export class CountedSteps {
+  #waiting = new Map<string, Waiting>();
+
+  /** False: too many commands wait to be written, and this one is not counted. */
+  add(event: CommandEvent): boolean {
+    const name = `${event.commandId} ${event.step}`;
+    const known = this.#waiting.get(name);
+    if (!known && this.#waiting.size >= maxWaiting) return false;
+    const { count, lastAtMs, events } = known ?? { count: 0, lastAtMs: 0, events: [] };
+    if (events.length < maxStepsOfAKind) events.push(event);
+    this.#waiting.set(name, { count: count + 1, lastAtMs: Math.max(lastAtMs, event.atMs), events });
+    return true;
+  }
+
+  /** Counts what was added, and returns those that are still to be told one by one. */
+  async count(queries: Queries): Promise<CommandEvent[]> {
+    const batch = this.#waiting;
+    this.#waiting = new Map();
+    const told: CommandEvent[] = [];
+    for (const { count, lastAtMs, events } of batch.values()) {
+      const [first] = events;
+      if (!first) continue;
+      const total = await addToCount(queries, first, count, lastAtMs);
+      const before = total - count;
+      told.push(...events.slice(0, Math.max(0, maxStepsOfAKind - before)));
+    }
+    return told;
+  }
+}
+
+async function addToCount(queries: Queries, { commandId, step }: CommandEvent, count: number, lastAtMs: number): Promise<number> {
+  const row = await queries
+    .insertInto('command_step_counts')
+    .values({ command_id: commandId, step, count, last_at: lastAtMs })
+    .onConflict((conflict) =>
+      conflict.columns(['command_id', 'step']).doUpdateSet({
+        count: sql<number>`command_step_counts.count + excluded.count`,
+        last_at: sql<number>`excluded.last_at`,
+      }),
+    )
+    .returning('count')
+    .executeTakeFirstOrThrow();
+  return row.count;
+}
+
+/** Of each kind that came more often than it is told one by one: how many more, and when the last. */
+export async function listFurther(queries: Queries, commandId: string): Promise<CommandEvent[]> {
+  const rows = await queries
+    .selectFrom('command_step_counts')
+    .select(['step', 'count', 'last_at'])
+    .where('command_id', '=', commandId)
+    .where('count', '>', maxStepsOfAKind)
+    .execute();
+  return rows.map((row) => ({ commandId, atMs: row.last_at, step: row.step, further: row.count - maxStepsOfAKind }));
+}
