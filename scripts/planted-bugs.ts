@@ -1,0 +1,99 @@
+// npm run planted-bugs: plants each mistake in a copy of the project, lets the simulation run on it until it breaks a promise, and if it
+// does not, the tests that should. Prints the table; fails when a bug is caught by nothing.
+//
+//   --days 100            shop-days at most for each bug
+//   --trading-minutes 20  how long a day's shop is open
+//   --only "text"         bugs whose name has it
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type PlantedBug, plant } from '../simulation/planted/planted-bug.ts';
+import { plantedBugs } from '../simulation/planted/planted-bugs.ts';
+
+const { values } = parseArgs({
+  options: {
+    days: { type: 'string', default: '100' },
+    'trading-minutes': { type: 'string', default: '20' },
+    only: { type: 'string', default: '' },
+  },
+});
+const root = fileURLToPath(new URL('..', import.meta.url));
+const copied = [
+  'src',
+  'simulation',
+  'test',
+  'migrations',
+  'scripts',
+  'web',
+  'openapi',
+  'asyncapi',
+  'docs',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+];
+
+interface Verdict {
+  bug: PlantedBug;
+  /** In which day the simulation noticed, and by which sentence. */
+  day?: number;
+  sentence?: string;
+  /** The tests that noticed. */
+  tests?: string;
+}
+
+function copyOf(bug: PlantedBug): string {
+  const copy = mkdtempSync(join(tmpdir(), 'tillgate-planted-'));
+  for (const part of copied)
+    cpSync(join(root, part), join(copy, part), { recursive: true, filter: (path) => !path.includes('node_modules') });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  plant(copy, bug);
+  return copy;
+}
+
+function simulate(copy: string): Pick<Verdict, 'day' | 'sentence'> {
+  const options = ['--days', values.days, '--trading-minutes', values['trading-minutes'], '--stop-at-first', '--no-shrink', '--short'];
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['simulation/main.ts', ...options], { cwd: copy, encoding: 'utf8' });
+  if (status === 0) return {};
+  const day = Number(/^(\d+) shop-days in/m.exec(stdout)?.[1] ?? 1);
+  const sentence =
+    /promises:\n {2}\S+ (.*)/.exec(stdout)?.[1] ?? stderr.split('\n').find((line) => line.includes('Error')) ?? 'It fell over.';
+  return { day, sentence };
+}
+
+function test(copy: string, tests: readonly string[]): string | undefined {
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const { status } = spawnSync(process.execPath, [vitest, 'run', '--maxWorkers=1', ...tests], { cwd: copy, encoding: 'utf8' });
+  return status === 0 ? undefined : tests.join(', ');
+}
+
+function judge(bug: PlantedBug): Verdict {
+  const copy = copyOf(bug);
+  try {
+    const found = simulate(copy);
+    if (found.day !== undefined || !bug.tests) return { bug, ...found };
+    const tests = test(copy, bug.tests);
+    return tests === undefined ? { bug } : { bug, tests };
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+const chosen = plantedBugs.filter(({ name }) => name.includes(values.only));
+const verdicts: Verdict[] = [];
+console.log('| bug: a gateway that ... | kind | harm | day | by |\n|---|---|---|---|---|');
+for (const bug of chosen) {
+  const verdict = judge(bug);
+  verdicts.push(verdict);
+  const by = verdict.sentence ?? verdict.tests ?? 'NOTHING';
+  console.log(`| ${bug.name} | ${bug.kind} | ${bug.harm} | ${verdict.day ?? '-'} | ${by.replaceAll('|', '/').slice(0, 160)} |`);
+}
+const bySimulation = verdicts.filter(({ day }) => day !== undefined).length;
+const byTests = verdicts.filter(({ tests }) => tests !== undefined).length;
+console.log(
+  `\n${chosen.length} bugs: ${bySimulation} caught by the simulation, ${byTests} by tests, ${chosen.length - bySimulation - byTests} by nothing`,
+);
+process.exitCode = bySimulation + byTests === chosen.length ? 0 : 1;

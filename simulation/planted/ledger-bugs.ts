@@ -1,0 +1,278 @@
+// Mistakes in the ledger and the link: when to commit, what to believe, whom to join, when not to send.
+import type { PlantedBug } from './planted-bug.ts';
+
+const ledger = 'src/ledger';
+const link = 'src/link';
+
+export const ledgerBugs: readonly PlantedBug[] = [
+  {
+    name: 'publishes before the commit',
+    kind: 'commit and publish',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: '      const command = await firstCommits.begin(request, id)',
+        instead:
+          '      void link.carry({ ...request, id, fence, journalId: request.journalId, onAccepted: () => {}, onStep: () => {} });\n      const command = await firstCommits.begin(request, id)',
+      },
+    ],
+  },
+  {
+    name: 'sends although the commit failed',
+    kind: 'commit and publish',
+    harm: 'lost money',
+    edits: [
+      {
+        room: ledger,
+        find: '.catch((error: unknown) => this.#unclear(id, error))',
+        instead: '.catch(() => ({ ...request, id, state: "sent", journalId: request.journalId ?? null }) as never)',
+      },
+    ],
+  },
+  {
+    name: 'treats a time-out as not done',
+    kind: 'commit and publish',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: '      return settlements.becomeUnknown(command, 0);\n    };',
+        instead: "      return settlements.neverSent(command, 'No answer.');\n    };",
+      },
+    ],
+  },
+  {
+    name: 'sends again under a new id after a time-out',
+    kind: 'commit and publish',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: "if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, fence)) {",
+        instead: "if (result.kind !== 'ended' || this.#mayGoOutAgain(command, result, fence)) {",
+      },
+    ],
+  },
+  {
+    name: 'settles what is settled',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [
+      {
+        room: ledger,
+        find: "    .where('id', '=', command.id)\n    .where(openOnly)\n    .$if(settlement.state === 'never'",
+        instead: "    .where('id', '=', command.id)\n    .$if(settlement.state === 'never'",
+      },
+    ],
+  },
+  {
+    name: 'makes unknown what is settled',
+    kind: 'guards',
+    harm: 'stuck',
+    edits: [
+      {
+        room: ledger,
+        find: "    .where('id', '=', id)\n    .where('state', '=', 'sent')\n",
+        instead: "    .where('id', '=', id)\n",
+      },
+    ],
+    tests: ['test/ledger'],
+  },
+  {
+    name: 'lets a person decide while the terminal may still charge',
+    kind: 'guards',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: 'export const personDecidesAfterMs = 2 * 60_000;',
+        instead: 'export const personDecidesAfterMs = -10 * 60_000;',
+      },
+    ],
+  },
+  {
+    name: 'believes that an accepted command never began',
+    kind: 'journal rules',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: "      if (finding.wasAccepted) return { kind: 'review'",
+        instead: "      if (finding.wasAccepted && false) return { kind: 'review'",
+      },
+      { room: ledger, find: ".$if(settlement.state === 'never', (query) => query.where('accepted_at', 'is', null))", instead: '' },
+    ],
+    tests: ['test/ledger/settlement.test.ts'],
+  },
+  {
+    name: 'believes every never, from whatever journal',
+    kind: 'journal rules',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: '  return finding.journalId === command.journalId;\n}', instead: '  return true;\n}' }],
+    tests: ['test/ledger/settlement.test.ts'],
+  },
+  {
+    name: 'believes the never of a device that keeps no journal',
+    kind: 'journal rules',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: "if (command.journalId === null) return finding.outcome !== 'never';",
+        instead: 'if (command.journalId === null) return true;',
+      },
+    ],
+    tests: ['test/ledger/settlement.test.ts'],
+  },
+  {
+    name: 'takes the last transaction of another command for this one',
+    kind: 'journal rules',
+    harm: 'lie',
+    edits: [{ room: ledger, find: "if (report?.['commandId'] !== command.id) return undefined;", instead: '' }],
+  },
+  {
+    name: 'never asks the device again',
+    kind: 'journal rules',
+    harm: 'stuck',
+    edits: [
+      { room: ledger, find: '      await this.#askDue();\n', instead: '' },
+      { room: ledger, find: '    this.#askAll(own, true);\n', instead: '' },
+    ],
+  },
+  {
+    name: 'does not hear late answers',
+    kind: 'journal rules',
+    harm: 'stuck',
+    edits: [
+      {
+        room: ledger,
+        find: "    if (answer.outcome !== 'accepted') await settlements.apply(command, findingOfAnswer(answer), 'late-answer');",
+        instead: "    if (answer.outcome !== 'accepted') return;",
+      },
+    ],
+    tests: ['test/ledger'],
+  },
+  {
+    name: 'leaves the commands of a dead gateway alone',
+    kind: 'leases',
+    harm: 'stuck',
+    edits: [{ room: 'src/database', find: 'export const deadAfterMs = 15_000;', instead: 'export const deadAfterMs = 15_000_000_000;' }],
+  },
+  {
+    name: 'looks for no holder of the device, and has no index',
+    kind: 'locks',
+    harm: 'double charge',
+    edits: [
+      { room: ledger, find: 'if (holder && holder.id !== request.mayPass) return joinOr(busyWith(holder), request);', instead: '' },
+      { room: 'migrations', find: 'create unique index one_open_command_per_device', instead: 'create index one_open_command_per_device' },
+      { room: 'migrations', find: 'create unique index one_holder_per_device', instead: 'create index one_holder_per_device' },
+    ],
+  },
+  {
+    name: 'lets nobody close a document, because it holds the terminal',
+    kind: 'locks',
+    harm: 'stuck',
+    edits: [{ room: ledger, find: 'if (holder && holder.id !== request.mayPass)', instead: 'if (holder)' }],
+  },
+  {
+    name: 'has no index on documentNr and looks for no earlier payment',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [
+      { room: 'src/cards', find: '      if (documentNr === undefined) return undefined;\n', instead: '      return undefined;\n' },
+      { room: 'migrations', find: 'create unique index one_charge_per_document', instead: 'create index one_charge_per_document' },
+    ],
+  },
+  {
+    name: 'joins no earlier payment',
+    kind: 'joins',
+    harm: 'stuck',
+    edits: [{ room: 'src/cards', find: '      if (documentNr === undefined) return undefined;\n', instead: '      return undefined;\n' }],
+  },
+  {
+    name: 'answers a repeat by the issue that expired',
+    kind: 'joins',
+    harm: 'lie',
+    edits: [
+      { room: ledger, find: '    if (again.id !== latest.id) return join({ command: again, isByContent }, request);\n', instead: '' },
+    ],
+    tests: ['test/ledger'],
+  },
+  {
+    name: 'does not know a Pay without documentNr by its content',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: 'src/cards', find: 'isKnownByContent: documentNr === undefined,', instead: 'isKnownByContent: false,' }],
+  },
+  {
+    name: 'takes an answer that nobody got for heard',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: "add(command, isReceived ? 'told' : 'left')", instead: "add(command, 'told')" }],
+  },
+  {
+    name: 'knows a request by its content for ten seconds only',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: 'const recognisedForMs = 10 * 60_000;', instead: 'const recognisedForMs = 10_000;' }],
+  },
+  {
+    name: 'does not look under an Idempotency-Key',
+    kind: 'keys',
+    harm: 'stuck',
+    edits: [{ room: ledger, find: 'const keyed = await findByKey(call);', instead: 'const keyed = undefined as Command | undefined;' }],
+  },
+  {
+    name: 'writes no Idempotency-Key with the command',
+    kind: 'keys',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: '      if (!command || !idempotency) return command;\n',
+        instead: '      if (command || !idempotency) return command;\n',
+      },
+    ],
+  },
+  {
+    name: 'leaves the key with the issue that expired',
+    kind: 'keys',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: '        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);\n',
+        instead: '',
+      },
+    ],
+    tests: ['test/ledger'],
+  },
+  {
+    name: 'sends what is too late, with a fresh time to begin',
+    kind: 'fencing',
+    harm: 'double charge',
+    edits: [
+      { room: link, find: '    if (isStartOver(clock, fence)) return false;\n', instead: '' },
+      { room: link, find: '      nowMs: fence.issuedAtMs,\n', instead: '      nowMs: deps.clock.now(),\n' },
+    ],
+  },
+  {
+    name: 'sends a second copy to a device without a journal',
+    kind: 'fencing',
+    harm: 'double charge',
+    edits: [
+      {
+        room: link,
+        find: '    if (!isCertain && (journalId === undefined || book.of(deviceId)?.journalId !== journalId)) return false;\n',
+        instead: '',
+      },
+    ],
+  },
+  {
+    name: 'writes startBy in its own clock',
+    kind: 'fencing',
+    harm: 'stuck',
+    edits: [{ room: link, find: '      clockOffsetMs: fence.clockOffsetMs,\n', instead: '      clockOffsetMs: 0,\n' }],
+  },
+];

@@ -1,0 +1,63 @@
+// A mistake as a change of src itself: texts to find, each exactly once in the files of its room, and what stands there instead. A text
+// that is no longer found is an error: the table of bugs must keep up with the code.
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type Kind =
+  | 'commit and publish'
+  | 'guards'
+  | 'locks'
+  | 'transactions'
+  | 'journal rules'
+  | 'keys'
+  | 'leases'
+  | 'order of callbacks'
+  | 'sums'
+  | 'expiry'
+  | 'fencing'
+  | 'joins'
+  | 'aborts';
+
+export interface Edit {
+  /** A folder below the project: src/ledger. */
+  room: string;
+  find: string;
+  instead: string;
+}
+
+export interface PlantedBug {
+  name: string;
+  kind: Kind;
+  /** What a shop would suffer. */
+  harm: 'double charge' | 'lost money' | 'stuck' | 'lie' | 'callback';
+  edits: readonly Edit[];
+  /** The tests that find it, where the simulation cannot or is not the place. */
+  tests?: readonly string[];
+}
+
+/** The one file of the room that has the text. */
+export function placeOfEdit(root: string, { room, find }: Edit): string {
+  const files = globSync(`${room}/**/*.{ts,sql}`, { cwd: root }).sort();
+  const found = files.flatMap((file) => {
+    const times = readFileSync(join(root, file), 'utf8').split(find).length - 1;
+    return Array.from({ length: times }, () => file);
+  });
+  const [file] = found;
+  if (file === undefined || found.length > 1)
+    throw new Error(
+      `A planted bug looks for this ${found.length === 0 ? 'and does not find it' : `and finds it ${found.length} times`} in ${room}:\n${find}`,
+    );
+  return file;
+}
+
+/** Changes the copy of the project at `root`. */
+export function plant(root: string, bug: PlantedBug): void {
+  const places = bug.edits.map((edit) => placeOfEdit(root, edit));
+  for (const [at, { find, instead }] of bug.edits.entries()) {
+    const path = join(root, places[at] ?? '');
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replace(find, () => instead),
+    );
+  }
+}

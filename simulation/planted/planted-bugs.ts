@@ -1,0 +1,6 @@
+// All mistakes that are planted, to show that the simulation or the suite would notice them.
+import { ledgerBugs } from './ledger-bugs.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { roomBugs } from './room-bugs.ts';
+
+export const plantedBugs: readonly PlantedBug[] = [...ledgerBugs, ...roomBugs];

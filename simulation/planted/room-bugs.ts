@@ -1,0 +1,258 @@
+// Mistakes in the rooms above the ledger: cards, registers, invoices and callbacks.
+import type { PlantedBug } from './planted-bug.ts';
+
+const cards = 'src/cards';
+const fiscal = 'src/fiscal';
+const invoices = 'src/invoices';
+const callbacks = 'src/callbacks';
+
+export const roomBugs: readonly PlantedBug[] = [
+  {
+    name: 'lets an approved payment hold no terminal',
+    kind: 'locks',
+    harm: 'lost money',
+    edits: [{ room: cards, find: '      opensDocument: true,\n', instead: '      opensDocument: false,\n' }],
+  },
+  {
+    name: 'does not free the terminal with CloseDoc',
+    kind: 'locks',
+    harm: 'stuck',
+    edits: [
+      {
+        room: cards,
+        find: 'if (command.targetId !== null) await closeDocument(queries, command.targetId);',
+        instead: 'void queries, command;',
+      },
+    ],
+  },
+  {
+    name: 'counts no earlier refunds',
+    kind: 'sums',
+    harm: 'lost money',
+    edits: [
+      {
+        room: cards,
+        find: 'const leftBani = (payment.amountBani ?? 0) - asked.refundedBani;',
+        instead: 'const leftBani = payment.amountBani ?? 0;',
+      },
+    ],
+  },
+  {
+    name: 'voids what was refunded',
+    kind: 'sums',
+    harm: 'lost money',
+    edits: [{ room: cards, find: '  if (asked.refundedBani > 0) throw', instead: '  if (asked.refundedBani > 1e12) throw' }],
+  },
+  {
+    name: 'refunds after the bank day was closed',
+    kind: 'sums',
+    harm: 'lost money',
+    edits: [
+      { room: cards, find: '  if (payment.bankDayClosedAtMs !== null) throw', instead: '  if (payment.bankDayClosedAtMs === 0) throw' },
+    ],
+    tests: ['test/cards'],
+  },
+  {
+    name: 'does not know a refund by its content',
+    kind: 'joins',
+    harm: 'lost money',
+    edits: [
+      {
+        room: cards,
+        find: '    isKnownByContent: true,\n    async plan({ id: deviceId }) {\n      const documentNr = sameDocument(request.documentNr);',
+        instead:
+          '    isKnownByContent: false,\n    async plan({ id: deviceId }) {\n      const documentNr = sameDocument(request.documentNr);',
+      },
+    ],
+    tests: ['test/ledger/repeats-by-content.test.ts'],
+  },
+  {
+    name: 'writes no void on the payment',
+    kind: 'transactions',
+    harm: 'lie',
+    edits: [
+      {
+        room: cards,
+        find: 'command.targetId === null ? undefined : await voidDocument(queries, command.targetId)',
+        instead: 'undefined as Command | undefined',
+      },
+    ],
+  },
+  {
+    name: 'says that an abort worked when it came too late',
+    kind: 'aborts',
+    harm: 'lie',
+    edits: [
+      {
+        room: cards,
+        find: "if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(fields);",
+        instead: 'if (!ended) return fields;',
+      },
+    ],
+    tests: ['test/cards/cancel.test.ts'],
+  },
+  {
+    name: 'keeps the invoice of an aborted payment',
+    kind: 'aborts',
+    harm: 'lie',
+    edits: [{ room: cards, find: 'onState: { refused: cancelIfAborted, never: cancelIfAborted },', instead: '' }],
+    tests: ['test/cards/abort.test.ts'],
+  },
+  {
+    name: 'writes what follows a settlement outside its transaction',
+    kind: 'transactions',
+    harm: 'callback',
+    edits: [
+      {
+        room: 'src/ledger',
+        find: '    if (!onState && !alongside) return update(database.queries);\n',
+        instead:
+          '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n',
+      },
+    ],
+  },
+  {
+    name: 'does not know a receipt without Uid by its content',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: fiscal, find: 'isKnownByContent: receiptUid === undefined,', instead: 'isKnownByContent: false,' }],
+  },
+  {
+    name: 'does not know cash in and out by their content',
+    kind: 'joins',
+    harm: 'lost money',
+    edits: [{ room: fiscal, find: '    isKnownByContent: true,\n', instead: '    isKnownByContent: false,\n' }],
+  },
+  {
+    name: 'has no index on Receipt.Uid and looks for no earlier print',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [
+      { room: fiscal, find: '      if (receiptUid === undefined) return undefined;\n', instead: '      return undefined;\n' },
+      { room: 'migrations', find: 'create unique index one_print_per_receipt', instead: 'create index one_print_per_receipt' },
+    ],
+  },
+  {
+    name: 'lets "Unknown" be the last word',
+    kind: 'order of callbacks',
+    harm: 'callback',
+    edits: [
+      {
+        room: fiscal,
+        find: 'onState: { unknown: write, done: write, refused: write, never: write },',
+        instead: 'onState: { unknown: write },',
+      },
+    ],
+  },
+  {
+    name: 'moves an invoice and writes its callback apart',
+    kind: 'transactions',
+    harm: 'callback',
+    edits: [
+      {
+        room: invoices,
+        find: 'await deps.database.transaction((queries) => writeMove(deps, queries, oid, transition, detail, payment));',
+        instead: 'await writeMove(deps, deps.database.queries, oid, transition, detail, payment);',
+      },
+    ],
+  },
+  {
+    name: 'pays an invoice that was paid or ended meanwhile',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [{ room: invoices, find: "    .where('state', '=', transition.from)\n", instead: '' }],
+  },
+  {
+    name: 'refuses the repeat of the same payment',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [
+      { room: invoices, find: "  { from: states.paid, trigger: 'pay', condition: 'same-payment', to: states.paid },\n", instead: '' },
+    ],
+  },
+  {
+    name: 'forgets a payment that came too late',
+    kind: 'expiry',
+    harm: 'lost money',
+    edits: [{ room: invoices, find: '        await writeOrphan(deps, invoice, payment, reasonOf(invoice.state), asker);\n', instead: '' }],
+  },
+  {
+    name: 'lets no invoice expire by itself',
+    kind: 'expiry',
+    harm: 'stuck',
+    edits: [{ room: invoices, find: '      sweep.start();\n', instead: '' }],
+  },
+  {
+    name: 'tells nobody of an expiry',
+    kind: 'expiry',
+    harm: 'callback',
+    edits: [
+      {
+        room: invoices,
+        find: '    for (const invoice of moved) await writeCallback(deps, queries, invoice, states.expired);\n',
+        instead: '',
+      },
+    ],
+  },
+  {
+    name: 'makes another invoice for every repeat under a key',
+    kind: 'keys',
+    harm: 'lie',
+    edits: [
+      {
+        room: invoices,
+        find: "      if (claim.kind === 'same') return await findInvoice",
+        instead: "      if (claim.kind === 'same' && claim.subjectId === oid) return await findInvoice",
+      },
+    ],
+  },
+  {
+    name: 'sends the callbacks of a subject in any order',
+    kind: 'order of callbacks',
+    harm: 'callback',
+    edits: [
+      {
+        room: callbacks,
+        find: "                  .whereRef('older.sequence', '<', 'c.sequence')\n",
+        instead: "                  .whereRef('older.sequence', '<', 'older.sequence')\n",
+      },
+    ],
+  },
+  {
+    name: 'takes every answer of an ERP for a success',
+    kind: 'order of callbacks',
+    harm: 'callback',
+    edits: [
+      {
+        room: callbacks,
+        find: 'if (result.status !== null && result.status >= 200 && result.status <= 299)',
+        instead: 'if (result.status !== null)',
+      },
+    ],
+  },
+  {
+    name: 'gives a callback up after its first failure',
+    kind: 'order of callbacks',
+    harm: 'callback',
+    edits: [
+      {
+        room: callbacks,
+        find: "return delayS === undefined ? { kind: 'dead' }",
+        instead: "return delayS !== undefined ? { kind: 'dead' }",
+      },
+    ],
+  },
+  {
+    name: 'keeps the lease of a dead gateway for ever',
+    kind: 'leases',
+    harm: 'callback',
+    edits: [
+      {
+        room: callbacks,
+        find: 'leased_until: leaseEnd, next_attempt_at: leaseEnd })',
+        instead: 'leased_until: leaseEnd, next_attempt_at: sql<number>`now_ms() + 864000000` })',
+      },
+      { room: callbacks, find: "    .where('leased_by', 'in', dead)\n", instead: "    .where('leased_by', 'in', [])\n" },
+    ],
+  },
+];

@@ -1,0 +1,47 @@
+// The table of planted bugs keeps up with the code: each text is found exactly once, and there are enough of every kind.
+// That they are caught is shown by `npm run planted-bugs`, which takes long.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { placeOfEdit, plant } from '../../simulation/planted/planted-bug.ts';
+import { plantedBugs } from '../../simulation/planted/planted-bugs.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+describe('planted bugs', () => {
+  it.each(plantedBugs)('finds where it goes: $name', ({ edits }) => {
+    for (const edit of edits) expect(placeOfEdit(root, edit)).toMatch(/\.(ts|sql)$/);
+  });
+
+  it('are at least forty, of every kind, and no two alike', () => {
+    const kinds = new Set(plantedBugs.map(({ kind }) => kind));
+    expect(plantedBugs.length).toBeGreaterThanOrEqual(40);
+    expect(kinds.size).toBe(13);
+    expect(new Set(plantedBugs.map(({ name }) => name)).size).toBe(plantedBugs.length);
+  });
+});
+
+describe('planting', () => {
+  let copy: string;
+  beforeEach(() => {
+    copy = mkdtempSync(join(tmpdir(), 'tillgate-planting-'));
+    mkdirSync(join(copy, 'src'));
+    writeFileSync(join(copy, 'src/one.ts'), 'a();\nb();\n');
+    writeFileSync(join(copy, 'src/two.ts'), 'b();\n');
+  });
+  afterEach(() => rmSync(copy, { recursive: true }));
+
+  const bug = (find: string) => ({ name: 'x', kind: 'guards', harm: 'lie', edits: [{ room: 'src', find, instead: '$& c();' }] }) as const;
+
+  it('changes the one place, to the letter', () => {
+    plant(copy, bug('a();'));
+    expect(readFileSync(join(copy, 'src/one.ts'), 'utf8')).toBe('$& c();\nb();\n');
+  });
+
+  it('fails loudly when the text is gone or is there twice', () => {
+    expect(() => plant(copy, bug('gone();'))).toThrow('does not find it');
+    expect(() => plant(copy, bug('b();'))).toThrow('finds it 2 times');
+  });
+});
