@@ -1,7 +1,7 @@
 // What stands on the lines of the Playground's stage: one round in the order in which it happened, taken from what the gateway saw.
 import { describe, expect, it } from 'vitest';
 import type { PlayCall, PlayCallback, Story, WireMessage } from '../../web/src/api/playground.ts';
-import { beginningOf, nameOf, onLines, roundOf } from '../../web/src/pages/playground/round.ts';
+import { beginningOf, isNo, nameOf, onLines, roundOf } from '../../web/src/pages/playground/round.ts';
 import { type Box, type Form, formOf, type Places, pathOf, routesOf } from '../../web/src/pages/playground/routes.ts';
 
 const at = (ms: number) => new Date(1_000_000 + ms).toISOString();
@@ -101,6 +101,14 @@ describe('a round', () => {
     expect(nameOf({ path: '/tillgate/Device/payment/Pay' })).toBe('Pay');
     expect(nameOf({ path: '/Device/Invoice/Pay?x=1' })).toBe('Invoice/Pay');
     expect(nameOf({ path: '/Invoice/Get/0d3b2f34-9c0b-4a51-b5a4-9b1f5f0f6a11' })).toBe('Invoice/Get');
+  });
+});
+
+describe('an answer', () => {
+  it('that says no is told from one that says yes', () => {
+    const noes = ['refused', 'final, refused', 'declined', 'errorCode 20', 'errorCode 50', 'Expired'];
+    expect(noes.filter((what) => !isNo({ what }))).toEqual([]);
+    expect(['done', 'final, done', 'accepted', 'errorCode 0', 'Payed'].filter((what) => isNo({ what }))).toEqual([]);
   });
 });
 

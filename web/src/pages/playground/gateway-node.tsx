@@ -3,10 +3,11 @@ import { useTranslation } from 'react-i18next';
 import { duration } from '../../i18n/format.ts';
 import { Mark } from '../../parts/icons.tsx';
 import { State } from '../../parts/state-mark.tsx';
-import type { Message } from './round.ts';
+import { isNo, type Message } from './round.ts';
 
-export interface GatewayNodeProps {
+interface GatewayNodeProps {
   messages: readonly Message[];
+  /** How many outcomes the ledger does not know. */
   unknown: number;
 }
 
@@ -14,15 +15,26 @@ export function GatewayNode({ messages, unknown }: GatewayNodeProps) {
   const { t } = useTranslation();
   const asked = messages.filter(({ line }) => line === 'ask');
   const answers = messages.filter(({ key }) => key.startsWith('answer '));
-  const isRunning = asked.length > answers.length;
   const last = answers.at(-1);
-  const state = unknown > 0 ? 'unknown' : isRunning ? 'waiting' : last ? 'done' : 'none';
+  const isRunning = asked.length > answers.length;
+  // A customer at the terminal is no riddle; an answer that got lost is one, until it is found.
+  const isUnclear = isRunning ? hasLost(messages) : unknown > 0;
+  const state = isUnclear ? 'unknown' : isRunning ? 'waiting' : !last ? 'none' : isNo(last) ? 'refused' : 'done';
   return (
     <div className={`gateway-node ${state}`} data-wire="gateway">
       <Mark size={44} />
       <b>Tillgate</b>
       <State state={state} word={t(`playground.gateway.${state}`)} />
-      <small className="num">{state === 'done' && last ? t('playground.gateway.in', { took: duration(last.sinceMs, t) }) : ' '}</small>
+      <small className="num">{last && !isRunning ? t('playground.gateway.in', { took: duration(last.sinceMs, t) }) : ' '}</small>
     </div>
+  );
+}
+
+function hasLost(messages: readonly Message[]): boolean {
+  const lost = messages.findLast(({ line, fate }) => line !== 'tell' && fate === 'lost');
+  // Told to the till, or said again by the device: then it is known.
+  return (
+    lost !== undefined &&
+    !messages.some(({ number, direction, about }) => number > lost.number && direction === 'back' && about === lost.about)
   );
 }

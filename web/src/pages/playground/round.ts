@@ -124,6 +124,11 @@ export function errorCodeOf({ answer }: Pick<PlayCall, 'answer'>): number | unde
   return typeof code === 'number' ? code : undefined;
 }
 
+/** An answer that says no: nothing is wrong with it. */
+export function isNo({ what }: Pick<Message, 'what'>): boolean {
+  return /\b(refused|declined|busy|expired|cancelled)\b|^errorCode (?!0$)/i.test(what);
+}
+
 export interface OnLine {
   out?: Message;
   back?: Message;

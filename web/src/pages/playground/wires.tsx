@@ -4,7 +4,7 @@ import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PlayDevice } from '../../api/playground.ts';
 import { duration } from '../../i18n/format.ts';
-import type { LineName, Message, OnLine } from './round.ts';
+import { isNo, type LineName, type Message, type OnLine } from './round.ts';
 import type { Route, Spot } from './routes.ts';
 
 interface WiresProps {
@@ -112,7 +112,7 @@ function Pill({ message, spot }: { message: Message; spot: Spot }) {
 export function PillFace({ message }: { message: Message }) {
   const isBack = message.direction === 'back';
   return (
-    <span className={`pill ${isBack ? 'back' : 'out'} ${message.fate}`}>
+    <span className={`pill ${isBack ? 'back' : 'out'} ${message.fate} ${isBack && isNo(message) ? 'no' : ''}`}>
       <i className="num">{message.number}</i>
       <span className="cut">
         {isBack ? '← ' : ''}
