@@ -134,3 +134,27 @@ describe('pages', () => {
     await room.post(`/devices/${room.terminal}/mode`, { byHand: false });
   });
 });
+
+describe('a terminal that somebody else holds', () => {
+  it('ends a story at once, with what the till was told', slow, async () => {
+    const answer = await fetch(`${room.baseUrl}/Device/payment/Pay`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        APIKey: room.apiKey,
+        DeviceID: room.terminal,
+        amount: 77,
+        documentNr: '3b241101-e2bb-4255-8caf-4136c566a962',
+      }),
+    });
+    expect(await answer.json()).toMatchObject({ errorCode: 0 });
+    const startedAtMs = performance.now();
+    await room.post('/stories/lostAnswer');
+    const { story } = await storyEnded();
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+    expect(story?.verdict).toMatchObject({
+      key: 'playground.verdict.brokenOff',
+      params: { reason: expect.stringContaining('Device_Busy') },
+    });
+  });
+});

@@ -159,6 +159,14 @@ describe('cut off', () => {
 });
 
 describe('QR', () => {
+  it('without one there is nothing to scan or to pay', async () => {
+    for (const step of ['scan', 'pay'])
+      expect(await room.post(`/till/invoice/${step}`, { deviceId: room.terminal })).toMatchObject({
+        errorCode: 22,
+        errorMessage: expect.stringContaining('create an invoice first'),
+      });
+  });
+
   it.each(['terminal', 'register'] as const)(
     'created, scanned and paid on a %s: the ERP is told, verified, and one receipt is printed',
     slow,
@@ -198,11 +206,13 @@ describe('QR', () => {
     expectBooks(await room.sees((now) => now.till.lastSale?.state === 'done' && now.books.underWay === 0 && now), 25);
   });
 
-  it('without a QR there is nothing to scan, and a device that is off takes no payment', slow, async () => {
+  it('a device that is off takes no payment, and one that is not there scans nothing', slow, async () => {
     await room.post('/till/invoice', { amount: 25 });
     await room.sees((view) => view.till.lastSale?.oid);
     await room.post(`/devices/${room.terminal}/power`, { isOn: false });
     expect(await room.post('/till/invoice/pay', { deviceId: room.terminal })).toMatchObject({ errorCode: 22 });
+    for (const step of ['scan', 'pay'])
+      expect(await room.post(`/till/invoice/${step}`, { deviceId: room.merchantId })).toMatchObject({ errorCode: 20 });
   });
 });
 

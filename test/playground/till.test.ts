@@ -89,6 +89,24 @@ describe('the till', () => {
     expect([labels(), sale.paidBani, book.sales().length]).toEqual([['print'], 500, 1]);
   });
 
+  it('cannot take a callback while its hands are full, and prints when it is told again, also after the books were emptied', async () => {
+    const held: (() => void)[] = [];
+    const { till, book, labels, clock } = tillWith(({ label }) =>
+      label === 'print' ? Promise.resolve(approved) : new Promise((resolve) => held.push(() => resolve(no(50)))),
+    );
+    const sale = till.newSale('qr', { amountBani: 500 });
+    sale.oid = 'invoice';
+    for (let count = 0; count < 8; count += 1) till.sell({ deviceId: 'd' });
+    const payed = { state: 'Payed', oid: 'invoice', receiptId: 'rrn', deviceId: 'd' };
+    expect(() => till.heard(payed)).toThrow('hands full');
+    book.empty();
+    for (const release of held) release();
+    await clock.advance(10);
+    till.heard(payed);
+    await clock.advance(10);
+    expect([labels().filter((label) => label === 'print').length, sale.state]).toEqual([1, 'done']);
+  });
+
   it('has eight things in hand at most, and is free again when they end', async () => {
     const held: (() => void)[] = [];
     const { till, clock, book } = tillWith(

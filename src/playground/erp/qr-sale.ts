@@ -11,9 +11,10 @@ import type { Sale } from './sale.ts';
 import type { ErpSink, HeardCallback } from './sink.ts';
 import { receiptOf, type Till } from './till.ts';
 
+/** What cannot be begun is thrown at once; what was begun never rejects, and undefined says that it broke off. */
 export interface QrSale {
   create(request: { amountBani?: Bani | undefined; expiresInS?: number | undefined }): { sale: Sale; created: Promise<boolean> };
-  scan(deviceId: string): Promise<boolean>;
+  scan(deviceId: string): Promise<boolean | undefined>;
   pay(deviceId: string): Promise<ScanResult | undefined>;
   heard(callback: HeardCallback): void;
   view(): PlaygroundView['till']['invoice'];
@@ -92,11 +93,13 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
       const sale = till.newSale('qr', request);
       return { sale, created: behind(() => make(sale, request.expiresInS)).then((isCreated) => isCreated === true) };
     },
-    async scan(deviceId) {
+    scan(deviceId) {
       const { qr } = current();
       const { device, secret } = shop.find(deviceId);
-      const got = await behind(() => fetchInvoice({ baseUrl, qr, device, deviceSecret: secret, clock, fetch: calls.fetchAs('scan') }));
-      return got?.errorCode === 0;
+      return behind(async () => {
+        const got = await fetchInvoice({ baseUrl, qr, device, deviceSecret: secret, clock, fetch: calls.fetchAs('scan') });
+        return got.errorCode === 0;
+      });
     },
     pay(deviceId) {
       const { qr, sale } = current();

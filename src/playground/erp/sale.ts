@@ -42,8 +42,8 @@ export interface ErpBook {
   readonly sinceMs: number;
   add(sale: Sale): void;
   last(): Sale | undefined;
+  /** Also of those that stood in it before it was emptied: an invoice may be paid later. */
   byOid(oid: string): Sale | undefined;
-  byCommand(commandId: string): Sale | undefined;
   sales(): Sale[];
   /** Nothing is deleted anywhere: from now on other sales are compared. */
   empty(): void;
@@ -54,6 +54,7 @@ const maxSales = 500;
 export function createErpBook(now: () => number): ErpBook {
   let sinceMs = now();
   let sales: Sale[] = [];
+  let former: Sale[] = [];
   return {
     get sinceMs() {
       return sinceMs;
@@ -65,11 +66,11 @@ export function createErpBook(now: () => number): ErpBook {
       sales.push(sale);
     },
     last: () => sales.at(-1),
-    byOid: (oid) => sales.findLast((sale) => sale.oid === oid),
-    byCommand: (commandId) => sales.findLast((sale) => sale.commandId === commandId),
+    byOid: (oid) => [...former, ...sales].findLast((sale) => sale.oid === oid),
     sales: () => sales,
     empty() {
       sinceMs = now();
+      former = [...former, ...sales].slice(-maxSales);
       sales = [];
     },
   };

@@ -49,9 +49,9 @@ export async function startErpSink({ clock, logger, secrets, heard, onChange }: 
     const url = URL.parse(request.url ?? '', 'http://erp.example');
     const one = (name: string) => url?.searchParams.get(name) ?? '';
     const isVerified = await isSigned(request);
-    const status = sink.isDown ? 503 : isVerified ? 200 : 401;
     const callback = { state: one('state').slice(0, 40), oid: one('oid').slice(0, 64), receiptId: one('receipt'), deviceId: one('device') };
     const subject = url?.pathname === '/invoice' ? 'invoice' : url?.pathname === '/operation' ? 'operation' : 'other';
+    const status = sink.isDown ? 503 : isVerified ? take(callback) : 401;
     count += 1;
     callbacks = [
       {
@@ -68,9 +68,19 @@ export async function startErpSink({ clock, logger, secrets, heard, onChange }: 
       } satisfies CallbackView,
       ...callbacks,
     ].slice(0, kept);
-    if (status === 200) heard(callback);
     onChange();
     return status;
+  }
+
+  /** What the ERP cannot take now it wants to hear again. */
+  function take(callback: HeardCallback): number {
+    try {
+      heard(callback);
+      return 200;
+    } catch (error) {
+      logger.warn({ err: error }, 'the ERP of the playground could not take a callback now');
+      return 503;
+    }
   }
 
   async function isSigned({ headers, url = '' }: IncomingMessage): Promise<boolean> {

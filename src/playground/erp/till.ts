@@ -152,7 +152,7 @@ export class Till {
     });
   }
 
-  /** The ERP is told by a callback. It may come twice. */
+  /** The ERP is told by a callback. It may come twice; if the till cannot take it now it throws, and is told again later. */
   heard({ state, oid, receiptId, deviceId }: HeardCallback): void {
     const { book, shop } = this.#deps;
     const sale = book.byOid(oid);
@@ -160,8 +160,8 @@ export class Till {
       const printed = book.sales().findLast((one) => one.receiptId === receiptId);
       if (printed) printed.state = 'done';
     }
-    if (!sale || state !== 'Payed' || sale.paidBani > 0) return;
-    this.#paid(sale);
+    if (!sale || state !== 'Payed' || sale.receiptId !== undefined || this.#carriedOn.has(sale)) return;
+    if (sale.paidBani === 0) this.#paid(sale);
     sale.deviceId = deviceId;
     const paidOn = shop.all().find(({ device }) => device.deviceId === deviceId)?.device;
     // A register prints before it tells that it was paid; its receipt's id is what it told.

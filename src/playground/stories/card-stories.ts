@@ -15,9 +15,9 @@ async function agree(stage: Stage, sale: Parameters<typeof isThrough>[0]): Promi
 export const lostAnswer: Script = {
   steps: ['asks', 'bankYes', 'answerLost', 'recall', 'booksAgree'],
   async play(stage) {
-    const { terminal, till, clock } = stage;
+    const { terminal, clock } = stage;
     terminal.mishaps.arm({ loseAnswer: true });
-    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    const sale = stage.sell();
     const asked = await stage.step(
       'asks',
       () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
@@ -60,9 +60,9 @@ export const lostAnswer: Script = {
 export const powerCut: Script = {
   steps: ['asks', 'bankYes', 'powerLost', 'comesBack', 'answerFound', 'booksAgree'],
   async play(stage) {
-    const { terminal, till } = stage;
+    const { terminal } = stage;
     terminal.mishaps.arm({ powerCut: 'afterBank' });
-    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    const sale = stage.sell();
     await stage.step(
       'asks',
       () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
@@ -92,7 +92,7 @@ export const doubleClick: Script = {
   steps: ['firstClick', 'secondClick', 'oneCharge', 'booksAgree'],
   async play(stage) {
     const { terminal, till } = stage;
-    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    const sale = stage.sell();
     await stage.step(
       'firstClick',
       () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
@@ -116,8 +116,8 @@ export const doubleClick: Script = {
 export const refundOverRest: Script = {
   steps: ['sold', 'partRefunded', 'moreRefused', 'restRefunded', 'booksAgree'],
   async play(stage) {
-    const { terminal, till } = stage;
-    const sale = till.sell({ deviceId: terminal.deviceId, registerId: stage.register.deviceId });
+    const { till } = stage;
+    const sale = stage.sell();
     await stage.step(
       'sold',
       async () => {

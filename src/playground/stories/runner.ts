@@ -5,17 +5,15 @@ import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { Sale } from '../erp/sale.ts';
-import type { Shop } from '../shop.ts';
 import { doubleClick, lostAnswer, powerCut, refundOverRest } from './card-stories.ts';
 import { deadErp, expiredQr } from './qr-stories.ts';
-import { type Params, type Played, type Script, type Stage, type StageDeps } from './stage.ts';
+import { createStage, type Played, type Script, type StageDeps } from './stage.ts';
 
 const scripts: Record<StoryName, Script> = { lostAnswer, powerCut, doubleClick, deadErp, expiredQr, refundOverRest };
 
 export interface StoryDeps extends StageDeps {
   random: Random;
   logger: Logger;
-  shop: Shop;
   booksOf(sales: readonly Sale[]): Promise<BooksView>;
 }
 
@@ -24,8 +22,6 @@ export interface StoryRunner {
   stop(): void;
   view(): StoryView | undefined;
 }
-
-const stepWithinMs = 20_000;
 
 export function createStoryRunner(deps: StoryDeps): StoryRunner {
   const { clock, changes, random, logger, shop } = deps;
@@ -51,7 +47,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       deps.sink().isDown = false;
       // The customer is played too, so that one sees card and PIN.
       shop.first('terminal').device.customer.setByHand(true);
-      const played = await scripts[now.name].play(stageOf(deps, now, () => stopped === now));
+      const played = await scripts[now.name].play(createStage(deps, now, () => stopped === now));
       await judge(now, played);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -101,43 +97,5 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       changes.stopWaiting(new Error('It was stopped.'));
     },
     view: () => story,
-  };
-}
-
-/** What a story may do and wait for; each step that it plays is told as it goes. */
-function stageOf(deps: StoryDeps, run: StoryView, isStopped: () => boolean): Stage {
-  const { clock, changes, shop } = deps;
-  const startedAtMs = clock.elapsed();
-  const firstSeq = deps.wire.lastSeq();
-  const checkStopped = () => {
-    if (isStopped()) throw new Error('It was stopped.');
-  };
-  const until: Stage['until'] = async (find, withinMs = stepWithinMs) => {
-    checkStopped();
-    return await changes.until(find, withinMs, () => new Error('It was not seen in time.'));
-  };
-  async function step<Found>(key: string, play: () => Promise<Found>, paramsOf: (found: Found) => Params = () => ({})): Promise<Found> {
-    const now = run.steps.find((one) => one.key === key);
-    if (!now) throw new Error(`The story ${run.name} has no step ${key}.`);
-    checkStopped();
-    now.state = 'running';
-    changes.changed();
-    const found = await play();
-    now.state = 'done';
-    now.atMs = Math.round(clock.elapsed() - startedAtMs);
-    now.params = paramsOf(found);
-    changes.changed();
-    return found;
-  }
-  return {
-    ...deps,
-    terminal: shop.first('terminal').device,
-    register: shop.first('register').device,
-    step,
-    until,
-    seenOnWire: (wanted) =>
-      deps.wire
-        .messages()
-        .find((message) => message.seq > firstSeq && Object.entries(wanted).every(([name, value]) => message[name as 'what'] === value)),
   };
 }

@@ -1,6 +1,6 @@
 // What a story is played with: the till, the devices and the wire of the playground, and waiting for what really happens.
 // A step is done when what it tells of has been seen; one that is not seen in time is trouble, and the story ends there and says so.
-import type { WireView } from '../../cabinet/playground/view-schema.ts';
+import type { StoryView, WireView } from '../../cabinet/playground/view-schema.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { formatLei } from '../../kernel/money.ts';
 import type { BankEntry } from '../../virtual/books/bank.ts';
@@ -10,6 +10,7 @@ import type { QrSale } from '../erp/qr-sale.ts';
 import type { Sale } from '../erp/sale.ts';
 import type { ErpSink } from '../erp/sink.ts';
 import type { Till } from '../erp/till.ts';
+import type { Shop } from '../shop.ts';
 import type { WireLog } from '../wire-log.ts';
 
 export type Params = Record<string, string | number>;
@@ -18,6 +19,7 @@ export interface StageDeps {
   clock: Clock;
   changes: Changes;
   wire: WireLog;
+  shop: Shop;
   till: Till;
   qrSale: QrSale;
   sink: () => ErpSink;
@@ -31,7 +33,10 @@ export interface Stage extends StageDeps {
   step<Found>(key: string, play: () => Promise<Found>, paramsOf?: (found: Found) => Params): Promise<Found>;
   /** What came over the wire since the story began. */
   seenOnWire(wanted: Partial<WireView>): WireView | undefined;
+  /** Also ends, with what the till was told, when the card sale of the story is refused: then the rest cannot come. */
   until<Found>(find: () => Found | undefined | false, withinMs?: number): Promise<Found>;
+  /** The card sale of the story, on its terminal and register. */
+  sell(): Sale;
 }
 
 /** What a script leaves behind for the verdict. */
@@ -44,6 +49,64 @@ export interface Played {
 export interface Script {
   steps: readonly string[];
   play(stage: Stage): Promise<Played>;
+}
+
+const stepWithinMs = 20_000;
+
+export function createStage(deps: StageDeps, run: StoryView, isStopped: () => boolean): Stage {
+  const { clock, changes, shop, wire, till } = deps;
+  const startedAtMs = clock.elapsed();
+  const firstSeq = wire.lastSeq();
+  const terminal = shop.first('terminal').device;
+  const register = shop.first('register').device;
+  let sale: Sale | undefined;
+
+  function checkStopped(): void {
+    if (isStopped()) throw new Error('It was stopped.');
+  }
+
+  async function until<Found>(find: () => Found | undefined | false, withinMs = stepWithinMs): Promise<Found> {
+    checkStopped();
+    const late = () => new Error('It was not seen in time.');
+    const look = () => {
+      if (sale?.state === 'refused') return { refusal: sale.message ?? '' };
+      const found = find();
+      return found !== undefined && found !== false && { found };
+    };
+    const seen = await changes.until(look, withinMs, late);
+    if (seen.refusal !== undefined) throw new Error(seen.refusal);
+    return seen.found;
+  }
+
+  async function step<Found>(key: string, play: () => Promise<Found>, paramsOf: (found: Found) => Params = () => ({})): Promise<Found> {
+    const now = run.steps.find((one) => one.key === key);
+    if (!now) throw new Error(`The story ${run.name} has no step ${key}.`);
+    checkStopped();
+    now.state = 'running';
+    changes.changed();
+    const found = await play();
+    now.state = 'done';
+    now.atMs = Math.round(clock.elapsed() - startedAtMs);
+    now.params = paramsOf(found);
+    changes.changed();
+    return found;
+  }
+
+  return {
+    ...deps,
+    terminal,
+    register,
+    step,
+    until,
+    seenOnWire: (wanted) =>
+      wire
+        .messages()
+        .find((message) => message.seq > firstSeq && Object.entries(wanted).every(([name, value]) => message[name as 'what'] === value)),
+    sell() {
+      sale = till.sell({ deviceId: terminal.deviceId, registerId: register.deviceId });
+      return sale;
+    },
+  };
 }
 
 export const nothing = { key: 'playground.erpHadToDo.nothing', params: {} };

@@ -1,50 +1,20 @@
-// A virtual device as a whole: its body (journal, bank, fiscal memory on their stores), its power switch, its customer and its mishaps.
-// The stores outlive a crash, the instance does not: after a short time a new one starts from what is written.
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
-import { formatLei } from '../../kernel/money.ts';
-import type { Random } from '../../kernel/random.ts';
+// A virtual device as a whole: its body, its power switch and its faults.
+// The body's stores outlive a crash, the instance does not: after a short time a new one starts from what is written.
 import type { DeviceKind, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
-import { type Bank, openBank } from '../books/bank.ts';
-import { type FiscalMemory, openFiscalMemory } from '../books/fiscal-memory.ts';
-import type { VatTable } from '../books/vat.ts';
-import { createDeviceClient, type DeviceClient } from '../client/client.ts';
-import type { Connector, DeviceChannel } from '../client/connector.ts';
+import type { Bank } from '../books/bank.ts';
+import type { FiscalMemory } from '../books/fiscal-memory.ts';
+import type { DeviceChannel } from '../client/connector.ts';
 import type { Ending } from '../client/device-work.ts';
-import { type Journal, openJournal, withoutJournal } from '../client/journal.ts';
-import type { RecordStore } from '../client/record-store.ts';
-import { type Faults, noFaults, skewedClock, withFaults } from '../mishaps/faults.ts';
-import { createMisdelivery, type WireWatch, withMisdelivery } from '../mishaps/misdelivery.ts';
-import { createMishaps, type Mishaps } from '../mishaps/mishaps.ts';
-import { createScreen, type Screen } from '../paper/screen.ts';
-import type { Roll } from './counter.ts';
-import { createCustomer, type SwitchableCustomer } from './customer.ts';
+import type { Journal } from '../client/journal.ts';
+import type { Faults } from '../mishaps/faults.ts';
+import type { Mishaps } from '../mishaps/mishaps.ts';
+import type { Screen } from '../paper/screen.ts';
+import { type BodyDeps, openBody } from './body.ts';
+import type { SwitchableCustomer } from './customer.ts';
 import { Power } from './power.ts';
-import { type RegisterTiming, registerAmountOf } from './register.ts';
-import { type TerminalTiming, terminalAmountOf } from './terminal.ts';
-import { createWork } from './work.ts';
 
-export interface VirtualDeviceDeps {
-  kind: DeviceKind;
-  deviceId: string;
-  name: string;
-  /** The bank behind it. */
-  bank: string;
-  connectors: readonly Connector[];
-  stores: { journal: RecordStore; bank: RecordStore; fiscal: RecordStore };
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  faults?: Partial<Faults>;
-  timing?: Partial<TerminalTiming & RegisterTiming>;
-  /** False: no amount is magic. */
-  hasMagic?: boolean;
+export interface VirtualDeviceDeps extends BodyDeps {
   restartAfterMs?: number;
-  presenceEveryMs?: number;
-  vat?: VatTable;
-  limitShiftTo24h?: boolean;
-  /** Sees every command and answer on its wire. */
-  watch?: WireWatch | undefined;
 }
 
 /** Of the device's own, from nobody on the wire. */
@@ -83,79 +53,28 @@ export interface VirtualDevice {
 }
 
 const localWithinMs = 5 * 60_000;
-const amountsOf = { terminal: terminalAmountOf, register: registerAmountOf };
 
 export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<VirtualDevice> {
-  const { kind, deviceId, random, logger, restartAfterMs = 1_000 } = deps;
-  let faults: Faults = { ...noFaults, ...deps.faults };
-  const clock = skewedClock(deps.clock, () => faults);
-  const screen = createScreen(clock);
-  const misdelivery = createMisdelivery();
-  const mishaps = createMishaps({ kind, hasMagic: deps.hasMagic ?? true, amountOf: amountsOf[kind] });
-  const roll: Roll = { paper: 'OK' };
-  const customer = customerInFrontOf(screen, deps.clock);
-  const network = { clock: deps.clock, random, faults: () => faults };
-  const connectors = deps.connectors.map((connector) => withMisdelivery(withFaults(connector, network), misdelivery, deps.watch));
-  // The bank is another house: it does not lose power with the device.
-  const bank = await openBank({ store: deps.stores.bank, clock: deps.clock, random, name: deps.bank });
-  let journal: Journal;
-  let fiscalMemory: FiscalMemory;
-
+  const { kind, deviceId, logger } = deps;
+  const body = await openBody(deps);
+  const { screen, bank, customer, mishaps } = body;
   const power = new Power({
     deviceId,
     clock: deps.clock,
     logger,
     screen,
-    restartAfterMs,
-    boot,
-    start: (client) => client.start((channel) => faults[channel]),
+    restartAfterMs: deps.restartAfterMs ?? 1_000,
+    boot: () => body.boot({ crash: () => power.crash() }),
+    start: (client) => client.start((channel) => body.faults[channel]),
   });
 
-  async function boot(): Promise<DeviceClient> {
-    journal = await openJournal({ store: deps.stores.journal, random });
-    fiscalMemory = await openFiscalMemory({ store: deps.stores.fiscal });
-    return createDeviceClient({
-      deviceId,
-      clock,
-      random,
-      logger,
-      journal: faults.noJournal ? withoutJournal(journal) : journal,
-      work: createWork({ ...body, memory: fiscalMemory }),
-      connectors,
-      onFailure(error) {
-        logger.error({ deviceId, err: error }, 'the virtual device cannot go on and restarts');
-        void power.crash();
-      },
-      ...(deps.presenceEveryMs === undefined ? {} : { presenceEveryMs: deps.presenceEveryMs }),
-    });
-  }
-
-  const body = {
-    kind,
-    deviceId,
-    deviceName: deps.name,
-    bank,
-    screen,
-    customer,
-    mishaps,
-    misdelivery,
-    roll,
-    timing: deps.timing,
-    vat: deps.vat,
-    limitShiftTo24h: deps.limitShiftTo24h,
-    crash() {
-      void power.crash();
-      return new Promise<never>(() => {});
-    },
-  };
-
   function setFaults(change: Partial<Faults>): void {
-    const before = faults;
-    faults = { ...faults, ...change };
+    const before = body.faults;
+    body.faults = { ...before, ...change };
     for (const channel of ['mqtt', 'queue'] as const) {
-      if (before[channel] !== faults[channel]) power.client?.setChannel(channel, faults[channel]);
+      if (before[channel] !== body.faults[channel]) power.client?.setChannel(channel, body.faults[channel]);
     }
-    if (before.noJournal !== faults.noJournal) void power.crash();
+    if (before.noJournal !== body.faults.noJournal) void power.crash();
   }
 
   await power.boot();
@@ -167,15 +86,15 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
     bank,
     customer,
     mishaps,
-    journal: () => journal,
-    fiscalMemory: () => fiscalMemory,
+    journal: () => body.journal,
+    fiscalMemory: () => body.fiscalMemory,
     isOn: () => power.client !== undefined,
     isConnected: (channel) => power.client?.isConnected(channel) ?? false,
-    faults: () => faults,
+    faults: () => body.faults,
     setFaults,
     crash: () => power.crash(),
     setPower: (isOn) => power.switch(isOn),
-    newRoll: () => putInNewRoll(roll, mishaps, screen),
+    newRoll: () => body.newRoll(),
     perform: (command) => performThroughCrashes(power, command),
     async stop() {
       await power.stop();
@@ -191,18 +110,4 @@ async function performThroughCrashes(power: Power, { withinMs = localWithinMs, .
     const ending = await Promise.race([power.client.device.runLocal({ ...command, withinMs }), power.lost()]);
     if (ending) return ending;
   }
-}
-
-function putInNewRoll(roll: Roll, mishaps: Mishaps, screen: Screen): void {
-  mishaps.arm({ paperOut: false });
-  roll.paper = 'OK';
-  if (screen.display().state === 'outOfPaper') screen.show('idle', '');
-}
-
-function customerInFrontOf(screen: Screen, clock: Clock): SwitchableCustomer {
-  return createCustomer({
-    clock,
-    onCard: ({ commandId, amountBani }) =>
-      screen.show('enterPin', `${formatLei(amountBani)} MDL: enter the PIN`, { commandId, amountBani }),
-  });
 }

@@ -1,0 +1,125 @@
+// The body of a virtual device: journal, bank and fiscal memory on their stores, screen, printer and customer, and the wires with their faults.
+// It has no power of its own: whoever boots it gets a client that goes on from what is written, and says what a crash is.
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { formatLei } from '../../kernel/money.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { DeviceKind } from '../../link/protocol.ts';
+import { type Bank, openBank } from '../books/bank.ts';
+import { type FiscalMemory, openFiscalMemory } from '../books/fiscal-memory.ts';
+import type { VatTable } from '../books/vat.ts';
+import { createDeviceClient, type DeviceClient } from '../client/client.ts';
+import type { Connector } from '../client/connector.ts';
+import { type Journal, openJournal, withoutJournal } from '../client/journal.ts';
+import type { RecordStore } from '../client/record-store.ts';
+import { type Faults, noFaults, skewedClock, withFaults } from '../mishaps/faults.ts';
+import { createMisdelivery, type WireWatch, withMisdelivery } from '../mishaps/misdelivery.ts';
+import { createMishaps, type Mishaps } from '../mishaps/mishaps.ts';
+import { createScreen, type Screen } from '../paper/screen.ts';
+import type { Roll } from './counter.ts';
+import { createCustomer, type SwitchableCustomer } from './customer.ts';
+import { type RegisterTiming, registerAmountOf } from './register.ts';
+import { type TerminalTiming, terminalAmountOf } from './terminal.ts';
+import { createWork } from './work.ts';
+
+export interface BodyDeps {
+  kind: DeviceKind;
+  deviceId: string;
+  name: string;
+  /** The bank behind it. */
+  bank: string;
+  connectors: readonly Connector[];
+  stores: { journal: RecordStore; bank: RecordStore; fiscal: RecordStore };
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  faults?: Partial<Faults>;
+  timing?: Partial<TerminalTiming & RegisterTiming>;
+  /** False: no amount is magic. */
+  hasMagic?: boolean;
+  presenceEveryMs?: number;
+  vat?: VatTable;
+  limitShiftTo24h?: boolean;
+  /** Sees every command and answer on its wire. */
+  watch?: WireWatch | undefined;
+}
+
+export interface Body {
+  readonly screen: Screen;
+  readonly bank: Bank;
+  readonly customer: SwitchableCustomer;
+  readonly mishaps: Mishaps;
+  /** Of the instance that was booted last. */
+  readonly journal: Journal;
+  readonly fiscalMemory: FiscalMemory;
+  faults: Faults;
+  newRoll(): void;
+  boot(power: { crash(): Promise<void> }): Promise<DeviceClient>;
+}
+
+const amountsOf = { terminal: terminalAmountOf, register: registerAmountOf };
+
+export async function openBody(deps: BodyDeps): Promise<Body> {
+  const { kind, deviceId, random, logger, timing, vat, limitShiftTo24h } = deps;
+  // The bank is another house: it does not lose power with the device.
+  const bank = await openBank({ store: deps.stores.bank, clock: deps.clock, random, name: deps.bank });
+  const faultsNow = () => body.faults;
+  const clock = skewedClock(deps.clock, faultsNow);
+  const screen = createScreen(clock);
+  const misdelivery = createMisdelivery();
+  const mishaps = createMishaps({ kind, hasMagic: deps.hasMagic ?? true, amountOf: amountsOf[kind] });
+  const roll: Roll = { paper: 'OK' };
+  const customer = createCustomer({
+    clock: deps.clock,
+    onCard: ({ commandId, amountBani }) =>
+      screen.show('enterPin', `${formatLei(amountBani)} MDL: enter the PIN`, { commandId, amountBani }),
+  });
+  const network = { clock: deps.clock, random, faults: faultsNow };
+  const connectors = deps.connectors.map((connector) => withMisdelivery(withFaults(connector, network), misdelivery, deps.watch));
+  const parts = { bank, screen, customer, mishaps, misdelivery, roll, timing, vat, limitShiftTo24h };
+
+  let journal: Journal;
+  let fiscalMemory: FiscalMemory;
+
+  const body = {
+    screen,
+    bank,
+    customer,
+    mishaps,
+    get journal() {
+      return journal;
+    },
+    get fiscalMemory() {
+      return fiscalMemory;
+    },
+    faults: { ...noFaults, ...deps.faults },
+    newRoll() {
+      mishaps.arm({ paperOut: false });
+      roll.paper = 'OK';
+      if (screen.display().state === 'outOfPaper') screen.show('idle', '');
+    },
+    async boot({ crash }: { crash(): Promise<void> }): Promise<DeviceClient> {
+      journal = await openJournal({ store: deps.stores.journal, random });
+      fiscalMemory = await openFiscalMemory({ store: deps.stores.fiscal });
+      const crashInWork = () => {
+        void crash();
+        return new Promise<never>(() => {});
+      };
+      return createDeviceClient({
+        deviceId,
+        clock,
+        random,
+        logger,
+        journal: body.faults.noJournal ? withoutJournal(journal) : journal,
+        work: createWork({ ...parts, kind, deviceId, deviceName: deps.name, memory: fiscalMemory, crash: crashInWork }),
+        connectors,
+        onFailure(error) {
+          logger.error({ deviceId, err: error }, 'the virtual device cannot go on and restarts');
+          void crash();
+        },
+        ...(deps.presenceEveryMs === undefined ? {} : { presenceEveryMs: deps.presenceEveryMs }),
+      });
+    },
+  };
+  return body;
+}
