@@ -1,9 +1,9 @@
 // The cabinet in a real browser against a real sandbox: every page has its name, asks nobody but this gateway, breaks no rule of
 // the content policy, has nothing that axe calls serious in either theme, and fits a phone.
-import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
+import { launchChromium, newPerson, open as openPage, seriousFindings, type Watched, watch } from './support/chromium.ts';
 
 const pages = [
   ['Overview', '/overview'],
@@ -22,64 +22,28 @@ const pages = [
   ['Developers', '/developers'],
 ] as const;
 
-const flags = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
 let shop: SandboxShop;
 let browser: Browser;
-let context: BrowserContext;
 let page: Page;
 let cabinet: string;
 let saleId = '';
-const asked = new Set<string>();
-const complaints: string[] = [];
+let watched: Watched;
 
 beforeAll(async () => {
   shop = await openSandboxShop();
   cabinet = `${shop.sandbox.baseUrl}/cabinet`;
   const terminal = shop.terminals[0] ?? '';
   await shop.till.post('/Device/payment/Pay', { DeviceID: terminal, amount: 150.5, documentNr: crypto.randomUUID() });
-  browser = await chromium.launch({ executablePath: process.env['TILLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium', args: flags });
-  context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-GB' });
-  page = await context.newPage();
-  // Well below the test's own time, so that a failure says what it waited for.
-  page.setDefaultTimeout(8_000);
-  page.on('request', (request) => asked.add(new URL(request.url()).origin));
-  page.on('console', (message) => {
-    // A call that is not there is the page's own business; a policy that was broken is ours.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      complaints.push(`${page.url()}: ${message.text()} ${message.location().url}`);
-  });
-  page.on('pageerror', (error) => complaints.push(error.message));
+  browser = await launchChromium();
+  page = await (await newPerson(browser)).newPage();
+  watched = watch(page);
 }, 120_000);
 afterAll(async () => {
   await browser?.close();
   await shop?.close();
 });
 
-/** Impacts that a person would feel; each with where it was found. */
-async function seriousFindings(): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = (await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
-  )) as axe.Result[];
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
-}
-
-async function open(path: string): Promise<void> {
-  await page.goto(`${cabinet}${path}`);
-  await page.getByRole('heading', { level: 1 }).waitFor();
-}
-
+const open = (path: string) => openPage(page, cabinet, path);
 const sidewaysPx = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 describe('coming in', () => {
@@ -88,7 +52,7 @@ describe('coming in', () => {
     await page.getByRole('heading', { level: 1, name: 'Sign in', exact: true }).waitFor();
     expect(page.url()).toMatch(/\/cabinet/);
     expect(await page.getByText('Sandbox: no real money.').isVisible()).toBe(true);
-    const findings = await seriousFindings();
+    const findings = await seriousFindings(page);
     await page.getByRole('button', { name: 'Enter the sandbox', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: 'Overview', exact: true }).waitFor();
     expect(findings).toEqual([]);
@@ -103,7 +67,7 @@ describe('every page', () => {
     await page.waitForLoadState('networkidle').catch(() => {});
     for (const theme of ['light', 'dark']) {
       await page.evaluate(`document.documentElement.setAttribute('data-mantine-color-scheme', '${theme}')`);
-      expect(await seriousFindings(), theme).toEqual([]);
+      expect(await seriousFindings(page), theme).toEqual([]);
     }
     await page.evaluate("document.documentElement.setAttribute('data-mantine-color-scheme', 'light')");
   });
@@ -130,14 +94,14 @@ describe('a sale', () => {
     saleId = page.url().split('/').at(-1) ?? '';
     expect(await page.getByText('Asked for 150.50 MDL').isVisible()).toBe(true);
     expect(await page.getByText('Settled: charged once').isVisible()).toBe(true);
-    expect(await seriousFindings()).toEqual([]);
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
   it('closes its document from a dialog that said before what will happen', async () => {
     await page.getByRole('button', { name: 'Close the document' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('No money moves.').waitFor();
-    expect(await seriousFindings()).toEqual([]);
+    expect(await seriousFindings(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Close it' }).click();
     await page.getByText('Nothing to do.').waitFor();
   });
@@ -147,7 +111,7 @@ describe('a sale', () => {
     await open(`/payments/${saleId}`);
     await page.getByRole('tab', { name: 'Timeline' }).waitFor();
     expect(await sidewaysPx()).toBe(0);
-    expect(await seriousFindings()).toEqual([]);
+    expect(await seriousFindings(page)).toEqual([]);
     await page.setViewportSize({ width: 1440, height: 1000 });
   });
 });
@@ -169,8 +133,8 @@ describe('languages and themes', () => {
 
 describe('the browser as a whole', () => {
   it('asked nobody but this gateway, and broke no rule', () => {
-    expect([...asked]).toEqual([new URL(cabinet).origin]);
-    expect(complaints).toEqual([]);
+    expect([...watched.asked]).toEqual([new URL(cabinet).origin]);
+    expect(watched.complaints).toEqual([]);
   });
 
   it('loads less than 250 KB before it shows the first page', async () => {

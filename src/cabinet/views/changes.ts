@@ -3,6 +3,7 @@
 // it has told already. Nothing that commits within that time is skipped.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
+import { createNewInvoiceReader } from './new-invoices.ts';
 
 export interface Change {
   kind: 'command' | 'invoice' | 'callback';
@@ -57,6 +58,7 @@ export interface ChangeReader {
 
 export function createChangeReader(): ChangeReader {
   const cursors = new Map<Kind, Cursor>();
+  const newInvoices = createNewInvoiceReader(lateCommitsMs);
 
   async function newestId(queries: Queries, kind: Kind): Promise<number> {
     const table = { command: 'command_events', invoice: 'invoice_events', callback: 'callback_attempts' }[kind];
@@ -99,6 +101,9 @@ export function createChangeReader(): ChangeReader {
     async read(queries, nowMs) {
       const changes: Change[] = [];
       for (const kind of kinds) changes.push(...(await readKind(queries, kind, nowMs)));
+      for (const { oid, merchantId } of await newInvoices.read(queries)) {
+        changes.push({ kind: 'invoice', id: oid, merchantId, version: 0, touchesAttention: false });
+      }
       return changes;
     },
   };

@@ -45,6 +45,15 @@ describe.each(engines)('changes on %s', (engine) => {
     expect(await ids(60_000)).toEqual([['command', commandId]]);
   });
 
+  it('include an invoice that was only created, once, also among many of the same moment', async () => {
+    await seedInvoice(database.queries, merchantId);
+    expect(await ids()).toEqual([]);
+    const made = [await seedInvoice(database.queries, merchantId), await seedInvoice(database.queries, merchantId)];
+    expect((await ids()).sort()).toEqual(made.map(({ oid }) => ['invoice', oid]).sort());
+    expect(await ids()).toEqual([]);
+    expect(await ids(60_000)).toEqual([]);
+  });
+
   it('include invoices and tries to tell, with what they are about', async () => {
     await read();
     const { oid } = await seedInvoice(database.queries, merchantId);
@@ -58,6 +67,7 @@ describe.each(engines)('changes on %s', (engine) => {
       ['invoice', oid],
       ['callback', callback.id],
       ['command', commandId],
+      ['invoice', oid],
     ]);
   });
 

@@ -59,7 +59,9 @@ export async function call<Fields>(method: Method, path: string, options: CallOp
     return await send<Fields>(method, path, options);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.needsConfirmation && askConfirmation && (await askConfirmation())) return send<Fields>(method, path, options);
+    // Only where the door itself asks (403): a wrong password (401) is told where it was typed.
+    const isAsked = error.needsConfirmation && error.status === 403;
+    if (isAsked && askConfirmation && (await askConfirmation())) return send<Fields>(method, path, options);
     if (error.status === 401 && !path.startsWith('/session') && !path.startsWith('/links')) onSignedOut?.();
     throw error;
   }

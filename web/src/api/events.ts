@@ -27,8 +27,11 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 15_000;
 /** Hints come in bursts (a sale is a dozen steps): each concern is read at most this often. */
 const gatherMs = 400;
+/** A tab that gets the lock at once has read everything just now. */
+const takenOverAfterMs = 500;
 
 export function listenForHints(client: QueryClient, onState: (state: StreamState) => void): () => void {
+  const begunMs = performance.now();
   let isOver = false;
   let state: StreamState = 'connecting';
   let isLeader = false;
@@ -70,7 +73,8 @@ export function listenForHints(client: QueryClient, onState: (state: StreamState
       let source: EventSource | undefined;
       let retryMs = firstRetryMs;
       let retry: ReturnType<typeof setTimeout> | undefined;
-      let wasLive = false;
+      // Taken over from a tab that closed: what was said in between nobody heard.
+      let wasLive = performance.now() - begunMs > takenOverAfterMs;
       const open = () => {
         source = new EventSource(addressOf('/events'));
         source.addEventListener('open', () => {

@@ -3,8 +3,9 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import { Field } from '../parts/dialog.tsx';
+import { CodeEntry, Entry, Said } from '../parts/entry.tsx';
 import { PageHead, Read } from '../parts/page.tsx';
+import { QrCode } from '../parts/qr-code.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Copyable, Moment } from '../parts/values.tsx';
 
@@ -51,37 +52,17 @@ function Password() {
       </header>
       <form className="inside stack wide" onSubmit={submit}>
         <p className="second">{t('account.passwordMeans')}</p>
-        <Field label={t('account.current')}>
-          <input
-            className="input"
-            type="password"
-            autoComplete="current-password"
-            required
-            value={current}
-            onChange={(event) => setCurrent(event.target.value)}
-          />
-        </Field>
-        <Field label={t('account.next')} hint={t('link.rule', { n: 12 })}>
-          <input
-            className="input"
-            type="password"
-            autoComplete="new-password"
-            minLength={12}
-            required
-            value={next}
-            onChange={(event) => setNext(event.target.value)}
-          />
-        </Field>
-        {change.error && (
-          <p className="note tone-bad" role="alert">
-            {change.error.message}
-          </p>
-        )}
-        {change.isSuccess && (
-          <p className="note tone-ok" role="status">
-            {t('account.changed')}
-          </p>
-        )}
+        <Entry label={t('account.current')} type="password" autoComplete="current-password" value={current} onChange={setCurrent} />
+        <Entry
+          label={t('account.next')}
+          hint={t('link.rule', { n: 12 })}
+          type="password"
+          autoComplete="new-password"
+          minLength={12}
+          value={next}
+          onChange={setNext}
+        />
+        <Said error={change.error?.message} done={change.isSuccess && t('account.changed')} />
         <button type="submit" className="btn" disabled={change.isPending}>
           {t('account.change')}
         </button>
@@ -128,32 +109,22 @@ function OneTimeCodes() {
             }}
           >
             <p className="second">{t('account.totpHow')}</p>
-            <div className="code-box">
-              <Copyable text={secret.secret} shown={secret.secret.replace(/(.{4})(?=.)/g, '$1 ')} />
+            <div className="row start">
+              <QrCode text={secret.uri} label={t('account.totpQr')} size={176} />
+              <div className="code-box grow">
+                <Copyable text={secret.secret} shown={secret.secret.replace(/(.{4})(?=.)/g, '$1 ')} />
+              </div>
             </div>
             <a className="link break" href={secret.uri}>
               {t('account.totpOpen')}
             </a>
-            <Field label={t('signIn.code')} hint={t('signIn.codeHint')}>
-              <input
-                className="input"
-                inputMode="numeric"
-                autoComplete="one-time-code"
-                required
-                value={code}
-                onChange={(event) => setCode(event.target.value.trim())}
-              />
-            </Field>
+            <CodeEntry label={t('signIn.code')} hint={t('signIn.codeHint')} value={code} onChange={setCode} />
             <button type="submit" className="btn primary">
               {t('account.totpConfirm')}
             </button>
           </form>
         )}
-        {error && (
-          <p className="note tone-bad" role="alert">
-            {error.message}
-          </p>
-        )}
+        <Said error={error?.message} />
       </div>
     </section>
   );

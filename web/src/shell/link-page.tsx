@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../api/client.ts';
-import { Field } from '../parts/dialog.tsx';
+import { Entry, Said } from '../parts/entry.tsx';
 import { Read } from '../parts/page.tsx';
 import { ExactMoment } from '../parts/values.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
@@ -66,51 +66,23 @@ function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
         {t('link.until')} <ExactMoment at={link.expiresAt} />
       </p>
       {link.email === undefined && (
-        <Field label={t('signIn.email')}>
-          <input
-            className="input"
-            type="email"
-            autoComplete="username"
-            required
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        </Field>
+        <Entry label={t('signIn.email')} type="email" autoComplete="username" value={email} onChange={setEmail} />
       )}
-      {link.purpose === 'invitation' && (
-        <Field label={t('users.name')}>
-          <input className="input" autoComplete="name" value={name} onChange={(event) => setName(event.target.value)} />
-        </Field>
-      )}
-      <Field label={t('link.password')} hint={t('link.rule', { n: shortestPassword })}>
-        <input
-          className="input"
-          type="password"
-          autoComplete="new-password"
-          minLength={shortestPassword}
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-      </Field>
-      <Field label={t('link.again')}>
-        <input
-          className="input"
-          type="password"
-          autoComplete="new-password"
-          required
-          value={again}
-          onChange={(event) => setAgain(event.target.value)}
-        />
-      </Field>
+      {link.purpose === 'invitation' && <Entry label={t('users.name')} autoComplete="name" isOptional value={name} onChange={setName} />}
+      <Entry
+        label={t('link.password')}
+        hint={t('link.rule', { n: shortestPassword })}
+        type="password"
+        autoComplete="new-password"
+        minLength={shortestPassword}
+        value={password}
+        onChange={setPassword}
+      />
+      <Entry label={t('link.again')} type="password" autoComplete="new-password" value={again} onChange={setAgain} />
       <button type="submit" className="btn primary block">
         {t('link.action')}
       </button>
-      {error !== undefined && (
-        <p className="note tone-bad" role="alert">
-          {error}
-        </p>
-      )}
+      <Said error={error} />
     </form>
   );
 }

@@ -4,7 +4,7 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api/client.ts';
 import type { Session } from '../api/session.tsx';
-import { Field } from '../parts/dialog.tsx';
+import { CodeEntry, Entry, Said } from '../parts/entry.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
@@ -56,50 +56,16 @@ export function SignIn({ session }: { session: Session }) {
       )}
       {!session.isSandbox && (
         <form className="stack wide" onSubmit={submit}>
-          <Field label={t('signIn.email')}>
-            <input
-              className="input"
-              type="email"
-              autoComplete="username"
-              required
-              value={email}
-              onChange={(event) => setEmail(event.target.value)}
-            />
-          </Field>
-          <Field label={t('signIn.password')}>
-            <input
-              className="input"
-              type="password"
-              autoComplete="current-password"
-              required
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-            />
-          </Field>
-          {needsCode && (
-            <Field label={t('signIn.code')} hint={t('signIn.codeHint')}>
-              <input
-                className="input"
-                inputMode="numeric"
-                autoComplete="one-time-code"
-                pattern="\d{6}"
-                required
-                value={code}
-                onChange={(event) => setCode(event.target.value.trim())}
-              />
-            </Field>
-          )}
+          <Entry label={t('signIn.email')} type="email" autoComplete="username" value={email} onChange={setEmail} />
+          <Entry label={t('signIn.password')} type="password" autoComplete="current-password" value={password} onChange={setPassword} />
+          {needsCode && <CodeEntry label={t('signIn.code')} hint={t('signIn.codeHint')} value={code} onChange={setCode} />}
           <button type="submit" className="btn primary block" disabled={isRunning}>
             {isRunning ? t('dialog.running') : t('signIn.action')}
           </button>
           <p className="small faint">{t('signIn.forgotten')}</p>
         </form>
       )}
-      {error !== undefined && (
-        <p className="note tone-bad" role="alert">
-          {error}
-        </p>
-      )}
+      <Said error={error} />
     </SignInFrame>
   );
 }

@@ -1,0 +1,59 @@
+// Invoices that were created since the last look, for the event stream: a new one has no history yet by which it could be found.
+// They are found by the time of their creation, which is the database's own; each look goes back by as long as a transaction may take
+// before the newest one seen, and leaves out what it has told already.
+import { sql } from 'kysely';
+import type { Queries } from '../../database/database.ts';
+
+export interface NewInvoice {
+  oid: string;
+  merchantId: string;
+}
+
+interface Row {
+  oid: string;
+  merchant_id: string;
+  created_at: number;
+}
+
+const maxRows = 1_000;
+
+export interface NewInvoiceReader {
+  /** The first call only notes where things stand. */
+  read(queries: Queries): Promise<NewInvoice[]>;
+}
+
+export function createNewInvoiceReader(lateCommitsMs: number): NewInvoiceReader {
+  let newestMs: number | undefined;
+  const told = new Map<string, number>();
+
+  async function readFrom(queries: Queries, fromMs: number): Promise<Row[]> {
+    const found: Row[] = [];
+    for (let last: Row | undefined; ; ) {
+      const [atMs, oid] = [last?.created_at ?? fromMs, last?.oid ?? ''];
+      const { rows } = await sql<Row>`select oid, merchant_id, created_at from invoices
+        where created_at >= cast(${atMs} as bigint) and (created_at > cast(${atMs} as bigint) or oid > cast(${oid} as text))
+        order by created_at, oid limit ${sql.lit(maxRows)}`.execute(queries);
+      found.push(...rows);
+      last = rows.at(-1);
+      if (last === undefined || rows.length < maxRows) return found;
+    }
+  }
+
+  return {
+    async read(queries) {
+      const isFirst = newestMs === undefined;
+      if (newestMs === undefined) {
+        const { rows } = await sql<{ at: number | null }>`select max(created_at) as at from invoices`.execute(queries);
+        newestMs = rows[0]?.at ?? 0;
+      }
+      const fromMs = newestMs - lateCommitsMs;
+      for (const [oid, atMs] of told) if (atMs < fromMs) told.delete(oid);
+      const fresh = (await readFrom(queries, fromMs)).filter(({ oid }) => !told.has(oid));
+      for (const row of fresh) {
+        told.set(row.oid, row.created_at);
+        newestMs = Math.max(newestMs, row.created_at);
+      }
+      return isFirst ? [] : fresh.map((row) => ({ oid: row.oid, merchantId: row.merchant_id }));
+    },
+  };
+}

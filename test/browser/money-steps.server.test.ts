@@ -1,0 +1,162 @@
+// The safe next steps in a real browser: each says its consequence before it runs, moves the money once however it is clicked, asks for the
+// password again after fifteen minutes, and leaves the person's name in the timeline.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/till.ts';
+import { heading, launchChromium, newPerson, open, seriousFindings, signIn } from './support/chromium.ts';
+import { closed, openServedCabinet, paid, type ServedCabinet, type Shop } from './support/served-cabinet.ts';
+
+let served: ServedCabinet;
+let shop: Shop;
+let other: Shop;
+let browser: Browser;
+let page: Page;
+let asked: Awaited<ReturnType<typeof paid>>;
+let who: { email: string; password: string };
+
+beforeAll(async () => {
+  served = await openServedCabinet();
+  shop = await served.openShop('Alpha');
+  other = await served.openShop('Beta');
+  who = await served.invite({ name: 'Olga Operator', role: 'operator' });
+  browser = await launchChromium();
+  page = await (await newPerson(browser)).newPage();
+  await signIn(page, served.cabinet, who);
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await served?.close();
+});
+
+const dialog = () => page.getByRole('dialog');
+const step = (name: string) => page.getByRole('button', { name });
+
+async function openStep(path: string, name: string, consequence: string): Promise<void> {
+  await open(page, served.cabinet, path);
+  await step(name).click();
+  await dialog().getByText(consequence).waitFor();
+}
+
+describe('a refund', () => {
+  it('takes no more than what is left, and two clicks are one refund in the ledger', async () => {
+    const sale = await paid(shop, 150);
+    await closed(shop, sale);
+    await openStep(sale.path, 'Refund…', 'gives money back to the card');
+    await dialog().getByLabel('Amount, MDL').fill('150.01');
+    expect(await dialog().getByRole('button', { name: 'Refund' }).isDisabled()).toBe(true);
+    await dialog().getByLabel('Amount, MDL').fill('40');
+    expect(await seriousFindings(page)).toEqual([]);
+    const keys: (string | undefined)[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/refund')) keys.push(request.headers()['idempotency-key']);
+    });
+    await dialog().getByRole('button', { name: 'Refund 40.00 MDL' }).dblclick();
+    await heading(page, /40\.00/);
+    const refunds = (await served.commandsOf(sale.documentNr)).filter(({ name }) => name === 'Refund');
+    expect(refunds.map(({ state, amount_bani }) => [state, amount_bani])).toEqual([['done', 4_000]]);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^cabinet-[0-9a-f]{32}$/);
+    await page.getByText('up to 110.00 MDL').waitFor();
+    expect(await page.getByRole('list').filter({ hasText: 'Refund' }).getByText('Olga Operator').count()).toBeGreaterThan(0);
+  });
+
+  it('whose answer was lost is sent again under the same key, and stays one', async () => {
+    const sale = await paid(shop, 60);
+    await closed(shop, sale);
+    await openStep(sale.path, 'Refund…', 'gives money back to the card');
+    let isFirst = true;
+    await page.route('**/refund', async (route) => {
+      if (!isFirst) return route.continue();
+      isFirst = false;
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await dialog().getByRole('button', { name: 'Refund 60.00 MDL' }).click();
+    await dialog().getByRole('alert').waitFor();
+    await dialog().getByRole('button', { name: 'Refund 60.00 MDL' }).click();
+    await heading(page, /refunded|given back/i);
+    await page.unroute('**/refund');
+    const refunds = (await served.commandsOf(sale.documentNr)).filter(({ name }) => name === 'Refund');
+    expect(refunds.map(({ state }) => state)).toEqual(['done']);
+  });
+});
+
+describe('the other steps', () => {
+  it('void takes the whole payment back', async () => {
+    const sale = await paid(shop, 75);
+    await openStep(sale.path, 'Void…', 'Takes the whole payment back');
+    await dialog().getByRole('button', { name: 'Void it' }).click();
+    await heading(page, /void|taken back/i);
+    const rows = await served.commandsOf(sale.documentNr);
+    expect(rows.map(({ name, state }) => `${name} ${state}`)).toEqual(['Pay done', 'CancelTransaction done']);
+  });
+
+  it('close frees the terminal', async () => {
+    const sale = await paid(shop, 80);
+    await openStep(sale.path, 'Close the document', 'No money moves.');
+    await dialog().getByRole('button', { name: 'Close it' }).click();
+    await page.getByText('Nothing to do.').waitFor();
+    asked = await paid(shop, 81);
+    expect(asked.answer.errorCode).toBe(0);
+  });
+
+  it('ask reads the journal, and the timeline says who asked', async () => {
+    await openStep(asked.path, 'Ask the device again', 'Changes nothing.');
+    await dialog().getByRole('button', { name: 'Ask', exact: true }).click();
+    await dialog().waitFor({ state: 'detached' });
+    await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
+    await closed(shop, asked);
+  });
+
+  it('decide needs a side and a reason, and both are kept with the name', async () => {
+    // The customer is slow, the terminal falls silent, and its five minutes pass: only a person can find out.
+    const documentNr = crypto.randomUUID();
+    void shop.till.tryPost('/Device/payment/Pay', { DeviceID: shop.terminal, amount: 90.64, documentNr });
+    const isSent = async () => (await served.admin('/commands?mode=cards&minAmount=90.64&maxAmount=90.64'))['commands'] as { id: string }[];
+    const [{ id } = { id: '' }] = await eventually('the command is sent', isSent, ({ length }) => length === 1);
+    shop.device.setFaults({ mqtt: false, queue: false });
+    served.clock.leapTo(served.clock.now() + 11 * 60_000);
+    await openStep(`/payments/${id}`, 'Decide with a reason…', 'Settles it for good as you say');
+    const decide = dialog().getByRole('button', { name: 'Decide', exact: true });
+    expect(await decide.isDisabled()).toBe(true);
+    await dialog().getByLabel('It did not happen').check();
+    expect(await decide.isDisabled()).toBe(true);
+    await dialog().getByLabel('Reason').fill('The bank knows of no charge');
+    await decide.click();
+    await dialog().waitFor({ state: 'detached' });
+    await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
+    expect((await served.commandsOf(documentNr)).map(({ name, state }) => `${name} ${state}`)).toEqual(['Pay refused']);
+    shop.device.setFaults({ mqtt: true, queue: true });
+  });
+
+  it('cancel ends an unpaid invoice', async () => {
+    const { OID } = await shop.till.post('/Invoice/Create', {
+      CallbackURI: 'http://127.0.0.1:9/erp?oid=#OID#',
+      Receipt: { Number: 'C-1', Items: [{ Name: 'Tea', Quantity: 1, Price: 30 }] },
+    });
+    await openStep(`/invoices/${String(OID)}`, 'Cancel the invoice…', 'Nobody can scan or pay it any more.');
+    await dialog().getByRole('button', { name: 'Cancel it' }).click();
+    await heading(page, /cancel/i);
+  });
+});
+
+describe('after fifteen minutes', () => {
+  it('a money step asks for the password first, goes on by itself, and a wrong one does nothing', async () => {
+    const sale = await paid(other, 50);
+    served.clock.leapTo(served.clock.now() + 111 * 60_000);
+    await openStep(sale.path, 'Void…', 'Takes the whole payment back');
+    await dialog().getByRole('button', { name: 'Void it' }).click();
+    const ask = page.getByRole('dialog', { name: 'Is it still you?' });
+    await ask.getByLabel('Password').fill('not the password at all');
+    await ask.getByRole('button', { name: 'It is me' }).click();
+    await ask.getByText('The password is wrong.').waitFor();
+    expect((await served.commandsOf(sale.documentNr)).map(({ name }) => name)).toEqual(['Pay']);
+    await ask.getByLabel('Password').fill(who.password);
+    await ask.getByRole('button', { name: 'It is me' }).click();
+    await heading(page, /void|taken back/i);
+    expect((await served.commandsOf(sale.documentNr)).map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'Pay done',
+      'CancelTransaction done',
+    ]);
+  });
+});
