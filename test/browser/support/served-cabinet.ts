@@ -10,6 +10,7 @@ import { serveSettings, serveToken, temporaryDirectory } from '../../support/gat
 import { quietLogger } from '../../support/quiet-logger.ts';
 import { type Answer, createTill, eventually, type Till } from '../../support/till.ts';
 import { type Front, startFront } from './front.ts';
+import { type Invitation, invitedBy, type Login } from './invited.ts';
 
 export interface Shop {
   merchantId: string;
@@ -27,15 +28,13 @@ export interface ServedCabinet {
   admin: Till['admin'];
   openShop(name: string): Promise<Shop>;
   /** Invited, and with a password already set by the link. */
-  invite(user: { name: string; role: string; merchantId?: string; allMerchants?: boolean }): Promise<{ email: string; password: string }>;
+  invite(user: Invitation): Promise<Login>;
   /** Rows of the ledger about one document, oldest first. */
   commandsOf(documentNr: string): Promise<{ id: string; name: string; state: string; amount_bani: number | null; caller: string | null }[]>;
   stopGateway(): Promise<void>;
   startGateway(): Promise<void>;
   close(): Promise<void>;
 }
-
-const password = 'a sentence that nobody guesses';
 
 export async function openServedCabinet(): Promise<ServedCabinet> {
   const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8' });
@@ -82,18 +81,7 @@ export async function openServedCabinet(): Promise<ServedCabinet> {
       );
       return { merchantId, till, terminal: deviceId, device: virtual };
     },
-    async invite({ name, role, ...standing }) {
-      const email = `${name.toLowerCase().replaceAll(' ', '.')}@example.md`;
-      const { link } = await admin('/users', { email, name, role, ...standing });
-      const token = String(link).split('#')[1];
-      const used = await fetch(`${baseUrl}/cabinet/api/links/use`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-tillgate-request': '1' },
-        body: JSON.stringify({ token, password }),
-      });
-      if (!used.ok) throw new Error(`The link of ${email} was refused: ${await used.text()}`);
-      return { email, password };
-    },
+    invite: (user) => invitedBy(baseUrl, admin, user),
     commandsOf: (documentNr) =>
       gateway.database.queries
         .selectFrom('commands')

@@ -1,0 +1,95 @@
+// The cabinet on PostgreSQL with two gateways behind one proxy: what happens at one is seen at the other, and when one dies the page goes on
+// at the other with nothing missed.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Servers, startServers } from '../faults/servers.ts';
+import { type GatewayProcess, patienceMs, startServeProcess } from '../support/gateway-process.ts';
+import { createTill, type Till } from '../support/till.ts';
+import { heading, launchChromium, newPerson, open, signIn } from './support/chromium.ts';
+import { type Front, startFront } from './support/front.ts';
+import { invitedBy } from './support/invited.ts';
+
+let servers: Servers;
+let gateways: GatewayProcess[];
+let front: Front;
+let browser: Browser;
+let page: Page;
+let cabinet: string;
+/** An ERP that speaks to one of them. */
+let tills: Till[];
+
+const portOf = ({ baseUrl }: GatewayProcess) => Number(new URL(baseUrl).port);
+
+beforeAll(async () => {
+  servers = await startServers(2);
+  gateways = [];
+  // One after the other: the first brings the database up to date.
+  for (const settings of servers.settings) gateways.push(await startServeProcess(settings));
+  const [first, second] = gateways;
+  if (!first || !second) throw new Error('There are not two gateways.');
+  const admin = createTill({ baseUrl: first.baseUrl, adminToken: first.adminToken, apiKey: '' });
+  const { id: merchantId } = await admin.admin('/merchants', { name: 'Alpha' });
+  const { key } = await admin.admin('/keys', { merchantId, name: 'ERP', modules: ['QR'] });
+  tills = gateways.map(({ baseUrl, adminToken }) => createTill({ baseUrl, adminToken, apiKey: String(key) }));
+  front = await startFront(portOf(second));
+  cabinet = `${front.origin}${new URL(second.baseUrl).pathname}/cabinet`;
+  browser = await launchChromium();
+  page = await (await newPerson(browser)).newPage();
+  await createInvoice(0, 1);
+  await signIn(page, cabinet, await invitedBy(first.baseUrl, admin.admin, { name: 'Olga Operator', role: 'operator' }));
+}, 4 * patienceMs);
+afterAll(async () => {
+  await browser?.close();
+  await front?.stop();
+  await Promise.all((gateways ?? []).map((gateway) => gateway.kill9()));
+  await servers?.stop();
+});
+
+async function createInvoice(at: number, price: number): Promise<string> {
+  const answer = await tills[at]?.post('/Invoice/Create', {
+    CallbackURI: 'http://127.0.0.1:9/erp?oid=#OID#',
+    Receipt: { Number: `T-${price}`, Items: [{ Name: 'Tea', Quantity: 1, Price: price }] },
+  });
+  expect(answer?.errorCode).toBe(0);
+  return String(answer?.['OID']);
+}
+
+const rows = () => page.getByRole('table', { name: 'Invoices' }).locator('tbody tr');
+
+describe('two instances', () => {
+  it('show at one what happened at the other', async () => {
+    await open(page, cabinet, '/invoices');
+    await rows().first().waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await createInvoice(0, 2);
+    await page.getByRole('button', { name: '1 new' }).click();
+    await page.getByRole('cell', { name: '2.00', exact: true }).waitFor();
+  });
+
+  it('carry the main journey: a list, its object, a step with its consequence, and back', async () => {
+    await rows().first().click();
+    await page.getByRole('button', { name: 'Cancel the invoice…' }).click();
+    await page.getByRole('dialog').getByText('Nobody can scan or pay it any more.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click();
+    await heading(page, /cancel/i);
+    await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
+    await page.goBack();
+    await page.getByText('Cancelled').waitFor();
+  });
+
+  it('heal a page whose gateway was killed at the other one, with nothing missed', async () => {
+    const [survivor, killed] = gateways;
+    if (!survivor || !killed) throw new Error('There are not two gateways.');
+    const before = await rows().count();
+    await killed.kill9();
+    await page.getByText('The connection to the gateway is lost.').waitFor();
+    // Nobody listens when this happens.
+    await createInvoice(0, 3);
+    front.leadTo(portOf(survivor));
+    await page.getByRole('button', { name: '1 new' }).click({ timeout: 20_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await rows().count()).toBe(before + 1);
+    await createInvoice(0, 4);
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+  }, 40_000);
+});
