@@ -1,23 +1,36 @@
-// Writes openapi/v1.json from the gateway's own routes, or with --check compares it: `node scripts/openapi.ts [--check]`.
+// Writes openapi/v1.json and openapi/cabinet.json from the gateway's own routes, or with --check compares them:
+// `node scripts/openapi.ts [--check]`. A running gateway serves both in one; apart, an ERP's developer generates what he calls and no more.
 import { readConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { assemble } from '../src/gateway.ts';
 import { describeApi } from '../src/http/openapi.ts';
+import { type ApiDocument, partOf } from '../src/http/openapi-parts.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
 import { runGenerator } from './generated-file.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** All rooms wired as in production and never started: no port is opened, and the database is in memory. */
-export async function apiDocument(): Promise<object> {
+async function wholeDocument(): Promise<ApiDocument> {
   const config = readConfig('serve', { TILLGATE_ADMIN_TOKEN: 'never used, because nothing is started' });
   const world = { clock: systemClock, random: systemRandom, logger: silent };
   const database = await openDatabase({ inMemory: true, role: 'gateway', clock: systemClock, logger: silent });
   try {
-    return await describeApi(assemble(config, world, database).server);
+    return (await describeApi(assemble(config, world, database).server)) as ApiDocument;
   } finally {
     await database.close();
   }
 }
 
+const whole = wholeDocument();
+
+export async function apiDocument(): Promise<object> {
+  return partOf(await whole, (tags) => !tags.includes('Cabinet'));
+}
+
+export async function cabinetDocument(): Promise<object> {
+  return partOf(await whole, (tags) => tags.includes('Cabinet'));
+}
+
 await runGenerator(import.meta.url, 'openapi/v1.json', apiDocument);
+await runGenerator(import.meta.url, 'openapi/cabinet.json', cabinetDocument);

@@ -5,8 +5,10 @@ import {
   amountField,
   answers,
   deviceErrors,
+  deviceTimeout,
   idempotencyHeaders,
   keyField,
+  named,
   operationFields,
   readAmount,
   readUuid,
@@ -16,7 +18,8 @@ import {
 import type { RouteApp } from '../http/server.ts';
 import { deviceCallOf } from '../ledger/device-call.ts';
 import type { Cards } from './cards.ts';
-import { maxLength } from './rules.ts';
+import { closeDayReport, lastTransactionReport, payReport, refundReport } from './report-schemas.ts';
+import { administrativeTimeoutMs, lastTransactionTimeoutMs, maxLength, payTimeoutMs } from './rules.ts';
 
 const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.') };
 const operation = {
@@ -28,7 +31,7 @@ const operationExample = { ...example, documentNr: '3b241101-e2bb-4255-8caf-4136
 const tag = { tags: ['POS Mode'] };
 const access = { config: { access: keyFor('POS') } };
 const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
-const payReport = '{"rrn":"012345678901","authCode":"A1B2C3","operationId":"OP000123","amount":150.5}';
+const examplePayReport = '{"rrn":"012345678901","authCode":"A1B2C3","operationId":"OP000123","amount":150.5}';
 
 export function registerCardRoutes(app: RouteApp, cards: Cards): void {
   app.post(
@@ -39,22 +42,27 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Card payment with the exact amount',
         operationId: 'pay',
+        ...deviceTimeout(payTimeoutMs),
         headers: idempotencyHeaders,
         description:
           'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes.',
-        body: Type.Object(
-          {
-            ...device,
-            amount: amountField('Amount in MDL.'),
-            documentNr: Type.Optional(uuidField('Internal document number; makes the payment safe to repeat.')),
-          },
-          { examples: [{ ...example, amount: 150.5, documentNr: operationExample.documentNr }] },
+        body: named(
+          'PayRequest',
+          Type.Object(
+            {
+              ...device,
+              amount: amountField('Amount in MDL.'),
+              documentNr: Type.Optional(uuidField('Internal document number; makes the payment safe to repeat.')),
+            },
+            { examples: [{ ...example, amount: 150.5, documentNr: operationExample.documentNr }] },
+          ),
         ),
         response: answers(
           {
+            name: 'PayAnswer',
             description: 'The card payment report is in `report`.',
-            fields: operationFields,
-            example: { OID: exampleOid, report: payReport },
+            fields: { ...operationFields, report: payReport },
+            example: { OID: exampleOid, report: examplePayReport },
           },
           ...deviceErrors,
         ),
@@ -76,12 +84,15 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Details of the last transaction on the terminal',
         operationId: 'lastTransaction',
+        ...deviceTimeout(lastTransactionTimeoutMs),
         description:
           'The terminal’s own word. For a terminal that is away: errorCode 30 with what the gateway’s ledger knows, marked "source":"ledger".',
         querystring: Type.Object(device),
         response: answers(
           {
+            name: 'LastTransactionAnswer',
             description: 'The last transaction is in `report`.',
+            fields: { report: lastTransactionReport },
             example: {
               report:
                 '{"commandId":"5d0c6a4e-9b1f-4c0e-8a53-2f7f0d8e6b11","kind":"Pay","state":"approved","rrn":"012345678901","operationId":"OP000123","amount":150.5}',
@@ -105,11 +116,17 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Close the document of an approved payment',
         operationId: 'closeDoc',
+        ...deviceTimeout(administrativeTimeoutMs),
         headers: idempotencyHeaders,
         description: 'Mandatory after each approved payment: the terminal serves nothing else before it.',
-        body: Type.Object({ ...device, ...operation }, { examples: [operationExample] }),
+        body: named('CloseDocRequest', Type.Object({ ...device, ...operation }, { examples: [operationExample] })),
         response: answers(
-          { description: 'The document is closed.', fields: operationFields, example: { OID: exampleOid } },
+          {
+            name: 'CloseDocAnswer',
+            description: 'The document is closed. Without OID when it was closed by hand before.',
+            fields: { ...operationFields, OID: Type.Optional(operationFields.OID), report: Type.Optional(Type.String()) },
+            example: { OID: exampleOid },
+          },
           'Record_not_exist',
           ...deviceErrors,
         ),
@@ -131,13 +148,15 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Bank settlement',
         operationId: 'closeDay',
+        ...deviceTimeout(administrativeTimeoutMs),
         headers: idempotencyHeaders,
         description: 'Sends all authorized transactions of the terminal to the bank. Payments of that day can no longer be refunded.',
-        body: Type.Object(device, { examples: [example] }),
+        body: named('CloseDayRequest', Type.Object(device, { examples: [example] })),
         response: answers(
           {
+            name: 'CloseDayAnswer',
             description: 'Count and amount are in `report`.',
-            fields: operationFields,
+            fields: { ...operationFields, report: Type.Optional(closeDayReport) },
             example: { OID: exampleOid, report: '{"count":12,"amount":3150.75}' },
           },
           ...deviceErrors,
@@ -155,22 +174,27 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Partial or full refund',
         operationId: 'refund',
+        ...deviceTimeout(administrativeTimeoutMs),
         headers: idempotencyHeaders,
         description: 'While the bank day is open. Refunds of one payment add up and never exceed it.',
-        body: Type.Object(
-          {
-            ...device,
-            ...operation,
-            rrn: textField('Reference Retrieval Number of the payment.', maxLength.rrn),
-            amount: amountField('At most what is left of the original amount.'),
-            currency: Type.Optional(textField('Only MDL.', 8)),
-          },
-          { examples: [{ ...operationExample, rrn: '012345678901', amount: 50, currency: 'MDL' }] },
+        body: named(
+          'RefundRequest',
+          Type.Object(
+            {
+              ...device,
+              ...operation,
+              rrn: textField('Reference Retrieval Number of the payment.', maxLength.rrn),
+              amount: amountField('At most what is left of the original amount.'),
+              currency: Type.Optional(textField('Only MDL.', 8)),
+            },
+            { examples: [{ ...operationExample, rrn: '012345678901', amount: 50, currency: 'MDL' }] },
+          ),
         ),
         response: answers(
           {
+            name: 'RefundAnswer',
             description: 'The refund is in `report`.',
-            fields: operationFields,
+            fields: { ...operationFields, report: Type.Optional(refundReport) },
             example: { OID: exampleOid, report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}' },
           },
           'Record_not_exist',
@@ -197,22 +221,27 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Void a payment, or stop one that is still on the terminal',
         operationId: 'cancelTransaction',
+        ...deviceTimeout(administrativeTimeoutMs),
         headers: idempotencyHeaders,
         description:
           'A known operationId is voided. Otherwise the payment in flight under documentNr is aborted: 0 when it was stopped, 22 when it was too late.',
-        body: Type.Object(
-          {
-            ...device,
-            ...operation,
-            token: textField('Bank authorization token; passed on to the terminal.', 1024, 0),
-            amount: amountField('Amount of the original payment.'),
-          },
-          { examples: [{ ...operationExample, token: 'TK-55-0123', amount: 150.5 }] },
+        body: named(
+          'CancelRequest',
+          Type.Object(
+            {
+              ...device,
+              ...operation,
+              token: textField('Bank authorization token; passed on to the terminal.', 1024, 0),
+              amount: amountField('Amount of the original payment.'),
+            },
+            { examples: [{ ...operationExample, token: 'TK-55-0123', amount: 150.5 }] },
+          ),
         ),
         response: answers(
           {
+            name: 'CancelAnswer',
             description: 'The payment is voided or stopped.',
-            fields: operationFields,
+            fields: { ...operationFields, report: Type.Optional(refundReport) },
             example: { OID: exampleOid, report: '{"operationId":"OP000123","amount":150.5}' },
           },
           'Record_not_exist',

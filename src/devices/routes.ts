@@ -2,19 +2,27 @@
 
 import Type from 'typebox';
 import { callerOf, keyFor, open } from '../http/authentication.ts';
-import { answers, keyField, openAnswers, textField } from '../http/schemas.ts';
+import { answers, deviceTimeout, keyField, openAnswers, reportField, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { deviceKinds } from '../link/protocol.ts';
 import type { Devices } from './devices.ts';
 import { connectionGuide } from './pairing.ts';
-import { askStatus, type StatusDeps } from './status.ts';
+import { answerWithinMs, askStatus, type StatusDeps } from './status.ts';
 
 const exampleDeviceId = 'b4c7b0f6-3f5e-4f0e-9a51-5d2f8e7c1a90';
 
 const statusQuery = Type.Object({
   APIKey: keyField,
   DeviceID: textField('Terminal or register.', 64),
+});
+
+const statusReport = reportField('DeviceStatusReport', {
+  online: Type.Boolean(),
+  battery: Type.Optional(Type.Number()),
+  paper: Type.Optional(Type.String({ description: 'OK when there is paper.' })),
+  bank: Type.Optional(Type.String()),
+  signal: Type.Optional(Type.Number()),
 });
 
 const pairingBody = Type.Object({
@@ -56,13 +64,16 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
       schema: {
         tags: ['Terminal status'],
         operationId: 'deviceStatus',
+        ...deviceTimeout(answerWithinMs),
         summary: 'Physical state of a terminal or register',
         description:
           'Asks the device itself, for up to 20 seconds, and passes its report on as it came. For a device that is away, errorCode 30 carries what it last reported, marked "online":false.',
         querystring: statusQuery,
         response: answers(
           {
-            description: 'The outcome is in errorCode, the state of the device in report.',
+            name: 'DeviceStatusAnswer',
+            description: 'The state of the device is in report.',
+            fields: { report: statusReport },
             example: { report: '{"online":true,"battery":80,"paper":"OK","bank":"maib","signal":70}' },
           },
           'Device_Offline',

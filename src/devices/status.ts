@@ -11,7 +11,7 @@ import type { Link } from '../link/link.ts';
 import { keptReport } from './presence-keeper.ts';
 
 /** Of the specification's Limits; looking for the device counts. */
-const answerWithinMs = 20_000;
+export const answerWithinMs = 20_000;
 
 export interface StatusDeps {
   database: Database;

@@ -1,12 +1,15 @@
 // The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
 import { keyFor } from '../http/authentication.ts';
+import { fiscalReceiptSchema } from '../http/receipt-schemas.ts';
 import {
   amountField,
   answers,
   deviceErrors,
+  deviceTimeout,
   idempotencyHeaders,
   keyField,
+  named,
   operationFields,
   readAmount,
   textField,
@@ -17,6 +20,8 @@ import { deviceCallOf } from '../ledger/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';
+import { cashReport, fiscalReport, receiptReport } from './report-schemas.ts';
+import { cardReceiptTimeoutMs, cashReceiptTimeoutMs, registerTimeoutMs } from './rules.ts';
 
 const register = {
   APIKey: keyField,
@@ -50,16 +55,21 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...tag,
         summary: 'Fiscal report Z or X',
         operationId: 'createReport',
+        ...deviceTimeout(registerTimeoutMs),
         headers: idempotencyHeaders,
         description: 'Z closes the fiscal day and resets the daily counters; X gives the totals so far.',
-        body: Type.Object(
-          { ...register, Fiscal: Type.Boolean({ description: 'true gives report Z, false report X.' }) },
-          { examples: [{ ...example, Fiscal: true, ...callbackExample }] },
+        body: named(
+          'ReportRequest',
+          Type.Object(
+            { ...register, Fiscal: Type.Boolean({ description: 'true gives report Z, false report X.' }) },
+            { examples: [{ ...example, Fiscal: true, ...callbackExample }] },
+          ),
         ),
         response: answers(
           {
+            name: 'ReportAnswer',
             description: 'Number and totals are in `report`.',
-            fields: operationFields,
+            fields: { ...operationFields, report: Type.Optional(fiscalReport) },
             example: { OID: exampleOid, report: '{"number":17,"totals":{"sales":5230.4,"cash":1830.4,"card":3400}}' },
           },
           ...deviceErrors,
@@ -82,38 +92,40 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...tag,
         summary: 'Print a fiscal receipt',
         operationId: 'printReceipt',
+        ...deviceTimeout(cardReceiptTimeoutMs),
+        'x-device-timeout-without-card-s': cashReceiptTimeoutMs / 1000,
         headers: idempotencyHeaders,
         description:
           'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints strictly after the bank has confirmed; it then has five minutes, otherwise one.',
-        body: Type.Object(
-          {
-            ...register,
-            Receipt: Type.Unsafe<unknown>({
-              type: 'object',
-              description:
-                'Number, Uid, Items (Name, Quantity, Price) and Payments (PaymentCode); every other field is passed on to the register. At most 256 KiB as JSON.',
-              additionalProperties: true,
-            }),
-          },
-          {
-            examples: [
-              {
-                ...example,
-                ...callbackExample,
-                Receipt: {
-                  Number: 'A-1001',
-                  Uid: '9d1e6b0c-3f2a-4c7b-8d5e-1a2b3c4d5e6f',
-                  Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }],
-                  Payments: [{ PaymentCode: 0, Amount: 70 }],
+        body: named(
+          'ReceiptRequest',
+          Type.Object(
+            {
+              ...register,
+              // Checked by the rules of the kernel, whose sentences name the place.
+              Receipt: Type.Unsafe<unknown>({ type: 'object', 'x-document': fiscalReceiptSchema }),
+            },
+            {
+              examples: [
+                {
+                  ...example,
+                  ...callbackExample,
+                  Receipt: {
+                    Number: 'A-1001',
+                    Uid: '9d1e6b0c-3f2a-4c7b-8d5e-1a2b3c4d5e6f',
+                    Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }],
+                    Payments: [{ PaymentCode: 0, Amount: 70 }],
+                  },
                 },
-              },
-            ],
-          },
+              ],
+            },
+          ),
         ),
         response: answers(
           {
+            name: 'ReceiptAnswer',
             description: 'The printed receipt is in `report`.',
-            fields: operationFields,
+            fields: { ...operationFields, report: Type.Optional(receiptReport) },
             example: { OID: exampleOid, report: '{"receiptId":"R-000123","fiscalNumber":"F0000456","total":70}' },
           },
           ...deviceErrors,
@@ -145,16 +157,21 @@ function cashRoute(
         ...tag,
         summary,
         operationId,
+        ...deviceTimeout(registerTimeoutMs),
         headers: idempotencyHeaders,
         description,
-        body: Type.Object(
-          { ...register, Amount: amountField('Amount in MDL.'), Reason: Type.Optional(textField('Why.', 255, 0)) },
-          { examples: [{ ...example, Amount: 500, Reason: 'Change for the day', ...callbackExample }] },
+        body: named(
+          'CashRequest',
+          Type.Object(
+            { ...register, Amount: amountField('Amount in MDL.'), Reason: Type.Optional(textField('Why.', 255, 0)) },
+            { examples: [{ ...example, Amount: 500, Reason: 'Change for the day', ...callbackExample }] },
+          ),
         ),
         response: answers(
           {
+            name: 'CashAnswer',
             description: 'Document number and cash in the drawer are in `report`.',
-            fields: operationFields,
+            fields: { ...operationFields, report: Type.Optional(cashReport) },
             example: { OID: exampleOid, report: '{"documentNumber":12,"cashInDrawer":500}' },
           },
           ...deviceErrors,

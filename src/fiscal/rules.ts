@@ -6,8 +6,8 @@ import { hasCardPayment, type Receipt } from '../kernel/receipt.ts';
 import type { Command } from '../ledger/command.ts';
 
 export const registerTimeoutMs = 20_000;
-const cashReceiptTimeoutMs = 60_000;
-const cardReceiptTimeoutMs = 5 * 60_000;
+export const cashReceiptTimeoutMs = 60_000;
+export const cardReceiptTimeoutMs = 5 * 60_000;
 
 /** The customer may have to enter a PIN before the receipt is printed. */
 export function receiptTimeoutMs(receipt: Receipt): number {

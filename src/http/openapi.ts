@@ -4,6 +4,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { errorCodes } from '../kernel/error-codes.ts';
 import type { Access } from './authentication.ts';
+import { type ApiDocument, shareParts } from './openapi-parts.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 const tags = [
@@ -43,6 +44,23 @@ const description = [
   '| errorCode | name | HTTP | meaning |',
   '|---|---|---|---|',
   ...errorTable,
+  '',
+  'By HTTP status:',
+  '',
+  '| HTTP | errorCode | when |',
+  '|---|---|---|',
+  '| 200 | all that are not below | the request was understood; errorCode tells the outcome |',
+  '| 400, 408, 413, 415 | 40 | a field, the form or the size of the request breaks a rule, or it came too slowly |',
+  '| 401 | 10 | cabinet and metrics only: nobody is signed in, or the token is wrong. A wrong API key is errorCode 10 with HTTP 200 |',
+  '| 403 | 10, 11 | cabinet only: the password must be given again, or the role does not allow it |',
+  '| 404 | 40 | there is no such path |',
+  '| 405 | 40 | the path takes another method; Allow names it |',
+  '| 429 | 41 | too many requests; Retry-After tells when to come again |',
+  '| 503 | 41 | the gateway is stopping; this request did nothing. /health/ready says 503 with 1 or 2 |',
+  '',
+  'An answer without errorCode is not from the gateway but from something in front of it, which cannot know whether the request was carried out.',
+  '',
+  '`x-device-timeout-s` of a call is the time that its device has; give the request 15 seconds more. With errorCode 0 and any other the fields are those of two different types: a success, and `Failure`. `report` is JSON in a string; `x-report` names the schema of what is in it.',
 ].join('\n');
 
 type Security = Record<string, string[]>[];
@@ -91,6 +109,7 @@ export function registerOpenApi(app: FastifyInstance, basePath: string): void {
         },
       },
     },
+    transformObject: (made) => shareParts(('openapiObject' in made ? made.openapiObject : {}) as ApiDocument),
     transform: ({ schema, url, route }) => {
       const relative = url.startsWith(basePath) ? url.slice(basePath.length) || '/' : url;
       return { schema: { ...schema, security: securityOf(route.config?.access, route.method === 'GET') }, url: relative };

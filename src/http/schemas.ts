@@ -6,6 +6,11 @@ import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
 import { failureBody, successBody } from './envelope.ts';
 
+/** By this name in the components of the API document; a generated client has a type of that name. */
+export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
+  return Object.assign(schema, { 'x-name': name });
+}
+
 // Fields. `x-rule` is the sentence that a caller gets instead of the validator's own.
 
 /** Not required in the schema, because the header X-API-Key may carry it; access.ts judges it before the schema is looked at. */
@@ -47,11 +52,26 @@ export const operationFields = {
     description:
       'Id of the operation: the #OID# of its completion notices, and what Device/Operation/Status takes. Also with errorCode 3 and 50.',
   }),
-  Repeated: Type.Boolean({
-    description:
-      'True when the request was recognised by its content as the repeat of one whose caller was left without the outcome: this is that outcome, and nothing was done again.',
-  }),
+  Repeated: Type.Optional(
+    Type.Boolean({
+      description:
+        'True when the request was recognised by its content as the repeat of one whose caller was left without the outcome: this is that outcome, and nothing was done again.',
+    }),
+  ),
 };
+
+/** Told in the document: how long the device has to answer. */
+export function deviceTimeout(timeoutMs: number): object {
+  return { 'x-device-timeout-s': timeoutMs / 1000 };
+}
+
+/** `report` of a success: the device's answer, whose content is described by a schema of its own. Devices may say more. */
+export function reportField(name: string, properties: TProperties) {
+  return Type.String({
+    description: `The device's answer, a JSON document in a string: ${name}.`,
+    'x-report': named(name, Type.Object(properties)),
+  });
+}
 
 export function readAmount(field: string, value: unknown): Bani {
   const bani = parseAmount(value);
@@ -68,15 +88,21 @@ export function readUuid(field: string, value: unknown): string {
 
 // Answers.
 
+const errors = Object.entries(errorCodes).filter(([, { code }]) => code !== 0);
+const errorMessage = Type.String({ description: 'Empty on success; otherwise the name of the error, a colon and a sentence.' });
 const envelopeFields = {
   errorCode: Type.Integer({ description: '0 is success; other values are in the table of errors.' }),
-  errorMessage: Type.String({ description: 'Empty on success; otherwise the name of the error, a colon and a sentence.' }),
+  errorMessage,
 };
-const reportField = Type.Optional(Type.String({ description: "The device's answer, a JSON document in a string." }));
+/** So that a type can tell a success from a failure by errorCode. */
+const successFields = { errorCode: Type.Unsafe<0>({ type: 'integer', enum: [0], description: 'Success.' }), errorMessage };
+const rawReport = Type.Optional(Type.String({ description: "The device's answer, a JSON document in a string." }));
 
 export interface SuccessAnswer {
   description: string;
-  /** Fields beside errorCode, errorMessage and report. */
+  /** Of the success in the API document: then its fields are there unless they are marked optional, and a failure is a type of its own. */
+  name?: string;
+  /** Fields beside errorCode and errorMessage; without a name `report` is among them by itself, and none is certain. */
   fields?: TProperties;
   /** What the handler returns in a typical case; the envelope is added. */
   example: object;
@@ -110,13 +136,32 @@ function addExample(answers: Answers, status: number, schema: TSchema, name: str
   answers[status].content['application/json'].examples[name] = example;
 }
 
-const errorEnvelope = Type.Object({ ...envelopeFields, report: reportField });
+const failure = named(
+  'Failure',
+  Type.Object({
+    errorCode: named(
+      'ErrorCode',
+      Type.Unsafe<number>({
+        type: 'integer',
+        enum: errors.map(([, { code }]) => code),
+        'x-enum-varnames': errors.map(([name]) => name),
+        description: errors.map(([name, { code }]) => `${code} ${name}`).join(', '),
+      }),
+    ),
+    errorMessage: Type.String({ description: 'The name of the error, a colon and a sentence.' }),
+    report: rawReport,
+    OID: Type.Optional(Type.String({ format: 'uuid', description: 'Of the operation that the sentence speaks of.' })),
+    Repeated: operationFields.Repeated,
+    State: Type.Optional(Type.String({ description: 'In Device/Operation/Status: Running, Unknown, Refused or NotDone.' })),
+    Operation: Type.Optional(Type.String({ description: 'In Device/Operation/Status: the command that the device was given.' })),
+  }),
+);
 
 function addErrors(answers: Answers, names: readonly ErrorName[], schema200: TSchema, statusOf: (name: ErrorName) => number): void {
   for (const name of new Set(names)) {
     const { code, meaning } = errorCodes[name];
     const status = statusOf(name);
-    const schema = status === 200 ? schema200 : errorEnvelope;
+    const schema = status === 200 ? schema200 : failure;
     addExample(answers, status, schema, name, { summary: `${code} ${name}`, value: failureBody(new GatewayError(name, meaning)) });
   }
 }
@@ -127,7 +172,7 @@ const everywhere: readonly ErrorName[] = ['Internal_error', 'Error_Connection_Da
 /** Only the errors, each with its example, by HTTP status. */
 export function errorResponses(...names: ErrorName[]): Answers {
   const answers: Answers = {};
-  addErrors(answers, names, errorEnvelope, statusInCatalogue);
+  addErrors(answers, names, failure, statusInCatalogue);
   return answers;
 }
 
@@ -161,11 +206,19 @@ export function adminAnswers(success: SuccessAnswer, ...names: ErrorName[]): Ans
 }
 
 function describeAnswers(success: SuccessAnswer, names: ErrorName[], statusOf: (name: ErrorName) => number): Answers {
-  const optionalFields = Object.fromEntries(Object.entries(success.fields ?? {}).map(([name, field]) => [name, Type.Optional(field)]));
-  const schema = Type.Object({ ...envelopeFields, report: reportField, ...optionalFields });
+  const schema = success.name === undefined ? looseAnswer(success) : namedAnswer(success.name, success);
   const result: Answers = {};
   addExample(result, 200, schema, 'Success', { summary: '0 NoError', value: successBody(success.example) });
   if (result[200]) result[200].description = success.description;
   addErrors(result, [...names, ...everywhere], schema, statusOf);
   return result;
+}
+
+function namedAnswer(name: string, { fields = {} }: SuccessAnswer): TSchema {
+  return Type.Unsafe<unknown>({ oneOf: [named(name, Type.Object({ ...successFields, ...fields })), failure] });
+}
+
+function looseAnswer({ fields = {} }: SuccessAnswer): TSchema {
+  const optionalFields = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)]));
+  return Type.Object({ ...envelopeFields, report: rawReport, ...optionalFields });
 }

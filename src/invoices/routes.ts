@@ -4,7 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/authentication.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
-import { answers, dateTimeField, idempotencyHeaders, keyField, textField, uuidField } from '../http/schemas.ts';
+import { receiptSchema } from '../http/receipt-schemas.ts';
+import { answers, dateTimeField, idempotencyHeaders, keyField, named, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { receiptLimits } from '../kernel/receipt.ts';
 import type { Invoices } from './invoices.ts';
@@ -32,6 +33,7 @@ function orNull(field: object) {
 }
 
 const receiptField = Type.Unsafe<unknown>({
+  'x-document': receiptSchema,
   type: 'object',
   description: 'Kept as it is and given out by Get; fields beyond these are welcome. At most 256 KiB as JSON.',
   properties: {
@@ -66,7 +68,15 @@ const receiptField = Type.Unsafe<unknown>({
 
 // A QR of any length or alphabet passes here: what is wrong with it is errorCode 21, not 40.
 const qrQuery = { APIKey: keyField, QR: Type.String({ description: 'The text of the QR.', examples: [exampleQr] }) };
-const statusField = Type.Integer({ minimum: 0, maximum: 4, description: '0 NewItem, 1 Scanned, 2 Payed, 3 Expired, 4 Cancelled.' });
+const statusField = named(
+  'InvoiceStatus',
+  Type.Unsafe<number>({
+    type: 'integer',
+    enum: [0, 1, 2, 3, 4],
+    'x-enum-varnames': ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'],
+    description: '0 NewItem, 1 Scanned, 2 Payed, 3 Expired, 4 Cancelled.',
+  }),
+);
 
 export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): void {
   const { invoices, invoiceAuth } = deps;
@@ -81,29 +91,33 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         summary: 'Store a receipt, get its OID and QR',
         description: 'The QR stays valid until ValidTo or until it is paid. The ERP is called back at each later change of state.',
         headers: idempotencyHeaders,
-        body: Type.Object(
-          {
-            APIKey: keyField,
-            DeviceID: orNull(uuidField('Preferred terminal.')),
-            CallbackURI: orNull(textField('URL with the placeholders #OID#, #State#, #ReceiptID#, #DeviceID#.', 2048)),
-            ValidTo: orNull(dateTimeField("Absent: unlimited. Without an offset it is in the server's time zone.")),
-            PointOfSalesCode: orNull(textField('Point of sale.', 64)),
-            Receipt: receiptField,
-          },
-          {
-            examples: [
-              {
-                APIKey: exampleKey,
-                CallbackURI: 'https://erp.example/told?invoice=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#',
-                ValidTo: '2030-12-31T23:59:59Z',
-                PointOfSalesCode: 'SHOP-1',
-                Receipt: exampleReceipt,
-              },
-            ],
-          },
+        body: named(
+          'InvoiceRequest',
+          Type.Object(
+            {
+              APIKey: keyField,
+              DeviceID: orNull(uuidField('Preferred terminal.')),
+              CallbackURI: orNull(textField('URL with the placeholders #OID#, #State#, #ReceiptID#, #DeviceID#.', 2048)),
+              ValidTo: orNull(dateTimeField("Absent: unlimited. Without an offset it is in the server's time zone.")),
+              PointOfSalesCode: orNull(textField('Point of sale.', 64)),
+              Receipt: receiptField,
+            },
+            {
+              examples: [
+                {
+                  APIKey: exampleKey,
+                  CallbackURI: 'https://erp.example/told?invoice=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#',
+                  ValidTo: '2030-12-31T23:59:59Z',
+                  PointOfSalesCode: 'SHOP-1',
+                  Receipt: exampleReceipt,
+                },
+              ],
+            },
+          ),
         ),
         response: answers(
           {
+            name: 'CreatedInvoice',
             description: 'The invoice is stored.',
             fields: {
               QR: Type.String({ description: 'Base64, 44 letters and digits; identifies the invoice in later calls.' }),
@@ -143,6 +157,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         querystring: Type.Object(qrQuery),
         response: answers(
           {
+            name: 'InvoiceState',
             description: 'The state.',
             fields: { Status: statusField, ReceiptID: Type.String({ description: 'Fiscal receipt id; empty before payment.' }) },
             example: { Status: 2, ReceiptID: 'F-000123' },
@@ -170,6 +185,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         querystring: Type.Object(qrQuery),
         response: answers(
           {
+            name: 'Invoice',
             description: 'The receipt as it was stored.',
             fields: {
               OID: Type.String({ format: 'uuid' }),
@@ -177,11 +193,13 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
               Receipt: receiptField,
               ValidTo: Type.Unsafe<string | null>({ type: 'string', format: 'date-time', nullable: true, description: 'Null: unlimited.' }),
               PointOfSalesCode: Type.Unsafe<string | null>({ type: 'string', nullable: true }),
-              DeviceID: Type.Unsafe<string | null>({
-                type: 'string',
-                nullable: true,
-                description: 'Preferred terminal; left out for callers without a key or a device credential.',
-              }),
+              DeviceID: Type.Optional(
+                Type.Unsafe<string | null>({
+                  type: 'string',
+                  nullable: true,
+                  description: 'Preferred terminal; left out for callers without a key or a device credential.',
+                }),
+              ),
             },
             example: {
               OID: exampleOid,
@@ -238,7 +256,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
           }),
         }),
         response: answers(
-          { description: 'The invoice is Payed.', example: {} },
+          { name: 'Success', description: 'The invoice is Payed.', example: {} },
           'Record_not_exist',
           'Invalid_QR',
           'The_status_cannot_be_applied',

@@ -39,15 +39,18 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
         }),
         response: answers(
           {
+            name: 'OperationAnswer',
             description: 'It was done; the device’s answer is in `report`.',
             fields: {
               ...operationFields,
-              State: Type.String({
-                enum: Object.values(operationStates),
+              State: Type.Unsafe<string>({
+                type: 'string',
+                enum: [operationStates.done],
                 description:
-                  'Running and Unknown come with errorCode 3, Completed with 0, Refused with 50, NotDone with 30 or 31: it did not happen and will not.',
+                  'Completed. In a failure: Running and Unknown come with errorCode 3, Refused with 50, NotDone with 30 or 31: it did not happen and will not.',
               }),
               Operation: Type.String({ description: 'The command that the device was given.' }),
+              report: Type.Optional(Type.String({ description: 'As the call itself would have had it.' })),
             },
             example,
           },

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { deviceDocument } from '../../scripts/asyncapi.ts';
 import { textOf } from '../../scripts/generated-file.ts';
-import { apiDocument } from '../../scripts/openapi.ts';
+import { apiDocument, cabinetDocument } from '../../scripts/openapi.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const committed = (path: string) => readFileSync(`${root}${path}`, 'utf8');
@@ -59,6 +59,49 @@ describe('openapi/v1.json', () => {
       expect(responses['200']?.content['application/json']?.examples, what).toHaveProperty('Success');
       if (method === 'post') expect(JSON.stringify(requestBody), what).toContain('"example');
     }
+  });
+
+  it('writes everything once: small, with names, and none that nothing refers to', () => {
+    const text = committed('openapi/v1.json');
+    expect(text.length).toBeLessThan(150_000);
+    const { components } = JSON.parse(text) as { components: Record<string, Record<string, object>> };
+    const names = [
+      'Failure',
+      'ErrorCode',
+      'Receipt',
+      'FiscalReceipt',
+      'Item',
+      'Payment',
+      'Invoice',
+      'InvoiceStatus',
+      'PayReport',
+      'CashReport',
+    ];
+    expect(Object.keys(components['schemas'] ?? {})).toEqual(expect.arrayContaining(names));
+    const all = Object.entries(components).flatMap(([kind, parts]) => Object.keys(parts).map((name) => `#/components/${kind}/${name}`));
+    const unused = all.filter((name) => !name.includes('/securitySchemes/') && !text.includes(`"$ref": "${name}"`));
+    expect(unused).toEqual([]);
+  });
+
+  it('tells of each call how long its device has, and of every status what it carries', () => {
+    const { paths, info } = JSON.parse(committed('openapi/v1.json')) as {
+      paths: Record<string, Record<string, Record<string, unknown>>>;
+      info: { description: string };
+    };
+    const seconds = (path: string) => Object.values(paths[path] ?? {})[0]?.['x-device-timeout-s'];
+    expect(seconds('/Device/Device/Status')).toBe(20);
+    expect(seconds('/Device/payment/Pay')).toBe(300);
+    expect(seconds('/Device/payment/LastTransaction')).toBe(30);
+    for (const call of ['CloseDoc', 'closeDay', 'Refund', 'CancelTransaction']) expect(seconds(`/Device/payment/${call}`)).toBe(60);
+    for (const call of ['Money/In', 'Money/Out', 'Report/Create']) expect(seconds(`/Device/${call}`)).toBe(20);
+    expect(paths['/Device/Invoice/Pay']?.['post']).toMatchObject({ 'x-device-timeout-s': 300, 'x-device-timeout-without-card-s': 60 });
+    for (const status of [401, 403, 404, 405, 429, 503]) expect(info.description).toMatch(new RegExp(`^\\| ${status} \\|`, 'm'));
+    expect(Object.keys(paths['/Device/payment/Pay']?.['post']?.['responses'] as object)).toEqual(['200', '400', '429', '503', 'default']);
+  });
+
+  it('leaves the cabinet to a document of its own', slow, async () => {
+    expect(committed('openapi/cabinet.json') === textOf(await cabinetDocument()), 'stale: run npm run openapi').toBe(true);
+    expect(await lint('openapi/cabinet.json')).toMatchObject({ totals: { errors: 0, warnings: 0 } });
   });
 
   it('passes the linter', slow, async () => {

@@ -20,9 +20,20 @@ interface Operation {
   >;
 }
 interface Document {
+  components: Record<string, Record<string, object>>;
   openapi: string;
   servers: { url: string }[];
   paths: Record<string, Record<string, Operation>>;
+}
+
+/** The document as if everything stood where it is used. */
+function resolved<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(resolved) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref: reference } = value as { $ref?: string };
+  if (reference === undefined) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolved(item)])) as Value;
+  const [, , kind = '', name = ''] = reference.split('/');
+  return resolved(document.components[kind]?.[name]) as Value;
 }
 
 let sample: Sample;
@@ -45,7 +56,7 @@ describe('the document', () => {
   });
 
   it('has an example of the request and of every outcome, under the status that it comes with', () => {
-    const pay = document.paths['/Device/sample/Pay']?.['post'];
+    const pay = resolved(document.paths['/Device/sample/Pay']?.['post']);
     expect(pay?.requestBody?.content['application/json'].example).toHaveProperty('amount');
     const examples = Object.entries(pay?.responses ?? {}).map(([status, { content }]) => [
       status,
@@ -64,6 +75,8 @@ describe('the document', () => {
       ],
       400: ['40 Invalid_Request'],
       429: ['41 Too_Many_Requests'],
+      503: [],
+      default: [],
     });
     expect(pay?.parameters?.map(({ name, in: place }) => `${place} ${name}`)).toEqual(['header Idempotency-Key']);
     expect(Object.keys(document.paths['/cabinet/api/things']?.['post']?.responses ?? {})).toEqual(['200', '400', '401', '403', '429']);

@@ -257,14 +257,17 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
   it('describes each call with an example for each error', async () => {
     const { server } = serve();
     await server.app.ready();
+    type Response = { $ref?: string; content?: Record<string, { examples?: object }> };
     type Document = {
-      paths: Record<string, Record<string, { responses: Record<string, { content: Record<string, { examples?: object }> }> }>>;
+      components: { responses: Record<string, Response> };
+      paths: Record<string, Record<string, { responses: Record<string, Response> }>>;
     };
-    const { paths } = (await server.app.inject({ url: `${base}/openapi.json` })).json<Document>();
+    const { components, paths } = (await server.app.inject({ url: `${base}/openapi.json` })).json<Document>();
     const examples = (path: string, method: string) => {
-      const all = Object.values(paths[path]?.[method]?.responses ?? {}).flatMap((response) =>
-        Object.keys(response.content['application/json']?.examples ?? {}),
-      );
+      const all = Object.values(paths[path]?.[method]?.responses ?? {}).flatMap(({ $ref, content }) => {
+        const { content: shared } = components.responses[$ref?.split('/').at(-1) ?? ''] ?? {};
+        return Object.keys((content ?? shared)?.['application/json']?.examples ?? {});
+      });
       return all;
     };
     expect(examples('/Invoice/Create', 'post')).toEqual(

@@ -1,4 +1,4 @@
-// What the cabinet's API answers, as this side reads it: the shapes of openapi/v1.json that the pages use.
+// What the cabinet's API answers, as this side reads it: the shapes of openapi/cabinet.json that the pages use.
 
 /** A text for people: a key of the catalogues, and its values. */
 export interface Said {

@@ -1,0 +1,21 @@
+// What a register's answers hold, as the API document describes them. The gateway passes on what came.
+import Type from 'typebox';
+import { reportField } from '../http/schemas.ts';
+
+const numberOrText = Type.Optional(Type.Unsafe<number | string>({ anyOf: [{ type: 'number' }, { type: 'string' }] }));
+
+export const cashReport = reportField('CashReport', {
+  documentNumber: numberOrText,
+  cashInDrawer: Type.Optional(Type.Number({ description: 'Lei in the drawer afterwards.' })),
+});
+
+export const fiscalReport = reportField('FiscalReport', {
+  number: numberOrText,
+  totals: Type.Optional(Type.Object({}, { additionalProperties: true })),
+});
+
+export const receiptReport = reportField('ReceiptReport', {
+  receiptId: Type.Optional(Type.String({ description: 'Fiscal receipt id; Payd takes it.' })),
+  fiscalNumber: Type.Optional(Type.String()),
+  total: Type.Optional(Type.Number({ description: 'Lei.' })),
+});

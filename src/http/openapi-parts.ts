@@ -1,0 +1,141 @@
+// What the document says once instead of at every call: schemas that have a name, the answers that are the same everywhere, and the examples
+// of errors. Always holds: a name stands for one thing; whatever differs under a name that is taken stays where it was, or is a mistake.
+import { errorCodes } from '../kernel/error-codes.ts';
+
+type Json = Record<string, unknown>;
+
+interface Operation extends Json {
+  responses?: Record<string, Json>;
+}
+
+export interface ApiDocument extends Json {
+  components?: Json;
+  paths?: Record<string, Record<string, Operation>>;
+}
+
+const responseNames: Record<string, string> = {
+  400: 'InvalidRequest',
+  401: 'NotSignedIn',
+  403: 'NotAllowed',
+  429: 'TooManyRequests',
+};
+
+/** Answers that the server gives before there is a route: every call may get them, and a generated client has a type for them. */
+const everywhere = {
+  503: {
+    name: 'Stopping',
+    description: 'errorCode 41: the gateway is stopping, and this request did nothing. Retry-After tells when to come again.',
+  },
+  default: {
+    name: 'OtherFailure',
+    description:
+      'Whatever else goes wrong has the envelope, too: errorCode 40 with HTTP 404 (no such path), 405 (another method; Allow names it), 408, 413 and 415.',
+  },
+};
+
+/** A copy of the document in which equal things are written once, in `components`. */
+export function shareParts(document: ApiDocument): ApiDocument {
+  const schemas: Json = {};
+  const responses: Json = {};
+  const examples: Json = {};
+  const hoist = (value: unknown): unknown => hoistSchemas(value, schemas);
+  const paths = hoist(document.paths ?? {}) as NonNullable<ApiDocument['paths']>;
+  const failure = { $ref: '#/components/schemas/Failure' };
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const operation of Object.values(methods)) {
+      shareExamples(operation, examples);
+      shareResponses(operation, responses);
+      if (!isOfTheApi(path)) continue;
+      for (const [status, { name, description }] of Object.entries(everywhere)) {
+        responses[name] ??= { description, content: { 'application/json': { schema: failure } } };
+        operation.responses = { ...operation.responses, [status]: { $ref: `#/components/responses/${name}` } };
+      }
+    }
+  }
+  const found = { schemas: sorted(schemas), responses: sorted(responses), examples: sorted(examples) };
+  return { ...document, components: { ...document.components, ...found }, paths };
+}
+
+/** The document of some calls only, with the components that they use. */
+export function partOf(document: ApiDocument, isWanted: (tags: readonly string[]) => boolean): ApiDocument {
+  const wanted = Object.entries(document.paths ?? {}).map(([path, methods]) => [
+    path,
+    Object.fromEntries(Object.entries(methods).filter(([, { tags }]) => isWanted(tags as string[]))),
+  ]);
+  const paths = Object.fromEntries(wanted.filter(([, methods]) => Object.keys(methods as object).length > 0)) as ApiDocument['paths'];
+  const tags = (document['tags'] as { name: string }[]).filter(({ name }) => isWanted([name]));
+  const { securitySchemes = {}, ...parts } = document.components as Record<string, Json>;
+  const ways = Object.values(paths ?? {}).flatMap((methods) =>
+    Object.values(methods).flatMap(({ security }) => (security ?? []) as object[]),
+  );
+  const usedWays = new Set(ways.flatMap((way) => Object.keys(way)));
+  const schemes = Object.fromEntries(Object.entries(securitySchemes).filter(([name]) => usedWays.has(name)));
+  const used = referencesOf(paths, parts);
+  const kept = Object.entries(parts).map(([kind, named]) => [
+    kind,
+    Object.fromEntries(Object.entries(named).filter(([name]) => used.has(`#/components/${kind}/${name}`))),
+  ]);
+  return { ...document, tags, components: { securitySchemes: schemes, ...Object.fromEntries(kept) }, paths: paths ?? {} };
+}
+
+/** All that is referred to from here, also by what is referred to. */
+function referencesOf(from: unknown, parts: Record<string, Json | undefined>, found = new Set<string>()): Set<string> {
+  for (const [, reference = ''] of JSON.stringify(from).matchAll(/"\$ref":"([^"]+)"/g)) {
+    if (found.has(reference)) continue;
+    found.add(reference);
+    const [, , kind = '', name = ''] = reference.split('/');
+    referencesOf(parts[kind]?.[name] ?? {}, parts, found);
+  }
+  return found;
+}
+
+/** The calls of the ERP; the cabinet's and the operator's have their own statuses. */
+function isOfTheApi(path: string): boolean {
+  return /^\/(Device|Invoice)\//.test(path);
+}
+
+/** `x-name`: into the components by that name. `x-document`: what is shown instead of what is checked. Examples are values, not schemas. */
+function hoistSchemas(value: unknown, schemas: Json): unknown {
+  if (Array.isArray(value)) return value.map((item) => hoistSchemas(item, schemas));
+  if (typeof value !== 'object' || value === null) return value;
+  const { 'x-name': name, 'x-document': shown, ...rest } = value as Json;
+  if (shown !== undefined) return hoistSchemas(shown, schemas);
+  const entries = Object.entries(rest).map(([key, item]) => [
+    key,
+    key === 'example' || key === 'examples' ? item : hoistSchemas(item, schemas),
+  ]);
+  const copy = Object.fromEntries(entries) as Json;
+  if (typeof name !== 'string') return copy;
+  if (!isSame(schemas[name] ?? copy, copy)) throw new Error(`Two schemas of the API document are called ${name}.`);
+  schemas[name] = copy;
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function shareExamples({ responses = {} }: Operation, examples: Json): void {
+  for (const { content } of Object.values(responses) as { content?: Record<string, { examples?: Json }> }[]) {
+    for (const media of Object.values(content ?? {})) {
+      for (const [name, example] of Object.entries(media.examples ?? {})) {
+        if (!(name in errorCodes) || !isSame(examples[name] ?? example, example)) continue;
+        examples[name] = example;
+        media.examples = { ...media.examples, [name]: { $ref: `#/components/examples/${name}` } };
+      }
+    }
+  }
+}
+
+function shareResponses(operation: Operation, shared: Json): void {
+  for (const [status, response] of Object.entries(operation.responses ?? {})) {
+    const name = responseNames[status];
+    if (name === undefined || !isSame(shared[name] ?? response, response)) continue;
+    shared[name] = response;
+    operation.responses = { ...operation.responses, [status]: { $ref: `#/components/responses/${name}` } };
+  }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function sorted(parts: Json): Json {
+  return Object.fromEntries(Object.entries(parts).sort(([one], [other]) => one.localeCompare(other)));
+}

@@ -1,0 +1,57 @@
+// A receipt as the API document describes it [D24]. `kernel/receipt.ts` holds the rules; more fields than these are welcome everywhere, as in
+// every schema that does not forbid them; to say so would make some generators forget the fields that are named.
+import Type from 'typebox';
+import { receiptLimits } from '../kernel/receipt.ts';
+import { named } from './schemas.ts';
+
+const identifier = (description: string) =>
+  Type.Optional(Type.Unsafe<string | null>({ type: 'string', nullable: true, maxLength: receiptLimits.identifier, description }));
+
+const item = named(
+  'Item',
+  Type.Object({
+    Name: Type.String({ minLength: 1, maxLength: receiptLimits.name }),
+    Quantity: Type.Number({ description: 'Over 0.' }),
+    Price: Type.Number({ description: 'Lei; negative on a discount line.' }),
+  }),
+);
+
+const payment = named(
+  'Payment',
+  Type.Object({
+    PaymentCode: Type.Unsafe<number | string>({
+      anyOf: [{ type: 'integer' }, { type: 'string' }],
+      description: '0 is cash; 1, 2, 7 and 1000 are made by card. A whole number or its text.',
+    }),
+    Amount: Type.Optional(Type.Number({ description: 'Lei paid this way.' })),
+  }),
+);
+
+const fields = {
+  Number: identifier('Number of the receipt or invoice.'),
+  Uid: identifier('Unique id of the receipt: a register prints once per Uid.'),
+  Items: Type.Array(item, { minItems: 1, maxItems: receiptLimits.items }),
+};
+
+/** Of an invoice. */
+export const receiptSchema = named(
+  'Receipt',
+  Type.Object(
+    {
+      ...fields,
+      Payments: Type.Optional(
+        Type.Unsafe<object[] | null>({ ...Type.Array(payment, { maxItems: receiptLimits.payments }), nullable: true }),
+      ),
+    },
+    { description: 'Kept as it is and given out by Get; fields beyond these are welcome. At most 256 KiB as JSON.' },
+  ),
+);
+
+/** Of a register, which needs to know how it is paid. */
+export const fiscalReceiptSchema = named(
+  'FiscalReceipt',
+  Type.Object(
+    { ...fields, Payments: Type.Array(payment, { minItems: 1, maxItems: receiptLimits.payments }) },
+    { description: 'Passed on to the register with all its fields. At most 256 KiB as JSON.' },
+  ),
+);

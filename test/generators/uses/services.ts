@@ -1,0 +1,51 @@
+// A use of each call by the client that openapi-typescript-codegen makes of openapi/v1.json; test/docs/generated-clients.test.ts compiles it.
+import {
+  ErrorCode,
+  type Failure,
+  FiscalModeService,
+  InvoiceStatus,
+  OperationsService,
+  type PayAnswer,
+  PosModeService,
+  QrModeService,
+  type Receipt,
+  TerminalStatusService,
+} from './codegen';
+
+const device = '0b1c2d3e-4f50-4617-a283-94a5b6c7d8e9';
+const names = { DeviceID: device, documentNr: 'n', operationId: 'OP1' };
+const idempotencyKey = 'k';
+const receipt: Receipt = { Number: 'A-1', Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }] };
+
+const isFailure = (answer: { errorCode: number }): answer is Failure => answer.errorCode !== 0;
+
+export async function useEachCall(): Promise<string[]> {
+  const paid: PayAnswer | Failure = await PosModeService.pay({ requestBody: { DeviceID: device, amount: 150.5 }, idempotencyKey });
+  const said = [isFailure(paid) ? String(paid.errorCode === ErrorCode.Device_Busy) : paid.report];
+  // @ts-expect-error the terminal is missing
+  await PosModeService.pay({ requestBody: { amount: 1 } });
+  const created = await QrModeService.createInvoice({ requestBody: { Receipt: receipt }, idempotencyKey });
+  if (!isFailure(created)) said.push(created.QR);
+  const state = await QrModeService.invoiceStatus({ qr: 'q' });
+  if (!isFailure(state)) said.push(String(state.Status === InvoiceStatus.Payed));
+  const scanned = await QrModeService.getInvoice({ qr: 'q' });
+  if (!isFailure(scanned)) said.push(...scanned.Receipt.Items.map(({ Name }) => Name));
+  const others = await Promise.all([
+    TerminalStatusService.deviceStatus({ deviceId: device }),
+    PosModeService.lastTransaction({ deviceId: device }),
+    PosModeService.closeDoc({ requestBody: names, idempotencyKey }),
+    PosModeService.closeDay({ requestBody: { DeviceID: device }, idempotencyKey }),
+    PosModeService.refund({ requestBody: { ...names, rrn: 'r', amount: '50.00' }, idempotencyKey }),
+    PosModeService.cancelTransaction({ requestBody: { ...names, token: 't', amount: 150.5 }, idempotencyKey }),
+    QrModeService.payInvoice({ qr: 'q', receiptId: 'R', deviceId: device }),
+    FiscalModeService.cashIn({ requestBody: { DeviceID: device, Amount: 500 }, idempotencyKey }),
+    FiscalModeService.cashOut({ requestBody: { DeviceID: device, Amount: 500, Reason: 'bank' }, idempotencyKey }),
+    FiscalModeService.createReport({ requestBody: { DeviceID: device, Fiscal: false }, idempotencyKey }),
+    FiscalModeService.printReceipt({
+      requestBody: { DeviceID: device, Receipt: { ...receipt, Payments: [{ PaymentCode: 1, Amount: 70 }] } },
+      idempotencyKey,
+    }),
+    OperationsService.operationStatus({ oid: 'o' }),
+  ]);
+  return [...said, ...others.map(({ errorMessage }) => errorMessage)];
+}
