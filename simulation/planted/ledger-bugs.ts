@@ -164,7 +164,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'locks',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: 'if (holder && holder.id !== request.mayPass) return joinOr(busyWith(holder), request);', instead: '' },
+      { room: ledger, find: 'if (holder && holder.id !== request.mayPass) throw busyWith(holder);', instead: '' },
       { room: 'migrations', find: 'create unique index one_open_command_per_device', instead: 'create index one_open_command_per_device' },
       { room: 'migrations', find: 'create unique index one_holder_per_device', instead: 'create index one_holder_per_device' },
     ],
@@ -195,7 +195,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'joins',
     harm: 'lie',
     edits: [
-      { room: ledger, find: '    if (again.id !== latest.id) return join({ command: again, isByContent }, request);\n', instead: '' },
+      { room: ledger, find: '    if (again.id !== latest.id) return answerOfEarlier({ command: again, by }, request);\n', instead: '' },
     ],
     tests: ['test/ledger'],
   },

@@ -3,7 +3,7 @@
 import type { Database } from '../database/database.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { deviceOffline, type GatewayError } from '../kernel/error-codes.ts';
+import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
 import type { CommandCall, CommandPlan, CommandRequest } from './call.ts';
@@ -62,22 +62,25 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
     const earlier = await repeats.find(call);
     if (earlier) return join(earlier, call);
-    const request: CommandRequest = { ...call, ...(await plan()) };
-    const holder = await store.findHolder(database.queries, request.deviceId);
-    if (holder && holder.id !== request.mayPass) return joinOr(busyWith(holder), request);
-    // Looking for a device that is away takes seconds, and what is equal may begin meanwhile where it is not: 30 would deny that.
-    if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) return joinOr(deviceOffline(), request);
-    const command = await inFlight.run(request);
-    if (!command) return joinOr(busyWith(await store.findHolder(database.queries, request.deviceId)), request);
-    await keyedCalls.dropKeyOfNever(request, command);
-    return { command, isRepeated: false };
+    try {
+      return await begin({ ...call, ...(await plan()) });
+    } catch (error) {
+      if (!(error instanceof GatewayError) || isDatabaseDown(error)) throw error;
+      // Whatever refuses it: the very one that this call repeats may have begun, and even ended, since it was looked for. Then that is its answer.
+      const winner = await repeats.find(call);
+      if (!winner) throw error;
+      return await join(winner, call);
+    }
   }
 
-  /** Another command was faster. It may be the very one that this request repeats, begun since that was looked for. */
-  async function joinOr(refusal: GatewayError, request: CommandCall): Promise<Ran> {
-    const winner = await repeats.find(request);
-    if (winner) return join(winner, request);
-    throw refusal;
+  async function begin(request: CommandRequest): Promise<Ran> {
+    const holder = await store.findHolder(database.queries, request.deviceId);
+    if (holder && holder.id !== request.mayPass) throw busyWith(holder);
+    if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
+    const command = await inFlight.run(request);
+    if (!command) throw busyWith(await store.findHolder(database.queries, request.deviceId));
+    await keyedCalls.dropKeyOfNever(request, command);
+    return { command, isRepeated: false };
   }
 
   /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */

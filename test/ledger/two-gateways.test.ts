@@ -83,4 +83,31 @@ describe.each(engines)('two gateways on %s', (engine) => {
     await blind.stop();
     await close();
   });
+
+  // Under one Idempotency-Key there is one answer: the sum that is left was looked at after the first of the two had taken it.
+  it('do not say 40 about a refund that the other one made under the same key meanwhile', async () => {
+    const { world, terminal, call, close } = await openPair(engine);
+    const documentNr = world.random.uuid();
+    const { report } = await world.told(world.cards.pay(call(documentNr)));
+    const operation = { ...call(documentNr, 900), operationId: String(report?.operationId), rrn: String(report?.rrn), currency: undefined };
+    await world.told(world.cards.closeDoc(operation));
+    const refund = { ...operation, idempotency: { key: 'refund', requestHash: 'h' } };
+    const first: Awaited<ReturnType<typeof world.told>>[] = [];
+    const slow = await world.startLife({
+      database: world.database,
+      alterLink: (link) => ({
+        ...link,
+        async locate(...device) {
+          first.push(await world.told(world.cards.refund(refund)));
+          return link.locate(...device);
+        },
+      }),
+    });
+    const second = await world.told(slow.cards.refund(refund));
+    expect(first.map(({ code }) => code)).toEqual([0]);
+    expect(second).toEqual(first[0]);
+    expect(terminal.bank.netBani()).toBe(100);
+    await slow.stop();
+    await close();
+  });
 });
