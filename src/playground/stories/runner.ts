@@ -11,6 +11,8 @@ import { createStage, type Played, type Script, type StageDeps } from './stage.t
 
 const scripts: Record<StoryName, Script> = { lostAnswer, powerCut, doubleClick, deadErp, expiredQr, refundOverRest };
 
+const handsFreeWithinMs = 30_000;
+
 export interface StoryDeps extends StageDeps {
   random: Random;
   logger: Logger;
@@ -48,6 +50,12 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       // The customer is played too, so that one sees card and PIN.
       shop.first('terminal').device.customer.setByHand(true);
       const played = await scripts[now.name].play(createStage(deps, now, () => stopped === now));
+      // The till may still be putting something away; a story that has ended can be followed by the next at once.
+      await changes.until(
+        () => deps.till.underWay === 0,
+        handsFreeWithinMs,
+        () => new Error('The till did not come to an end.'),
+      );
       await judge(now, played);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -60,9 +68,10 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
         booksAgree: false,
       };
     } finally {
-      now.isRunning = false;
+      // In order first: the next story may begin in the moment in which this one has ended.
       await shop.putInOrder();
       deps.sink().isDown = false;
+      now.isRunning = false;
       changes.changed();
     }
   }
