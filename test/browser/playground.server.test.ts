@@ -292,6 +292,30 @@ describe('stories', () => {
   });
 });
 
+describe('what cannot be done now', () => {
+  it('is said: no story begins in the middle of a sale', async () => {
+    await press('Card terminal', 'By hand');
+    await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'By hand' }).waitFor();
+    await press('Till', 'New sale');
+    await terminalShows('Present the card');
+    await page.getByRole('button', { name: /^(Play the story|Replay)$/ }).click();
+    await page.getByRole('alert').getByText('The till is in the middle of a sale').waitFor();
+    await press('Card terminal', 'Cancel');
+    await tillShows('not paid');
+    await expectBooksAgree();
+  });
+
+  it('ends: a story that is stopped claims nothing, and the money is right all the same', async () => {
+    await page.getByRole('button', { name: /^(Play the story|Replay)$/ }).click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
+    await outcome.getByText('It is not clear.').waitFor();
+    await outcome.getByText('The story broke off: It was stopped.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await expectBooksAgree();
+  }, 60_000);
+});
+
 describe('everybody', () => {
   // Side by side, the register below, one column.
   it.each([1440, 900, 390])(
@@ -341,6 +365,18 @@ describe('everybody', () => {
     await dialog.getByRole('button', { name: 'Empty them' }).click();
     await page.getByText('four empty books').waitFor();
     expect((await state()).books.bank.count).toBe(0);
+  });
+
+  it('finds neither link nor page where the money is real', async () => {
+    await page.route('**/cabinet/api/session', async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), isSandbox: false } });
+    });
+    await page.goto(`${cabinet}/playground`);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Developers' }).waitFor();
+    expect(await page.getByRole('link', { name: /playground/i }).count()).toBe(0);
+    await page.unroute('**/cabinet/api/session');
   });
 
   it('was led nowhere else, and no rule was broken', () => {
