@@ -72,6 +72,8 @@ const neededServers: NeededServer[] = [
   },
   program('curl', 'curl'),
   program('ps', 'procps'),
+  // promtool comes with it.
+  program('prometheus', 'prometheus'),
   pythonModule('setuptools'),
   pythonModule('wheel'),
 ];

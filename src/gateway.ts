@@ -78,7 +78,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
   const certificate = certFile === undefined || keyFile === undefined ? undefined : openCertificate({ certFile, keyFile, clock, logger });
   const rooms = createRooms({ config, shared, certificate, addresses });
   const server = createServer({ config, shared, rooms, metrics, certificate, sandbox });
-  addGauges(metrics, { database, ...rooms });
+  addGauges(metrics, { clock, database, ...rooms });
   const { embedded, embeddedBroker } = rooms.channels;
 
   async function start(): Promise<void> {

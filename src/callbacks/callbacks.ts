@@ -7,7 +7,7 @@ import { countCallbacks, type ListedAttempt, type ListedCallback, type ListFilte
 import { createRetention } from './retention.ts';
 import { createSender, type Send } from './sender.ts';
 import { createTestSender, type SendTest } from './test-callback.ts';
-import { CallbackWorker, type WorkerLimits } from './worker.ts';
+import { CallbackWorker, type WorkerCounts, type WorkerLimits } from './worker.ts';
 
 export interface CallbacksDeps {
   database: Database;
@@ -26,15 +26,11 @@ export interface CallbacksDeps {
   send?: Send;
 }
 
+/** As the database knows them, of all instances. */
 export interface CallbackStats {
   pending: number;
   oldestPendingAgeMs: number;
   dead: number;
-  /** These count in this process, from its start. */
-  inFlight: number;
-  delivered: number;
-  failedAttempts: number;
-  died: number;
 }
 
 export interface Callbacks {
@@ -47,6 +43,8 @@ export interface Callbacks {
   sendTest: SendTest;
   attempts(callbackId: string): Promise<ListedAttempt[]>;
   stats(): Promise<CallbackStats>;
+  /** Of this process, from its start. */
+  counts(): WorkerCounts;
 }
 
 const defaultKeepDays = 90;
@@ -77,6 +75,7 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
     sendTest: createTestSender({ database, clock, send }),
     list: (filter) => listCallbacks(database.queries, filter),
     attempts: (callbackId) => listAttempts(database.queries, callbackId),
-    stats: async () => ({ ...(await countCallbacks(database.queries)), ...worker.counts }),
+    stats: () => countCallbacks(database.queries),
+    counts: () => worker.counts,
   };
 }

@@ -1,43 +1,96 @@
-// The gauges of a running gateway, read when somebody scrapes /metrics. docs/operating.md lists them, held by a test.
-import type { Callbacks } from '../callbacks/callbacks.ts';
+// The gauges and counters of a running gateway, read when somebody scrapes /metrics. docs/operating.md lists them, held by a test.
+// The database is asked at most once at a time and waited for at most 3 s: one that hangs costs a scrape that long and nothing more, and
+// what only the database knows is then left out, with tillgate_database_up 0. What this process knows is always there.
+import { countWaiting, type WaitingFigures } from '../cabinet/views/waiting-figures.ts';
+import type { CallbackStats, Callbacks } from '../callbacks/callbacks.ts';
 import type { Database } from '../database/database.ts';
-import type { Metrics } from '../http/metrics.ts';
+import { databaseDown } from '../database/errors.ts';
+import type { Labels, Metrics, Reading } from '../http/metrics.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Link } from '../link/link.ts';
 
-interface Rooms {
+interface Parts {
+  clock: Clock;
   database: Database;
-  callbacks: Callbacks;
-  link: Link;
-  ledger: Ledger;
+  callbacks: Pick<Callbacks, 'stats' | 'counts'>;
+  link: Pick<Link, 'stats'>;
+  ledger: Pick<Ledger, 'stats'>;
 }
 
-export function addGauges(metrics: Metrics, { database, callbacks, link, ledger }: Rooms): void {
-  metrics.gauge('tillgate_database_connections', 'Connections to the database by state.', ['state'], () => {
-    const load = database.load();
-    return Object.entries(load).map(([state, value]) => ({ labels: { state }, value }));
+/** Well within the 10 s that Prometheus waits. */
+const databaseWithinMs = 3_000;
+
+interface DatabaseFigures {
+  waiting: WaitingFigures;
+  callbacks: CallbackStats;
+}
+
+export function addGauges(metrics: Metrics, { clock, database, callbacks, link, ledger }: Parts): void {
+  const read = createDatabaseReader(clock, async () => {
+    const [waiting, stats] = await Promise.all([countWaiting(database.queries), callbacks.stats()]);
+    return { waiting, callbacks: stats };
   });
-  metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
-    const { pending, dead, inFlight } = await callbacks.stats();
-    return Object.entries({ pending, dead, in_flight: inFlight }).map(([state, value]) => ({ labels: { state }, value }));
-  });
-  metrics.gauge('tillgate_callbacks_total', 'Callback attempts of this process by outcome.', ['outcome'], async () => {
-    const { delivered, failedAttempts, died } = await callbacks.stats();
-    return Object.entries({ delivered, failed: failedAttempts, died }).map(([outcome, value]) => ({ labels: { outcome }, value }));
-  });
-  metrics.gauge(
-    'tillgate_callbacks_oldest_pending_seconds',
-    'Age of the oldest callback that still waits.',
-    async () => (await callbacks.stats()).oldestPendingAgeMs / 1000,
+  addDatabaseGauges(metrics, read);
+  metrics.gauge('tillgate_database_connections', 'Connections to the database by state.', ['state'], () =>
+    byLabel('state', { ...database.load() }),
   );
+  metrics.gauge('tillgate_callbacks_in_flight', 'Callbacks that this process is sending.', () => callbacks.counts().inFlight);
+  metrics.counter('tillgate_callback_attempts_total', 'Callback attempts of this process by outcome.', ['outcome'], () => {
+    const { delivered, failedAttempts, died } = callbacks.counts();
+    return byLabel('outcome', { delivered, failed: failedAttempts, died });
+  });
   metrics.gauge('tillgate_devices_live', 'Devices that are live on some channel.', () => link.stats().liveDevices);
   metrics.gauge('tillgate_link_waiting_calls', 'Calls that wait for a device.', () => link.stats().waitingCalls);
   metrics.gauge('tillgate_link_connected', 'Whether the channel is connected.', ['channel'], () =>
     Object.entries(link.stats().connected).map(([channel, isConnected]) => ({ labels: { channel }, value: isConnected ? 1 : 0 })),
   );
-  metrics.gauge('tillgate_link_dropped_messages', 'Messages of devices that were dropped, by reason.', ['reason'], () =>
-    Object.entries(link.stats().dropped).map(([reason, value]) => ({ labels: { reason }, value })),
+  metrics.counter('tillgate_link_dropped_messages_total', 'Messages of devices that were dropped, by reason.', ['reason'], () =>
+    byLabel('reason', { ...link.stats().dropped }),
   );
   metrics.gauge('tillgate_ledger_in_flight', 'Commands that this instance is carrying.', () => ledger.stats().inFlight);
-  metrics.gauge('tillgate_ledger_contradictions', 'Answers that contradicted a settled outcome.', () => ledger.stats().contradictions);
+  metrics.counter('tillgate_ledger_contradictions_total', 'Answers that contradicted a settled outcome.', [], () => [
+    { labels: {}, value: ledger.stats().contradictions },
+  ]);
+}
+
+/** What the database alone knows, of all instances. */
+function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures>): void {
+  metrics.gauge('tillgate_database_up', 'Whether the database answers.', () =>
+    read().then(
+      () => 1,
+      () => 0,
+    ),
+  );
+  metrics.gauge('tillgate_review_waiting', 'Commands that a person must decide.', async () => (await read()).waiting.review);
+  metrics.gauge('tillgate_orphans_waiting', 'Refused payments that a person must look after.', async () => (await read()).waiting.orphans);
+  metrics.gauge('tillgate_untold_waiting', 'Dead callbacks that a person must look after.', async () => (await read()).waiting.untold);
+  metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
+    const { pending, dead } = (await read()).callbacks;
+    return byLabel('state', { pending, dead });
+  });
+  metrics.gauge(
+    'tillgate_callbacks_oldest_pending_seconds',
+    'Age of the oldest callback that still waits.',
+    async () => (await read()).callbacks.oldestPendingAgeMs / 1000,
+  );
+}
+
+function byLabel(name: string, values: Record<string, number>): Reading[] {
+  return Object.entries(values).map(([label, value]) => ({ labels: { [name]: label } satisfies Labels, value }));
+}
+
+/** All who ask while an answer is awaited get that one; whoever waited too long is told that the database is away. */
+function createDatabaseReader<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask().finally(() => {
+      asked = undefined;
+    });
+    const answer = asked;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(databaseWithinMs, () => reject(databaseDown('The database does not answer.')));
+      answer.then(resolve, reject).finally(cancel);
+    });
+  };
 }

@@ -87,7 +87,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
     callbacks.start();
     await enqueue(database, callbacks, { merchantId });
     const delivered = async () => (await callbacks.list({ limit: 1, state: 'delivered' }))[0];
-    await until(async () => (await delivered()) !== undefined && (await callbacks.stats()).inFlight === 0);
+    await until(async () => (await delivered()) !== undefined && callbacks.counts().inFlight === 0);
     expect((await callbacks.attempts((await delivered())?.id ?? '')).map(({ status }) => status)).toEqual([200]);
     await callbacks.stop();
   });

@@ -56,7 +56,8 @@ describe('the schedule', () => {
       [1, 2, 3, 4, 5, 6].map((attempt) => [attempt, 500, null, 'answer 500']),
     );
     expect(attempts.map((attempt) => (attempt.atMs + attempt.durationMs - startMs) / 1000)).toEqual([0, 60, 360, 2160, 5760, 27_360]);
-    expect(await callbacks.stats()).toMatchObject({ pending: 0, dead: 1, delivered: 0, failedAttempts: 6, died: 1, inFlight: 0 });
+    expect(await callbacks.stats()).toMatchObject({ pending: 0, dead: 1 });
+    expect(callbacks.counts()).toEqual({ delivered: 0, failedAttempts: 6, died: 1, inFlight: 0 });
   });
 
   it('counts each delay from the end of the attempt before', async () => {
@@ -76,7 +77,8 @@ describe('the schedule', () => {
     await clock.advance(24 * 3600 * 1000);
     expect(secondsOf(calls)).toEqual([0, 60]);
     expect(await callbacks.list({ limit: 10 })).toMatchObject([{ state: 'delivered', attempts: 2, nextAttemptAtMs: null }]);
-    expect(await callbacks.stats()).toMatchObject({ pending: 0, dead: 0, delivered: 1, failedAttempts: 1 });
+    expect(await callbacks.stats()).toMatchObject({ pending: 0, dead: 0 });
+    expect(callbacks.counts()).toMatchObject({ delivered: 1, failedAttempts: 1 });
   });
 
   it.each([199, 300, 302, 304, 404, 410, 500])('takes %i for a failure', async (status) => {

@@ -1,4 +1,4 @@
-// docs/operating.md lists the metrics that a gateway really has. Its table of settings is checked in test/config.test.ts.
+// docs/operating.md lists the metrics that a gateway really has, and says what to do about each alert. Its table of settings is checked in test/config.test.ts.
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
@@ -19,4 +19,24 @@ it('lists every metric with its labels', async () => {
   const real = [...text.matchAll(/^# HELP (tillgate_\w+) /gm)].map(([, name]) => name);
   expect(real.length).toBeGreaterThan(5);
   expect(new Set(listed)).toEqual(new Set(real));
+});
+
+it('says what to do about each alert, where the alert points to, and about no other', () => {
+  const rules = readFileSync(new URL('../../deploy/prometheus/alerts.yml', import.meta.url), 'utf8');
+  const alerts = [...rules.matchAll(/- alert: (\w+)[\s\S]*?runbook: docs\/operating\.md#(\w+)/g)];
+  expect(alerts.length).toBe([...rules.matchAll(/- alert:/g)].length);
+  for (const [, name = '', anchor] of alerts) expect(anchor).toBe(name.toLowerCase());
+  const sections = [...page.matchAll(/^#### (Tillgate\w+)\n\S/gm)].map(([, name]) => name);
+  expect(sections).toEqual(expect.arrayContaining(alerts.map(([, name]) => name)));
+  expect(sections.length).toBe(alerts.length);
+});
+
+it('shows only metrics of the table in alerts and dashboard', () => {
+  const watchers = ['prometheus/alerts.yml', 'prometheus/alerts.test.yml', 'grafana/tillgate.json'];
+  for (const file of watchers) {
+    const text = readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
+    const used = [...text.matchAll(/\b(tillgate_\w+?)(?:_count|_bucket|_sum)?\b(?=[{ )[])/g)].map(([, name]) => name);
+    expect(used.length).toBeGreaterThan(10);
+    for (const name of used) expect(page).toContain(`| \`${name}\` |`);
+  }
 });

@@ -1,0 +1,122 @@
+// What a scrape says: what waits for a person, on both engines; and of a database that hangs nothing, soon, after one question.
+import { expect, it } from 'vitest';
+import type { CallbackStats } from '../../src/callbacks/callbacks.ts';
+import type { Database } from '../../src/database/database.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { systemClock } from '../../src/kernel/system.ts';
+import { addGauges } from '../../src/wiring/gauges.ts';
+import { engines, memoryDatabase, openTestDatabase } from '../support/engines.ts';
+import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const fewCallbacks: CallbackStats = { pending: 2, dead: 1, oldestPendingAgeMs: 5_000 };
+
+function gaugesOf(database: Database, clock: Clock, stats: () => Promise<CallbackStats>) {
+  const metrics = createMetrics();
+  let contradictions = 0;
+  addGauges(metrics, {
+    clock,
+    database,
+    callbacks: { stats, counts: () => ({ inFlight: 0, delivered: 3, failedAttempts: 1, died: 0 }) },
+    link: { stats: () => ({ waitingCalls: 0, liveDevices: 4, connected: { mqtt: true, queue: false }, dropped: { 'over-budget': 7 } }) },
+    ledger: { stats: () => ({ inFlight: 0, contradictions }) },
+  });
+  return {
+    lines: async () => (await metrics.text()).split('\n'),
+    contradict() {
+      contradictions += 1;
+    },
+  };
+}
+
+it.each(engines)('counts what waits for a person, without what was decided or noted (%s)', async (engine) => {
+  const database = await openTestDatabase(engine);
+  const { queries } = database;
+  const { id: merchantId } = await seedMerchant(queries);
+  const { id: deviceId } = await seedDevice(queries, merchantId);
+  const review = { state: 'unknown', review_since: 5, review_reason: 'nobody knows' } as const;
+  await seedCommand(queries, merchantId, deviceId, review);
+  await seedCommand(queries, merchantId, (await seedDevice(queries, merchantId)).id, { ...review, reviewed_at: 6 });
+  const { oid } = await seedInvoice(queries, merchantId);
+  const orphan = { merchant_id: merchantId, oid, device_id: deviceId, reason: 'Too late.', at: 5 };
+  const orphans = await queries
+    .insertInto('orphan_payments')
+    .values(['R1', 'R2', 'R3'].map((receipt) => ({ ...orphan, receipt_id: receipt })))
+    .returning('id')
+    .execute();
+  const noted = {
+    merchant_id: merchantId,
+    kind: 'paydRefused',
+    subject_id: String(orphans[0]?.id),
+    at: 6,
+    actor: 'a',
+    reason: 'Given back.',
+  };
+  const dead = { state: 'dead', ended_at: 6, next_attempt_at: null } as const;
+  const callbacks = [await seedCallback(queries, merchantId, dead), await seedCallback(queries, merchantId, dead)];
+  const given = { ...noted, kind: 'erpNotTold', subject_id: callbacks[0]?.id ?? '' };
+  await queries.insertInto('notes').values([noted, given]).execute();
+
+  const lines = await gaugesOf(database, systemClock, async () => fewCallbacks).lines();
+  await database.close();
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'tillgate_database_up 1',
+      'tillgate_review_waiting 1',
+      'tillgate_orphans_waiting 2',
+      'tillgate_untold_waiting 1',
+    ]),
+  );
+  expect(lines).toEqual(expect.arrayContaining(['tillgate_callbacks{state="dead"} 1', 'tillgate_callbacks_oldest_pending_seconds 5']));
+});
+
+it('waits three seconds for a database that hangs, asks it once, and claims nothing', async () => {
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const database = await memoryDatabase(systemClock);
+  let asked = 0;
+  let answer: (stats: CallbackStats) => void = () => {};
+  const { lines } = gaugesOf(database, clock, () => {
+    asked += 1;
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  });
+  for (const scrape of ['the first', 'the second']) {
+    const scraped = lines();
+    await clock.advance(3_000);
+    const said = await scraped;
+    expect(said, scrape).toEqual(expect.arrayContaining(['tillgate_database_up 0', 'tillgate_devices_live 4']));
+    expect(
+      said.filter((line) => /^tillgate_(review_waiting|orphans_waiting|untold_waiting|callbacks(_oldest_pending_seconds)?)\b/.test(line)),
+    ).toEqual([]);
+  }
+  expect([asked, clock.pending]).toEqual([1, 0]);
+
+  answer(fewCallbacks);
+  await clock.settle();
+  const again = lines();
+  await clock.settle();
+  answer(fewCallbacks);
+  expect(await again).toEqual(expect.arrayContaining(['tillgate_database_up 1', 'tillgate_callbacks{state="pending"} 2']));
+  await database.close();
+});
+
+it('counts on from scrape to scrape in counters', async () => {
+  const database = await memoryDatabase(systemClock);
+  const gauges = gaugesOf(database, systemClock, async () => fewCallbacks);
+  for (const count of [0, 1, 2]) {
+    const lines = await gauges.lines();
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        '# TYPE tillgate_ledger_contradictions_total counter',
+        `tillgate_ledger_contradictions_total ${count}`,
+        '# TYPE tillgate_link_dropped_messages_total counter',
+        'tillgate_link_dropped_messages_total{reason="over-budget"} 7',
+        'tillgate_callback_attempts_total{outcome="delivered"} 3',
+      ]),
+    );
+    gauges.contradict();
+  }
+  await database.close();
+});
