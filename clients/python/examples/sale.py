@@ -30,7 +30,8 @@ printed = tillgate.print_receipt(
         "Uid": sale_id,
         "Number": "A-1",
         "Items": [{"Name": "Coffee", "Quantity": 2, "Price": total / 2}],
-        "Payments": [{"PaymentCode": 0, "Amount": total}],
+        # Paid already: neither in cash (0) nor by a card that the register would ask for (1, 2, 7, 1000).
+        "Payments": [{"PaymentCode": 3, "Amount": total}],
     },
 )
 if printed.outcome == "done":
