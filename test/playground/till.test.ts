@@ -105,6 +105,9 @@ describe('the till', () => {
     till.heard(payed);
     await clock.advance(10);
     expect([labels().filter((label) => label === 'print').length, sale.state]).toEqual([1, 'done']);
+    // What is done already needs no free hand.
+    for (let count = 0; count < 8; count += 1) till.sell({ deviceId: 'd' });
+    expect(() => till.heard(payed)).not.toThrow();
   });
 
   it('has eight things in hand at most, and is free again when they end', async () => {
