@@ -177,3 +177,14 @@ export async function listKeys(queries: Queries, merchantId?: string): Promise<L
     replacedBy: row.replaced_by ?? undefined,
   }));
 }
+
+/** By id; of ids that no key has, nothing. */
+export async function readKeyNames(queries: Queries, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await queries
+    .selectFrom('api_keys')
+    .select(['id', 'name'])
+    .where('id', 'in', [...ids])
+    .execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}

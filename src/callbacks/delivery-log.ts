@@ -1,5 +1,5 @@
 // What people see of callbacks and may do with them: the list with its attempts, the dead ones, sending again.
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
@@ -149,4 +149,39 @@ export async function countCallbacks(queries: Queries): Promise<{ pending: numbe
       (select count(*) from callbacks where state = 'dead') as dead`.execute(queries);
   const row = rows[0];
   return { pending: row?.pending ?? 0, oldestPendingAgeMs: row?.oldest_age_ms ?? 0, dead: row?.dead ?? 0 };
+}
+
+/** All about one merchant's subjects, oldest first. */
+export async function listCallbacksOf(
+  queries: Queries,
+  merchantId: string,
+  subjectIds: readonly string[],
+  limit: number,
+): Promise<ListedCallback[]> {
+  return await queries
+    .selectFrom('callbacks as c')
+    .select(listedColumns)
+    .where('c.subject_id', 'in', [...subjectIds])
+    // Not as a plain comparison: an engine that knows no figures would rather walk all of the merchant's callbacks.
+    .where(sql<SqlBool>`c.merchant_id || '' = ${merchantId}`)
+    .orderBy(sql`c.created_at + 0`)
+    .orderBy('c.sequence')
+    .limit(limit)
+    .execute();
+}
+
+/** Every try of these callbacks, oldest first. */
+export async function listAttemptsOf(
+  queries: Queries,
+  callbackIds: readonly string[],
+  limit: number,
+): Promise<(Omit<ListedAttempt, 'responseHead'> & { callbackId: string })[]> {
+  if (callbackIds.length === 0) return [];
+  return await queries
+    .selectFrom('callback_attempts')
+    .select(['callback_id as callbackId', 'attempt', 'at as atMs', 'status', 'error', 'duration_ms as durationMs'])
+    .where('callback_id', 'in', [...callbackIds])
+    .orderBy('id')
+    .limit(limit)
+    .execute();
 }

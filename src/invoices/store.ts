@@ -260,6 +260,24 @@ export async function insertEvents(queries: Queries, oids: readonly string[], ev
 const maxOrphansPerInvoice = 100;
 
 /** Whether the payment is on the board now for the first time, was there before, or found the invoice's part of it full. */
+export interface InvoiceEvent {
+  atMs: number;
+  event: string;
+  detail: Record<string, unknown>;
+}
+
+/** The history of an invoice, oldest first. */
+export async function listInvoiceEvents(queries: Queries, oid: string, limit: number): Promise<InvoiceEvent[]> {
+  const rows = await queries
+    .selectFrom('invoice_events')
+    .select(['at', 'event', 'detail'])
+    .where('oid', '=', oid)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ atMs: row.at, event: row.event, detail: JSON.parse(row.detail) as Record<string, unknown> }));
+}
+
 export async function insertOrphan(
   queries: Queries,
   invoice: InvoiceFacts,

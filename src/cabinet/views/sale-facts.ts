@@ -1,7 +1,10 @@
 // Reading everything that belongs to one sale: the command, what was done about it, receipts and payments under the same document,
-// its invoice, and every try to tell the ERP. Each source is bounded: a page is for reading.
+// its invoice, and every try to tell the ERP. The steps come from the rooms that write them. Each source is bounded: a page is for reading.
 import { type SqlBool, sql } from 'kysely';
+import { readKeyNames } from '../../access/keys.ts';
+import { listAttemptsOf, listCallbacksOf } from '../../callbacks/delivery-log.ts';
 import type { Queries } from '../../database/database.ts';
+import { listInvoiceEvents } from '../../invoices/store.ts';
 import { commandColumns, toCommand } from '../../ledger/command.ts';
 import type { CommandEvent } from '../../ledger/timeline.ts';
 import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
@@ -117,49 +120,25 @@ export async function readInvoiceEvents(
   queries: Queries,
   { oid, createdAtMs }: Pick<StoryInvoice, 'oid' | 'createdAtMs'>,
 ): Promise<Sale['invoiceEvents']> {
-  const rows = await queries
-    .selectFrom('invoice_events')
-    .select(['at', 'event', 'detail'])
-    .where('oid', '=', oid)
-    .orderBy('id')
-    .limit(maxEvents)
-    .execute();
-  const told = rows.map((row) => ({ atMs: row.at, event: row.event, detail: JSON.parse(row.detail) as Record<string, unknown> }));
-  return [{ atMs: createdAtMs, event: 'NewItem', detail: {} }, ...told];
+  return [{ atMs: createdAtMs, event: 'NewItem', detail: {} }, ...(await listInvoiceEvents(queries, oid, maxEvents))];
 }
 
-export async function readCallbacks(queries: Queries, scope: Scope, subjectIds: string[]): Promise<StoryCallback[]> {
-  return await queries
-    .selectFrom('callbacks')
-    .select(['id', 'subject_kind as subjectKind', 'subject_id as subjectId', 'sequence', 'url', 'state', 'attempts'])
-    .select(['created_at as createdAtMs', 'next_attempt_at as nextAttemptAtMs'])
-    .where('subject_id', 'in', subjectIds)
-    .where(ownedBy(scope, sql`merchant_id`))
-    .orderBy(sql`created_at + 0`)
-    .orderBy('sequence')
-    .limit(maxRelated)
-    .execute();
+export async function readCallbacks(queries: Queries, { merchantId = '' }: Scope, subjectIds: string[]): Promise<StoryCallback[]> {
+  return await listCallbacksOf(queries, merchantId, subjectIds, maxRelated);
 }
 
 export async function readAttempts(queries: Queries, callbacks: StoryCallback[]): Promise<StoryAttempt[]> {
-  if (callbacks.length === 0) return [];
-  return await queries
-    .selectFrom('callback_attempts')
-    .select(['callback_id as callbackId', 'attempt', 'at as atMs', 'status', 'error', 'duration_ms as durationMs'])
-    .where(
-      'callback_id',
-      'in',
-      callbacks.map(({ id }) => id),
-    )
-    .orderBy('id')
-    .limit(maxEvents)
-    .execute();
+  return await listAttemptsOf(
+    queries,
+    callbacks.map(({ id }) => id),
+    maxEvents,
+  );
 }
 
 /** Names of the keys that asked, by id. */
-export async function readKeyNames(queries: Queries, callers: readonly (string | null)[]): Promise<Map<string, string>> {
-  const ids = callers.flatMap((caller) => (caller?.startsWith('key ') ? [caller.slice('key '.length)] : []));
-  if (ids.length === 0) return new Map();
-  const rows = await queries.selectFrom('api_keys').select(['id', 'name']).where('id', 'in', ids).execute();
-  return new Map(rows.map(({ id, name }) => [id, name]));
+export async function readNamesOfCallers(queries: Queries, callers: readonly (string | null)[]): Promise<Map<string, string>> {
+  return await readKeyNames(
+    queries,
+    callers.flatMap((caller) => (caller?.startsWith('key ') ? [caller.slice('key '.length)] : [])),
+  );
 }

@@ -5,7 +5,7 @@ import type { CommandEvent } from '../../ledger/timeline.ts';
 import { readReport } from './command-steps.ts';
 import { type ListedCommand, readListed } from './commands-list.ts';
 import { leftBaniOf, type NextStep, nextStepsOf } from './next-steps.ts';
-import { readKeyNames, readSale } from './sale-facts.ts';
+import { readNamesOfCallers, readSale } from './sale-facts.ts';
 import type { Sale, Step, StoryCommand, Unclear } from './sale-model.ts';
 import { adviceOf, type Mark, marksOf, outcomeOf } from './sale-outcome.ts';
 import { type RawSale, rawOf } from './sale-raw.ts';
@@ -53,7 +53,7 @@ export async function readSalePage(
     { merchantId: sale.command.merchantId },
     related.map(({ id }) => id),
   );
-  const keyNames = await readKeyNames(queries, [sale.command.caller]);
+  const keyNames = await readNamesOfCallers(queries, [sale.command.caller]);
   const timeline = saleSteps(sale, keyNames);
   const lost = timeline.find(({ kind }) => kind === 'answerLost');
   const unclear = withLostAnswer(unclearSpans(sale.events, sale.command.settledAtMs), lost?.atMs, sale.command.settledAtMs);

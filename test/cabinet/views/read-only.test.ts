@@ -1,0 +1,74 @@
+// The views are the one place that reads the tables of several rooms [D94], and they only read: here is which file reads what, and what is
+// written from there. A view that reads or writes something else fails until this table says so.
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const folder = fileURLToPath(new URL('../../../src/cabinet/views/', import.meta.url));
+const schema = readFileSync(new URL('../../../src/database/schema.ts', import.meta.url), 'utf8');
+const tables = [...(schema.match(/export interface Schema \{([\s\S]*?)\n\}/)?.[1] ?? '').matchAll(/^ {2}(\w+):/gm)].map(
+  ([, name = '']) => name,
+);
+
+/** Secrets, sessions and people are nobody's view. */
+const readable = [
+  'merchants',
+  'devices',
+  'commands',
+  'command_events',
+  'invoices',
+  'invoice_events',
+  'orphan_payments',
+  'callbacks',
+  'callback_attempts',
+  'notes',
+  'hour_sums',
+];
+/** The cabinet's own tables: a person's notes, and sums that can be made again. */
+const writers: Record<string, string> = { 'notes.ts': 'notes', 'hour-sums.ts': 'hour_sums' };
+
+function lookInto(text: string): { reads: string[]; writes: string[] } {
+  const reads = [...text.matchAll(/(?:selectFrom\(|[jJ]oin\()\s*'(\w+)|\b(?:from|join)\s+(\w+)(?=[\s)`])/g)].map(
+    ([, quoted, raw]) => quoted ?? raw ?? '',
+  );
+  const writes = [
+    ...text.matchAll(/(?:insertInto|updateTable|deleteFrom|mergeInto)\(\s*'(\w+)|\b(?:insert into|update|delete from)\s+(\w+)\b/g),
+  ];
+  return {
+    reads: reads.filter((name) => tables.includes(name)),
+    writes: writes.map(([, quoted, raw]) => quoted ?? raw ?? '').filter((name) => tables.includes(name)),
+  };
+}
+
+describe('the views', () => {
+  const files = globSync('*.ts', { cwd: folder }).map((name) => ({ name, ...lookInto(readFileSync(`${folder}${name}`, 'utf8')) }));
+
+  it('are looked into whole', () => {
+    expect(tables.length).toBeGreaterThan(20);
+    expect(files.flatMap(({ reads }) => reads).length).toBeGreaterThan(20);
+    expect(lookInto("queries.selectFrom('users').innerJoin('devices as d')")).toEqual({ reads: ['users', 'devices'], writes: [] });
+    expect(lookInto('sql`select 1 from sessions s join users u`').reads).toEqual(['sessions', 'users']);
+    expect(lookInto("queries.updateTable('commands')").writes).toEqual(['commands']);
+    expect(lookInto('sql`delete from commands where true`').writes).toEqual(['commands']);
+  });
+
+  it('read only what people may see', () => {
+    const others = files.flatMap(({ name, reads }) =>
+      reads.filter((table) => !readable.includes(table)).map((table) => `${name}: ${table}`),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it('write nothing but what is the cabinet’s own', () => {
+    const others = files.flatMap(({ name, writes }) =>
+      writes.filter((table) => writers[name] !== table).map((table) => `${name}: ${table}`),
+    );
+    expect(others).toEqual([]);
+    expect(
+      files
+        .filter(({ writes }) => writes.length > 0)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(Object.keys(writers).sort());
+  });
+});
