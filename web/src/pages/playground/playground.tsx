@@ -1,7 +1,9 @@
 // The Playground: a till, a terminal and a register on the real wire, and the four books below. Break something and watch the money.
 import './playground.css';
 import './stage.css';
+import './wires.css';
 import './things.css';
+import './terminal.css';
 import './panels.css';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
