@@ -334,4 +334,4 @@ def _json(fields: Mapping[str, Any]) -> bytes:
 def _has_card_payment(receipt: Mapping[str, Any]) -> bool:
     payments = receipt.get("Payments") or []
     codes = (payment.get("PaymentCode") for payment in payments if isinstance(payment, Mapping))
-    return any(str(code).isdecimal() and int(code) in CARD_PAYMENT_CODES for code in codes)
+    return any(str(code).isdecimal() and int(str(code)) in CARD_PAYMENT_CODES for code in codes)
