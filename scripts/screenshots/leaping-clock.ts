@@ -8,13 +8,13 @@ export interface LeapingClock extends Clock {
   leapTo(atMs: number): void;
 }
 
-export function createLeapingClock(startMs: number): LeapingClock {
+/** `isFelt`: what counts how long ago something was feels the leaps, too; otherwise only the clock on the wall moves, and nobody is missed. */
+export function createLeapingClock(startMs: number, { isFelt }: { isFelt: boolean }): LeapingClock {
   let aheadMs = startMs - systemClock.now();
   return {
     ...systemClock,
     now: () => systemClock.now() + aheadMs,
-    // What counts how long ago something was must feel the leap, too.
-    elapsed: () => systemClock.elapsed() + aheadMs,
+    elapsed: () => systemClock.elapsed() + (isFelt ? aheadMs : 0),
     leapTo(atMs) {
       aheadMs = Math.max(aheadMs, atMs - systemClock.now());
     },

@@ -127,7 +127,7 @@ describe("one's own account", () => {
     await page.getByRole('button', { name: 'Set up' }).click();
     const address = new URL((await page.getByRole('link', { name: 'Open in an app on this device' }).getAttribute('href')) ?? '');
     expect(address.protocol).toBe('otpauth:');
-    expect(await readQr(page, 'QR for the app of one-time codes')).toBe(address.href);
+    expect(await readQr(page, 'QR for the authenticator app')).toBe(address.href);
     const text = await page.locator('.code-box').innerText();
     expect(text.replace(/\s/g, '')).toBe(address.searchParams.get('secret'));
     expect(await seriousFindings(page)).toEqual([]);

@@ -38,7 +38,7 @@ export interface ServedCabinet {
 
 export async function openServedCabinet(): Promise<ServedCabinet> {
   const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8' });
-  const clock = createLeapingClock(Date.now());
+  const clock = createLeapingClock(Date.now(), { isFelt: true });
   const world = { clock, random: systemRandom, logger: quietLogger };
   const start = () => startGateway(readConfig('serve', settings), world);
   let gateway = await start();

@@ -110,7 +110,7 @@ function OneTimeCodes() {
           >
             <p className="second">{t('account.totpHow')}</p>
             <div className="row start">
-              <QrCode text={secret.uri} label={t('account.totpQr')} size={176} />
+              <QrCode text={secret.uri} label={t('account.qr')} size={176} />
               <div className="code-box grow">
                 <Copyable text={secret.secret} shown={secret.secret.replace(/(.{4})(?=.)/g, '$1 ')} />
               </div>
