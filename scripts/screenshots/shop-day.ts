@@ -36,22 +36,17 @@ const goods: [name: string, price: number][] = [
   ['Pungă kraft', 2],
 ];
 
-export function createShopDay({ file, clock, erpUrl, fraction }: ShopDayDeps) {
-  const idsOf = (kind: string) => file.devices.filter((device) => device.kind === kind).map(({ id }) => id);
-  const [terminals, registers] = [idsOf('terminal'), idsOf('register')];
-  const [register = '', second = register] = registers;
+interface CardSale {
+  DeviceID: string;
+  documentNr: string;
+  amount: number;
+  operationId: string;
+  rrn: string;
+  token: string;
+}
 
-  async function post(path: string, body: object): Promise<Answer> {
-    const answer = await fetch(`${file.baseUrl}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ APIKey: file.apiKey, ...body }),
-    });
-    return (await answer.json()) as Answer;
-  }
-  const get = async (path: string, query: Record<string, string>) =>
-    (await (await fetch(`${file.baseUrl}${path}?${new URLSearchParams(query).toString()}`)).json()) as Answer;
-
+/** What is in a customer's basket, and the receipt of it. */
+function createGoods(fraction: () => number) {
   function basket(): { Name: string; Quantity: number; Price: number }[] {
     const first = Math.floor(fraction() * goods.length);
     const count = 2 + Math.floor(fraction() * 4);
@@ -68,15 +63,30 @@ export function createShopDay({ file, clock, erpUrl, fraction }: ShopDayDeps) {
     receipts += 1;
     return { Uid, Number: `R-${receipts}`, Items: items, Payments: [{ PaymentCode }] };
   };
+  const nextNumber = () => {
+    receipts += 1;
+    return `R-${receipts}`;
+  };
+  return { basket, totalOf, receiptOf, nextNumber };
+}
 
-  interface CardSale {
-    DeviceID: string;
-    documentNr: string;
-    amount: number;
-    operationId: string;
-    rrn: string;
-    token: string;
+export function createShopDay({ file, clock, erpUrl, fraction }: ShopDayDeps) {
+  const idsOf = (kind: string) => file.devices.filter((device) => device.kind === kind).map(({ id }) => id);
+  const [terminals, registers] = [idsOf('terminal'), idsOf('register')];
+  const [register = '', second = register] = registers;
+
+  async function post(path: string, body: object): Promise<Answer> {
+    const answer = await fetch(`${file.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ APIKey: file.apiKey, ...body }),
+    });
+    return (await answer.json()) as Answer;
   }
+  const get = async (path: string, query: Record<string, string>) =>
+    (await (await fetch(`${file.baseUrl}${path}?${new URLSearchParams(query).toString()}`)).json()) as Answer;
+
+  const { basket, totalOf, receiptOf, nextNumber } = createGoods(fraction);
 
   /** Paid and, unless somebody forgets it, closed. */
   async function sellByCard(DeviceID: string, amount: number, isClosed = true): Promise<CardSale | undefined> {
@@ -108,8 +118,7 @@ export function createShopDay({ file, clock, erpUrl, fraction }: ShopDayDeps) {
   }
   async function payInvoice(QR: string): Promise<void> {
     await get('/Invoice/Get', { QR });
-    receipts += 1;
-    await get('/Invoice/Payd', { QR, ReceiptID: `R-${receipts}`, DeviceID: second });
+    await get('/Invoice/Payd', { QR, ReceiptID: nextNumber(), DeviceID: second });
   }
 
   /** The hours from 8 until `untilMs`; leaves the clock there. */

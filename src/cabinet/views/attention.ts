@@ -148,7 +148,7 @@ async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionIte
   }));
 }
 
-/** Dead callbacks about something that was paid, printed or booked. */
+/** Dead callbacks about something that was paid, printed or booked; of one thing only the last, which says how it ended: its money counts once. */
 async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('callbacks as k')
@@ -160,6 +160,7 @@ async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionIte
     .where('k.state', '=', sql.lit('dead'))
     .where(sql<SqlBool>`(i.state = 2 or c.state = 'done')`)
     .where(ownedBy(scope, sql`k.merchant_id`))
+    .where(sql<SqlBool>`not exists (select 1 from callbacks later where later.subject_id = k.subject_id and later.sequence > k.sequence)`)
     .where(unnoted('erpNotTold', sql`k.id`))
     .orderBy('k.created_at', 'desc')
     .limit(maxOfEach)

@@ -80,7 +80,17 @@ describe.each(engines)('what needs attention on %s', (engine) => {
       amount_bani: 25_000,
     });
     const dead = { state: 'dead', next_attempt_at: null, ended_at: nowMs } as const;
-    const told = await seedCallback(database.queries, merchantId, { ...dead, subject_id: paid.oid });
+    await seedCallback(database.queries, merchantId, { ...dead, subject_id: paid.oid, sequence: 1 });
+    const told = await seedCallback(database.queries, merchantId, { ...dead, subject_id: paid.oid, sequence: 2 });
+    const heard = await seedInvoice(database.queries, merchantId, {
+      state: 2,
+      ended_at: nowMs,
+      receipt_id: 'R-3',
+      paid_device_id: deviceId,
+      amount_bani: 700,
+    });
+    await seedCallback(database.queries, merchantId, { ...dead, subject_id: heard.oid, sequence: 1 });
+    await seedCallback(database.queries, merchantId, { ...dead, state: 'delivered', subject_id: heard.oid, sequence: 2 });
     await seedCallback(database.queries, merchantId, { ...dead, subject_id: oid });
     const { items } = await read();
     expect(items).toMatchObject([
