@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { argsSchemas, reportSchemas } from '../../scripts/asyncapi-schemas.ts';
 import { connectionGuide } from '../../src/devices/pairing.ts';
 import { type CommandName, ledgerCommandNames, mqttTopics, outcomes, queueNames } from '../../src/link/protocol.ts';
-import { createRegister } from '../../src/virtual/devices/register.ts';
+import { createRegister, defaultRegisterTiming } from '../../src/virtual/devices/register.ts';
 import { createTerminal, defaultTerminalTiming } from '../../src/virtual/devices/terminal.ts';
 import { noFaults, parseFaultScript } from '../../src/virtual/mishaps/faults.ts';
 import { magicAmounts } from '../../src/virtual/mishaps/magic-amounts.ts';
@@ -84,6 +84,7 @@ describe('the tables', () => {
       ...shared,
       deviceId: '',
       deviceName: '',
+      timing: defaultRegisterTiming,
       memory: unused,
       vat: unused,
       limitShiftTo24h: false,
