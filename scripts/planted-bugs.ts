@@ -58,9 +58,10 @@ function simulate(copy: string): Pick<Verdict, 'day' | 'sentence'> {
   const options = ['--days', values.days, '--trading-minutes', values['trading-minutes'], '--stop-at-first', '--no-shrink', '--short'];
   const { stdout, stderr, status } = spawnSync(process.execPath, ['simulation/main.ts', ...options], { cwd: copy, encoding: 'utf8' });
   if (status === 0) return {};
+  // What falls over before a day has ended is caught as well: no shop would ever see it.
   const day = Number(/^(\d+) shop-days in/m.exec(stdout)?.[1] ?? 1);
-  const sentence =
-    /promises:\n {2}\S+ (.*)/.exec(stdout)?.[1] ?? stderr.split('\n').find((line) => line.includes('Error')) ?? 'It fell over.';
+  const sentence = /promises:\n {2}\S+ (.*)/.exec(stdout)?.[1] ?? /^\w*Error.*$/m.exec(stderr)?.[0];
+  if (sentence === undefined) throw new Error(`The simulation failed without a word about why:\n${stdout.slice(-2_000)}\n${stderr}`);
   return { day, sentence };
 }
 
