@@ -12,7 +12,7 @@ function sumUp(into: Record<string, number>, from: Record<string, number>): void
 }
 
 describe('simulated shop-days', () => {
-  it('hold every promise under deaths, standstills, losses, doubles, delays, cuts and wrong clocks', { timeout: 300_000 }, async () => {
+  it('hold every promise under deaths, standstills, losses, doubles, delays, cuts and wrong clocks', { timeout: 600_000 }, async () => {
     const totals: Record<string, number> = {};
     const hits: Record<string, number> = {};
     for (let seed = firstSeed; seed < firstSeed + days; seed += 1) {
@@ -41,7 +41,7 @@ describe('simulated shop-days', () => {
     }
   });
 
-  it('are the same for the same seed, to the last message', { timeout: 120_000 }, async () => {
+  it('are the same for the same seed, to the last message', { timeout: 240_000 }, async () => {
     const short = { tradingMs: 8 * 60_000 };
     const [first, again, other] = [await runDay(5, short), await runDay(5, short), await runDay(6, short)];
     expect(again.traceHash).toBe(first.traceHash);
