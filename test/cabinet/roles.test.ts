@@ -24,6 +24,41 @@ const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
 const judgedInside = ['endSession', 'renewUserLink'];
 /** It would end the session that asks; people.test.ts has it. */
 const endsItself = 'signOut';
+/** What a field of a query or a body may name, by its name; a new field needs a line here. `name`: words that are looked for. */
+const rowsInFields: Record<string, RowKind | 'close' | 'name' | undefined> = {
+  merchantId: 'merchant',
+  deviceId: 'device',
+  userId: 'user',
+  subjectId: 'invoice',
+  close: 'close',
+  q: 'name',
+  subject: 'name',
+  ...Object.fromEntries(
+    [
+      'cursor',
+      'before',
+      'limit',
+      'from',
+      'to',
+      'mode',
+      'name',
+      'state',
+      'bank',
+      'shop',
+      'minAmount',
+      'maxAmount',
+      'period',
+      'timeZone',
+    ].map((field) => [field, undefined]),
+  ),
+};
+const rowIn = (call: string, field: string) => {
+  if (!Object.hasOwn(rowsInFields, field)) throw new Error(`${call}: say in rowsInFields what ${field} names.`);
+  return rowsInFields[field];
+};
+const fieldsOf = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+/** Lists without a row of a merchant, only about oneself, or sums without a name. */
+const showsNoRow = ['listSessions', 'readDevelopers', 'streamEvents', 'exportDayClose', 'readPlayground'];
 const standings = {
   operator: { role: 'operator', isBound: false },
   merchant: { role: 'merchant', isBound: true },
@@ -55,6 +90,21 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       stale[name] = late.token;
     }
     for (const kind of Object.keys(seeds) as RowKind[]) for (const merchantId of [own, foreign]) await seeds[kind](merchantId);
+    for (const merchantId of [own, foreign]) {
+      await seedClose(merchantId);
+      const { name } = marked(merchantId);
+      const orphan = {
+        merchant_id: merchantId,
+        oid: await seeds.invoice(merchantId),
+        receipt_id: name,
+        device_id: nobody,
+        reason: name,
+        at: 1,
+      };
+      await queries.insertInto('orphan_payments').values(orphan).execute();
+      const entry = { at: 1, actor: 'test', action: 'test', subject: name, detail: '{}', merchant_id: merchantId };
+      await queries.insertInto('audit_log').values(entry).execute();
+    }
   });
   afterAll(() => cabinet.close());
 
@@ -76,6 +126,16 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       return insertRow(cabinet.database.queries, systemRandom, { email, ...marked(merchantId), standing });
     },
   };
+
+  /** A day of a shop. */
+  async function seedClose(merchantId: string): Promise<string> {
+    const device = await seedDevice(cabinet.database.queries, merchantId, {
+      ...marked(merchantId),
+      point_of_sales_code: `${marked(merchantId).name}-1`,
+    });
+    const settled = { state: 'done', issued_at: 1_000, settled_at: 2_000, settled_by: 'answer' } as const;
+    return (await seedCommand(cabinet.database.queries, merchantId, device.id, { name: 'CloseDay', ...settled })).id;
+  }
 
   const cabinetRoutes = () => cabinet.routes.filter(({ url }) => url.startsWith('/tillgate/cabinet/api'));
   const callOf = (route: RouteOptions) => (route.config?.access?.kind === 'cabinet' ? route.config.access.call : '');
@@ -184,6 +244,36 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       if (route === undefined) throw new Error(`There is no call ${call}.`);
       return ask(route, token());
     };
+
+    it("shows nothing of another merchant's row that is named in a query", async () => {
+      for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && mayCall(callOf(one)))) {
+        for (const field of fieldsOf(route.schema?.querystring)) {
+          const kind = rowIn(callOf(route), field);
+          if (kind === undefined || !isBound) continue;
+          const value = kind === 'name' ? 'FOREIGN' : await (kind === 'close' ? seedClose(foreign) : seeds[kind](foreign));
+          const named = ruleOf(callOf(route))?.row;
+          const id = named === undefined ? {} : { id: await seeds[named](own) };
+          const { text, errorCode } = await ask(route, token(), { ...id, query: `?${field}=${encodeURIComponent(value)}` });
+          expect(text, `${callOf(route)} ${field}`).not.toContain('FOREIGN');
+          if (kind === 'close') expect(errorCode, callOf(route)).toBe(20);
+          expect(text, `${callOf(route)} ${field}`).not.toContain(foreign);
+        }
+      }
+    });
+
+    it('shows rows of both merchants in every list to those who see all, or the list proves nothing', async () => {
+      if (isBound) return;
+      for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
+        const call = callOf(route);
+        if (ruleOf(call)?.who === 'anybody' || showsNoRow.includes(call)) continue;
+        const queryOf: Record<string, string> = {
+          search: '?q=FOREIGN',
+          readDayClose: `?close=${await seedClose(foreign)}`,
+        };
+        const { text } = await ask(route, token(), { query: queryOf[call] ?? '' });
+        expect(text.includes('FOREIGN') || text.includes(foreign), `${call} shows no row of the foreign merchant: seed one`).toBe(true);
+      }
+    });
 
     it('acts for no other merchant that is named in a body', async () => {
       if (!isBound) return;

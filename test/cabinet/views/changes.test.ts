@@ -1,6 +1,7 @@
 // The cursor behind the event stream: each change once, in order, and none skipped because its transaction committed late.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ChangeReader, createChangeReader } from '../../../src/cabinet/views/changes.ts';
+import { listCommands } from '../../../src/cabinet/views/commands-list.ts';
 import { nowMs } from '../../../src/database/dialect.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
@@ -106,4 +107,40 @@ describe.each(engines)('changes on %s', (engine) => {
     expect(await read(100), 'its id is lower than one that was told').toHaveLength(1);
     expect(await read(100)).toHaveLength(0);
   });
+
+  onlyWhereItCanHappen(
+    'of a command that becomes visible after a page with later ones was read are told, and the page read again has it',
+    async () => {
+      await read();
+      const scope = { merchantId };
+      const add = async (queries: typeof database.queries, issuedAtMs: number) => {
+        const device = await seedDevice(queries, merchantId);
+        const { id } = await seedCommand(queries, merchantId, device.id, { issued_at: issuedAtMs });
+        await queries
+          .insertInto('command_events')
+          .values({ command_id: id, at: nowMs, step: 'sent', channel: null, detail: null })
+          .execute();
+        return id;
+      };
+      const started = Promise.withResolvers<string>();
+      const release = Promise.withResolvers<void>();
+      const futureMs = Date.UTC(2100, 0, 1);
+      const late = database.transaction(async (queries) => {
+        started.resolve(await add(queries, futureMs));
+        await release.promise;
+      });
+      const lateId = await started.promise;
+      const laterId = await add(database.queries, futureMs + 1_000);
+      const page = await listCommands(database.queries, scope, {}, { limit: 2 });
+      expect(page.commands.map(({ id }) => id)).toEqual([laterId, commandId]);
+      expect(await ids()).toEqual([['command', laterId]]);
+      release.resolve();
+      await late;
+      expect(await ids()).toEqual([['command', lateId]]);
+      const again = await listCommands(database.queries, scope, {}, { limit: 2 });
+      expect(again.commands.map(({ id }) => id)).toEqual([laterId, lateId]);
+      const rest = await listCommands(database.queries, scope, {}, { limit: 2, after: again.next });
+      expect(rest.commands.map(({ id }) => id)).toEqual([commandId]);
+    },
+  );
 });
