@@ -13,7 +13,7 @@
 //                                      a mark that could not be taken back stays, and 22 was not told
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { type Command, isOpen } from '../ledger/command.ts';
+import { type Command, isOpen, namesOf } from '../ledger/command.ts';
 import type { DeviceCall } from '../ledger/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { findCommand, lastIssueOf } from '../ledger/store.ts';
@@ -77,7 +77,7 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
     if (settled.reissuedAs !== null) return await lastIssueOf(database.queries, settled);
     return settled.state === 'done' ? settled : await confirm(deps, settled);
   } catch (error) {
-    deps.logger.error({ err: error, commandId: payment.id }, 'an Abort was sent and how it ended could not be written down');
+    deps.logger.error({ err: error, ...namesOf(payment) }, 'an Abort was sent and how it ended could not be written down');
     return payment;
   }
 }
@@ -112,7 +112,7 @@ function noteTold({ database, logger }: CardsDeps, { recipient, requestHash, ide
   const forget = (isReceived: boolean) => (isReceived ? forgetAbortCaller(database.queries, payment.id, requestHash) : undefined);
   (recipient?.received ?? Promise.resolve(true))
     .then(forget)
-    .catch((error: unknown) => logger.warn({ err: error, commandId: payment.id }, 'that an abort was answered could not be written'));
+    .catch((error: unknown) => logger.warn({ err: error, ...namesOf(payment) }, 'that an abort was answered could not be written'));
 }
 
 function stillUnclear(fields: object): GatewayError {

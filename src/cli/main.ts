@@ -161,10 +161,12 @@ async function runServe(values: Values): Promise<number> {
   const gateway = await startGateway(config, world(config.logLevel));
   // Whoever reads the line may send a signal at once.
   const stopped = untilStopped(gateway.stop);
-  out(values['json'] ? JSON.stringify(gateway.addresses()) : `Tillgate listens at ${gateway.addresses().baseUrl}`);
+  // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
+  if (values['json']) out(JSON.stringify(gateway.addresses()));
+  else err(`Tillgate listens at ${gateway.addresses().baseUrl}`);
   // Only for eyes: whatever is no terminal may be a log that is kept.
-  if (process.stdout.isTTY && !values['json'])
-    gateway.people.firstOperatorLink('serve', true).then((made) => tellFirstOperator(made, out), err);
+  if (process.stderr.isTTY && !values['json'])
+    gateway.people.firstOperatorLink('serve', true).then((made) => tellFirstOperator(made, err), err);
   return stopped;
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { failureBody, successBody, toGatewayError } from './envelope.ts';
-import { factsOf } from './request-facts.ts';
+import { factsOf, type RequestFacts } from './request-facts.ts';
 import { logCrash } from './request-log.ts';
 import { aboutThisRequest } from './this-request.ts';
 
@@ -19,7 +19,9 @@ function setCommonHeaders(reply: FastifyReply, request: FastifyRequest): void {
 
 export function answerFailure(logger: Logger, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toGatewayError(thrown, request.id);
-  factsOf(request).errorCode = errorCodes[error.errorName].code;
+  const facts = factsOf(request);
+  facts.errorCode = errorCodes[error.errorName].code;
+  noteOid(facts, error.fields);
   if (error.errorName === 'Internal_error' && !(thrown instanceof GatewayError)) logCrash(logger, request, thrown);
   setCommonHeaders(reply, request);
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
@@ -33,6 +35,11 @@ export function answerFailure(logger: Logger, thrown: unknown, request: FastifyR
   reply.code(error.httpStatus).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body);
 }
 
+/** For the log. */
+function noteOid(facts: RequestFacts, fields: object | undefined): void {
+  if (fields !== undefined && 'OID' in fields && typeof fields.OID === 'string') facts.oid = fields.OID;
+}
+
 /** `isLast`: whether the connection ends with this answer. */
 export function answerInEnvelope(app: FastifyInstance, isLast: () => boolean): void {
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
@@ -43,6 +50,7 @@ export function answerInEnvelope(app: FastifyInstance, isLast: () => boolean): v
     if (payload === null || typeof payload !== 'object' || Array.isArray(payload))
       throw new Error('A handler must return an object of fields.');
     facts.errorCode = errorCodes.NoError.code;
+    noteOid(facts, payload);
     return successBody(payload);
   });
 

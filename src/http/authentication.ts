@@ -51,6 +51,8 @@ declare module 'fastify' {
     access?: Access;
     /** An event stream: it is neither counted as a request in flight nor waited for when the gateway stops. */
     isLongLived?: boolean;
+    /** Its successes are logged at debug. */
+    isAskedAllTheTime?: boolean;
     /** Answers for every path below its own that no other route has: it makes no path a known one. */
     isFallback?: boolean;
   }

@@ -7,6 +7,8 @@ export interface RequestFacts {
   presentedSecrets: string[];
   merchantId?: string;
   errorCode?: number;
+  /** Of the operation or invoice that the answer names. */
+  oid?: string;
 }
 
 const factsOfRequest = new WeakMap<FastifyRequest, RequestFacts>();

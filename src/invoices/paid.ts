@@ -57,7 +57,7 @@ async function writeOrphan(deps: InvoiceDeps, invoice: InvoiceFacts, payment: Pa
     if (found === 'new') await insertEvents(queries, [invoice.oid], 'payment-refused', { by: asker.name, reason, ...payment });
     return found;
   });
-  const facts = { oid: invoice.oid, merchantId: invoice.merchantId, reason };
+  const facts = { oid: invoice.oid, merchantId: invoice.merchantId, deviceId: payment.deviceId, reason };
   if (place === 'new') deps.logger.warn(facts, 'a payment was refused: money was taken');
   if (place === 'full') deps.logger.error({ ...facts, ...payment }, 'a payment was refused, and the orphan board has no room for it');
 }

@@ -68,6 +68,11 @@ export interface Command {
   reissuedAs: string | null;
 }
 
+/** What a line of the log names it by. */
+export function namesOf({ id, deviceId, documentNr }: Pick<Command, 'id' | 'deviceId' | 'documentNr'>): object {
+  return { commandId: id, deviceId, documentNr: documentNr ?? undefined };
+}
+
 export function isOpen(command: Command): boolean {
   return command.state === 'sent' || command.state === 'unknown';
 }

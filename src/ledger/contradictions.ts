@@ -4,7 +4,7 @@
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { JsonObject, Outcome } from '../link/protocol.ts';
-import { type Command, isOpen } from './command.ts';
+import { type Command, isOpen, namesOf } from './command.ts';
 import { contradicts, type Finding } from './rules.ts';
 import { latestOf, putOnReview } from './store.ts';
 import type { Timeline } from './timeline.ts';
@@ -23,8 +23,8 @@ export function createContradictions(deps: { database: Database; logger: Logger;
 
   function note(settled: Command, outcome: Outcome, why: string, report?: JsonObject): void {
     count += 1;
-    const { id: commandId, deviceId, state } = settled;
-    logger.error({ commandId, deviceId, outcome, settled: state }, 'an answer contradicts a settled outcome');
+    const { id: commandId, state } = settled;
+    logger.error({ ...namesOf(settled), outcome, settled: state }, 'an answer contradicts a settled outcome');
     timeline.add({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report }) });
   }
 

@@ -13,7 +13,7 @@ import type { CarryEnded, CarryResult } from '../link/carrying/delivery.ts';
 import { type Fence, isStartOver } from '../link/carrying/fence.ts';
 import type { Link } from '../link/link.ts';
 import type { CommandRequest } from './call.ts';
-import type { Command } from './command.ts';
+import { type Command, namesOf } from './command.ts';
 import type { FirstCommits } from './first-commit.ts';
 import type { LateCommits } from './late-commits.ts';
 import type { Reception } from './reception.ts';
@@ -104,7 +104,7 @@ export class CommandsInFlight {
       return await this.#conclude(command, result);
     } catch (error) {
       if (result?.kind === 'not-sent' && command === first) throw error;
-      logger.error({ err: error, commandId: command.id }, 'a command was sent and its outcome could not be written down yet');
+      logger.error({ err: error, ...namesOf(command) }, 'a command was sent and its outcome could not be written down yet');
       return command;
     } finally {
       this.#ids.delete(first.id);
@@ -138,7 +138,7 @@ export class CommandsInFlight {
     const reason = ended.reason === undefined ? undefined : maskCardNumbers(ended.reason);
     this.#ids.add(id);
     const again = await firstCommits.beginAgain(command, reason, request, id).catch((error: unknown) => {
-      logger.error({ err: error, commandId: command.id }, 'a command that expired could not be issued again');
+      logger.error({ err: error, ...namesOf(command) }, 'a command that expired could not be issued again');
       // The new one was not published, and if its row is there it is ended; what is known of the first one still stands.
       if (isDatabaseDown(error)) lateCommits.readBack(id, error);
       return undefined;
@@ -164,7 +164,7 @@ export class CommandsInFlight {
     try {
       return await commit();
     } catch (error) {
-      logger.error({ err: error, commandId: command.id, result: result.kind }, 'an outcome could not be committed; it will be tried again');
+      logger.error({ err: error, ...namesOf(command), result: result.kind }, 'an outcome could not be committed; it will be tried again');
       lateCommits.keepTrying(commit);
       throw error;
     }

@@ -5,7 +5,7 @@ import { deadAfterMs } from '../database/instances.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
-import type { Command } from './command.ts';
+import { type Command, namesOf } from './command.ts';
 import type { CommandsInFlight } from './in-flight.ts';
 import type { LateAnswers } from './late-answers.ts';
 import type { Recall } from './recall.ts';
@@ -113,7 +113,7 @@ export class Recovery {
       if (inFlight.has(command.id) || this.#isStopped) continue;
       recall
         .ask(command, isDeviceBack)
-        .catch((error: unknown) => logger.warn({ err: error, commandId: command.id }, 'Recall failed and will be tried again'));
+        .catch((error: unknown) => logger.warn({ err: error, ...namesOf(command) }, 'Recall failed and will be tried again'));
     }
   }
 }

@@ -7,7 +7,7 @@ import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Link } from '../link/link.ts';
 import type { CommandCall, CommandPlan, CommandRequest } from './call.ts';
-import { type Command, isOpen } from './command.ts';
+import { type Command, isOpen, namesOf } from './command.ts';
 import type { CommandsInFlight } from './in-flight.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import type { Recall } from './recall.ts';
@@ -109,7 +109,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
 
   async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {
     if (isUnknownAndIdle(command)) {
-      recall.ask(command).catch((error: unknown) => logger.warn({ err: error, commandId: command.id }, 'Recall for a repeat failed'));
+      recall.ask(command).catch((error: unknown) => logger.warn({ err: error, ...namesOf(command) }, 'Recall for a repeat failed'));
       return outcomeWaits.waitFor(command, clock.now() + askAgainForMs, caller);
     }
     const leftMs = command.answerByMs - command.issuedAtMs + graceMs;

@@ -54,9 +54,15 @@ describe('serve', () => {
     async () => {
       const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_LOG_LEVEL: 'debug' });
       const piped = startProgram(['serve'], settings);
-      await piped.prints(/Tillgate listens at/);
+      const [, pipedUrl = ''] = await piped.prints(/"baseUrl":"([^"]+)".*the gateway is ready/);
+      await fetch(`${pipedUrl}/nowhere`);
       expect(await piped.terminate()).toEqual({ code: 0, signal: null });
-      expect(piped.out()).not.toContain('/cabinet/link#');
+      expect(piped.out() + piped.err()).not.toContain('/cabinet/link#');
+      // Standard output is JSON, line by line, whatever is said to a person.
+      const lines = piped.out().trimEnd().split('\n');
+      expect(lines.length).toBeGreaterThan(2);
+      for (const line of lines) expect(JSON.parse(line)).toHaveProperty('msg');
+      expect(piped.err()).toContain(`Tillgate listens at ${pipedUrl}\n`);
 
       const first = startOnTerminal(['serve'], settings);
       const [, link = ''] = await first.prints(/Open this link once[^\n]*\n\s+(\S+)/);

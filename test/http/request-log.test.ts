@@ -30,6 +30,17 @@ it('writes id, route pattern, merchant, errorCode, status and duration', async (
   expect(parsed()[0]?.['durationMs']).toBeGreaterThan(0);
 });
 
+it('names device, document and operation where they are UUIDs, and nothing else that a caller wrote', async () => {
+  const { lines, parsed, url } = await start();
+  const [documentNr, oid] = ['3B241101-E2BB-4255-8CAF-4136C566A962', 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55'];
+  await fetch(`${url}/device/sample/status?APIKey=${posKey}&DeviceID=${deviceId}&documentNr=${documentNr}&OID=${oid}`);
+  await fetch(`${url}/device/sample/status?APIKey=${posKey}&DeviceID=4111111111111111&documentNr=canary&OID=${posKey}`);
+  await fetch(`${url}/device/sample/status?APIKey=${posKey}&DeviceID=a&DeviceID=b`);
+  await expect.poll(() => lines.length).toBe(3);
+  expect(parsed()[0]).toMatchObject({ deviceId, documentNr: documentNr.toLowerCase(), oid });
+  for (const line of parsed().slice(1)) for (const name of ['deviceId', 'documentNr', 'oid']) expect(line).not.toHaveProperty(name);
+});
+
 it('counts a picture as a success', async () => {
   const { parsed, url } = await start();
   await fetch(`${url}/pictures/abc.png`);

@@ -176,9 +176,9 @@ export async function serveSettings(settings: Settings = {}): Promise<Settings> 
 }
 
 export async function startServeProcess(settings: Settings): Promise<GatewayProcess> {
-  const program = startProgram(['serve'], settings);
+  const program = startProgram(['serve', '--json'], settings);
   // It may have to wait 20 s to see whether an instance before it still lives.
-  const [, baseUrl = ''] = await program.prints(/listens at (\S+)/, 2 * patienceMs);
+  const [, baseUrl = ''] = await program.prints(/^\{"baseUrl":"([^"]+)"/m, 2 * patienceMs);
   return { ...program, baseUrl, adminToken: settings['TILLGATE_ADMIN_TOKEN'] ?? serveToken };
 }
 
