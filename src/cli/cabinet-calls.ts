@@ -1,32 +1,8 @@
 // What the command line can ask of the cabinet: one entry a command, with its options, the call of the cabinet's API that it makes
 // and how its answer is shown. A new command is a new entry.
+import { type Definition, fields, merchantOption, part, table, wholeNumber } from './cabinet-definition.ts';
+import { everydayCalls } from './everyday-calls.ts';
 import { UsageError } from './usage-error.ts';
-
-export type Body = Record<string, unknown>;
-type Row = Record<string, unknown>;
-export type Values = Record<string, string | undefined>;
-
-export interface Call {
-  method: 'GET' | 'POST';
-  path: string;
-  query?: Values;
-  body?: Body;
-}
-
-export interface Definition {
-  name: string;
-  help: string;
-  /** The one word after the name, if any: 'KEY_ID'. */
-  subject?: string;
-  subjectIsOptional?: boolean;
-  /** Option name to its meaning; required ones end with an exclamation mark. */
-  options?: Record<string, string>;
-  call(values: Values, subject: string): Call;
-  show(body: Body): string;
-}
-
-const merchantOption = { merchant: 'only what belongs to the merchant with this id' };
-const part = encodeURIComponent;
 
 export const definitions: readonly Definition[] = [
   {
@@ -202,60 +178,5 @@ export const definitions: readonly Definition[] = [
     call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/pairing` }),
     show: fields('pairingCode', 'pairingExpiresAt'),
   },
-  {
-    name: 'callback list',
-    help: 'Lists callbacks, newest first.',
-    options: { ...merchantOption, state: 'only those that are pending, delivered or dead' },
-    call: ({ merchant, state }) => ({ method: 'GET', path: '/callbacks', query: { merchantId: merchant, state } }),
-    show: table('callbacks', 'id', 'subjectId', 'sequence', 'state', 'attempts', 'createdAt'),
-  },
-  {
-    name: 'callback resend',
-    help: "Sends one callback again, or a merchant's of a span of time.",
-    subject: 'CALLBACK_ID',
-    subjectIsOptional: true,
-    options: { merchant: 'id of the merchant', from: 'from this moment', to: 'up to this moment' },
-    call({ merchant, from, to }, id) {
-      if (id !== '') return { method: 'POST', path: `/callbacks/${part(id)}/resend` };
-      if (!merchant || !from || !to) throw new UsageError('Name a callback, or --merchant, --from and --to.');
-      return { method: 'POST', path: '/callbacks/resend', body: { merchantId: merchant, from, to } };
-    },
-    show: (body) => (body['count'] === undefined ? 'Sent again.' : `Callbacks sent again: ${plain(body['count'])}`),
-  },
+  ...everydayCalls,
 ];
-
-function wholeNumber(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${option} takes a whole number.`);
-  return Number(text);
-}
-
-function plain(value: unknown): string {
-  if (value === undefined || value === null) return '-';
-  if (Array.isArray(value)) return value.join(',') || '-';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function fields(...names: string[]): (body: Body) => string {
-  const width = Math.max(...names.map((name) => name.length));
-  return (body) =>
-    names
-      .filter((name) => body[name] !== undefined)
-      .map((name) => `${name.padEnd(width)}  ${plain(body[name])}`)
-      .join('\n');
-}
-
-function table(list: string, ...columns: string[]): (body: Body) => string {
-  return (body) => {
-    const rows = [columns, ...(body[list] as Row[]).map((row) => columns.map((column) => plain(row[column])))];
-    const widths = columns.map((_column, place) => Math.max(...rows.map((row) => row[place]?.length ?? 0)));
-    return rows
-      .map((row) =>
-        row
-          .map((cell, place) => cell.padEnd(widths[place] ?? 0))
-          .join('  ')
-          .trimEnd(),
-      )
-      .join('\n');
-  };
-}

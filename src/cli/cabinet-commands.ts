@@ -1,7 +1,8 @@
 // The cabinet's calls as commands: each is one call of a running gateway's cabinet API, so it works on the embedded database too.
 // main.ts dispatches by name; the address and the token are handed in. Exit codes: 0 done, 1 refused or unreachable, 2 wrong usage.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { type Body, type Call, type Definition, definitions, type Values } from './cabinet-calls.ts';
+import { definitions } from './cabinet-calls.ts';
+import type { Body, Call, Definition, Values } from './cabinet-definition.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface CommandIo {
@@ -23,7 +24,7 @@ export interface CabinetCommand {
 
 const commonOptions = {
   url: 'base URL of the gateway, for example https://pay.example.md/tillgate',
-  json: 'print the answer as JSON',
+  json: 'print the answer as JSON, and an error as one line of JSON',
   help: 'show this text',
 };
 
@@ -92,8 +93,24 @@ async function callGateway(baseUrl: string, adminToken: string, call: Call): Pro
     throw new Error(`What answers at ${baseUrl} is no Tillgate gateway (HTTP ${response.status}). Is the path of --url right?`);
   }
   const { errorCode, errorMessage, ...own } = answer;
-  if (errorCode !== 0) throw new Error(`${String(errorMessage)} (errorCode ${errorCode})`);
+  if (errorCode !== 0) throw new Refused(String(errorMessage), errorCode);
   return own;
+}
+
+/** The gateway's own word. */
+class Refused extends Error {
+  readonly errorCode: number;
+  constructor(sentence: string, errorCode: number) {
+    super(`${sentence} (errorCode ${errorCode})`);
+    this.errorCode = errorCode;
+  }
+}
+
+/** Whoever names only the host means the gateway there: the path is the one that the settings have. */
+function withBasePath(url: string, usual: string): string {
+  const given = new URL(url);
+  const path = URL.canParse(usual) ? new URL(usual).pathname : '/';
+  return given.pathname === '/' && path !== '/' ? `${given.origin}${path}` : url;
 }
 
 async function runDefinition(definition: Definition, args: string[], io: CommandIo): Promise<number> {
@@ -107,14 +124,19 @@ async function runDefinition(definition: Definition, args: string[], io: Command
     if (!URL.canParse(url)) throw new UsageError(`--url must be an address such as http://127.0.0.1:8080/tillgate.`);
     const call = definition.call(own, subject);
     if (!io.adminToken) throw new UsageError('Set TILLGATE_ADMIN_TOKEN to the admin token of the gateway.');
-    const body = await callGateway(url, io.adminToken, call);
+    const body = await callGateway(withBasePath(url, io.baseUrl), io.adminToken, call);
     io.out(flags.json ? JSON.stringify(body) : definition.show(body));
     return 0;
   } catch (error) {
-    io.err((error as Error).message);
-    if (!(error instanceof UsageError)) return 1;
-    io.err(`Usage: ${usageOf(definition)}`);
-    return 2;
+    const { message } = error as Error;
+    const isUsage = error instanceof UsageError;
+    if (args.includes('--json')) {
+      io.err(JSON.stringify({ error: message, ...(error instanceof Refused && { errorCode: error.errorCode }) }));
+    } else {
+      io.err(message);
+      if (isUsage) io.err(`Usage: ${usageOf(definition)}`);
+    }
+    return isUsage ? 2 : 1;
   }
 }
 

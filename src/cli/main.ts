@@ -10,6 +10,7 @@ import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
 import { version } from '../version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { tellFirstOperator } from './first-operator.ts';
 import { createLogger } from './logger.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
@@ -126,11 +127,19 @@ async function main(args: string[]): Promise<number> {
   if (family.length > 0) {
     const asked = second === undefined || second === '--help' || second === '-h';
     (asked ? out : err)(
-      `${asked ? '' : `There is no command "${first} ${second}".\n`}${family.map((one) => `  ${one.usage}\n      ${one.help}`).join('\n')}`,
+      `${
+        asked
+          ? ''
+          : `There is no command "${first} ${second}".${didYouMean(
+              `${first} ${second}`,
+              family.map(({ name }) => name),
+            )}\n`
+      }${family.map((one) => `  ${one.usage}\n      ${one.help}`).join('\n')}`,
     );
     return second === undefined || !asked ? 2 : 0;
   }
-  throw new UsageError(`There is no command "${first}"; tillgate --help lists them.`);
+  const known = [...Object.keys(commands), ...cabinetCommands.map(({ name }) => name.split(' ')[0] ?? '')];
+  throw new UsageError(`There is no command "${first}"; tillgate --help lists them.${didYouMean(first, known)}`);
 }
 
 function overview(): string {

@@ -1,7 +1,9 @@
 // The commands that call the cabinet's API, against a running gateway: what it prints, and what it says when things are wrong.
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandIo, cabinetCommands } from '../../src/cli/cabinet-commands.ts';
 import { adminToken, openCabinet, type RunningCabinet } from '../cabinet/running-cabinet.ts';
+import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
 import { freePort } from '../support/free-port.ts';
 
 interface Run {
@@ -105,6 +107,95 @@ describe('the cabinet by command line', () => {
       email: 'olga@tillgate.md',
     });
     expect(await run('user reset nobody@shop.md')).toMatchObject({ code: 1, err: expect.stringContaining('no user') });
+  });
+
+  it('finds a sale, tells its story, decides what nobody could settle and shows who did', async () => {
+    const { queries } = cabinet.database;
+    const { id: merchantId } = await seedMerchant(queries);
+    const { id: deviceId } = await seedDevice(queries, merchantId);
+    const documentNr = randomUUID();
+    const unclear = { state: 'unknown', answer_by: 1_000, review_since: 2_000, review_reason: 'Nobody can tell.' } as const;
+    const { id } = await seedCommand(queries, merchantId, deviceId, { ...unclear, document_nr: documentNr });
+
+    expect((await run(`review list --merchant ${merchantId}`)).out).toMatch(
+      new RegExp(`^id .*\\n${id} .*${documentNr} .*Nobody can tell\\.$`),
+    );
+    expect((await run(`command list --q ${documentNr}`)).out).toContain(id);
+    expect((await run(`command list --merchant ${merchantId} --state paid`)).out).not.toContain(id);
+    const decided = await run(`command decide ${id} --state done --reason "the bank says so" --operation-id OP7 --rrn 123456789012`);
+    expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^id +\S+\nstate +done$/m) });
+    expect((await run(`review list --merchant ${merchantId}`)).out).not.toContain(id);
+    const shown = (await run(`command show ${id}`)).out;
+    expect(shown).toMatch(/^operationId +OP7$/m);
+    expect(shown).toMatch(/^\d{4}-\S+ +person .*the bank says so/m);
+    expect((await run(`audit list --subject ${id}`)).out).toContain('the bank says so');
+    // No terminals are played here; what counts is that the step was reached with all that it asks for.
+    expect(await run(`command close-document ${id} --reason "the terminal broke"`)).toMatchObject({ code: 1, out: '' });
+    expect(JSON.stringify(cabinet.logger.lines)).toContain('The cabinet plays no terminals.');
+    expect(await run(`command close-document ${id}`)).toMatchObject({ code: 2, err: expect.stringContaining('--reason is missing') });
+  });
+
+  it('lists invoices and orphans, and shows a callback with its address and what went wrong', async () => {
+    const { queries } = cabinet.database;
+    const { id: merchantId } = await seedMerchant(queries);
+    const { oid } = await seedInvoice(queries, merchantId);
+    const orphan = { merchant_id: merchantId, oid, receipt_id: 'R-1', device_id: randomUUID(), reason: 'too-late', at: 5 };
+    await queries.insertInto('orphan_payments').values(orphan).execute();
+    const { id } = await seedCallback(queries, merchantId, { subject_id: oid, url: 'https://erp.example.md/paid' });
+    const attempt = {
+      callback_id: id,
+      attempt: 1,
+      at: 5,
+      status: null,
+      error: 'The ERP is away.',
+      duration_ms: 7,
+      response_head: null,
+    };
+    await queries.insertInto('callback_attempts').values(attempt).execute();
+
+    expect((await run(`invoice list --merchant ${merchantId}`)).out).toContain(oid);
+    expect((await run(`invoice show ${oid}`)).out).toMatch(new RegExp(`^oid +${oid}\\n[\\s\\S]*\\n\\nat +actor`));
+    expect((await run(`orphan list --merchant ${merchantId}`)).out).toMatch(new RegExp(`${oid} +R-1 `));
+    expect((await run(`callback list --merchant ${merchantId}`)).out).toMatch(/https:\/\/erp\.example\.md\/paid$/m);
+    expect((await run(`callback show ${id}`)).out).toMatch(
+      /^url +https:\/\/erp\.example\.md\/paid\n\n.*\n1 +\S+ +- +7 +The ERP is away\.$/m,
+    );
+  });
+
+  it('goes on with a long list', async () => {
+    const { queries } = cabinet.database;
+    const { id: merchantId } = await seedMerchant(queries);
+    const { id: deviceId } = await seedDevice(queries, merchantId);
+    const settled = { state: 'refused', settled_at: 5, settled_by: 'answer' } as const;
+    for (let count = 0; count < 3; count += 1) await seedCommand(queries, merchantId, deviceId, settled);
+    const seen = new Set<string>();
+    let cursor = '';
+    for (let pages = 0; pages < 10; pages += 1) {
+      const { out } = await run(`command list --merchant ${merchantId} --limit 1${cursor}`);
+      for (const [id = ''] of out.matchAll(/^[0-9a-f-]{36}/gm)) seen.add(id);
+      const next = /^next: (--cursor \S+)$/m.exec(out)?.[1];
+      if (next === undefined) break;
+      cursor = ` ${next}`;
+    }
+    expect(seen.size).toBe(3);
+  });
+
+  it('tells programs what was wrong in JSON', async () => {
+    const refused = await run('key revoke 3b241101-e2bb-4255-8caf-4136c566a962 --json');
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(JSON.parse(refused.err)).toEqual({ error: expect.stringContaining('Record_not_exist'), errorCode: 20 });
+    const mistyped = await run('key revoke --json');
+    expect([mistyped.code, JSON.parse(mistyped.err)]).toEqual([2, { error: 'KEY_ID is missing.' }]);
+    const nowhere = await run(`merchant list --json --url http://127.0.0.1:${await freePort()}`);
+    expect([nowhere.code, JSON.parse(nowhere.err)]).toEqual([1, { error: expect.stringMatching(/No gateway answers.*\/tillgate /) }]);
+  });
+
+  it('finds the gateway when --url names only its host', async () => {
+    const host = new URL(cabinet.url).origin;
+    for (const url of [host, `${host}/`, cabinet.url, `${cabinet.url}/`]) {
+      expect(await run(`merchant list --url ${url}`), url).toMatchObject({ code: 0, err: '' });
+    }
+    expect(await run(`merchant list --url ${host}/elsewhere`)).toMatchObject({ code: 1 });
   });
 
   it('repeats what the gateway refused, and exits 1', async () => {

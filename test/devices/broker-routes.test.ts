@@ -34,6 +34,13 @@ describe('broker authentication', () => {
     expect(JSON.stringify(cabinet.logger.lines)).not.toContain(device.secret);
   });
 
+  it('is logged at debug when it was answered, and at info when the token was wrong', async () => {
+    await ask('user', { username: device.id, password: device.secret });
+    await fetch(`${cabinet.url}/broker/rabbitmq/wrong/user`);
+    const requests = () => cabinet.logger.lines.filter(({ message }) => message === 'request').map(({ level }) => level);
+    await expect.poll(requests).toEqual(['debug', 'debug', 'info']);
+  });
+
   it('opens its own queue and topics and nothing else', async () => {
     const other = '3b241101-e2bb-4255-8caf-4136c566a962';
     const about = { username: device.id, vhost: '/' };

@@ -1,0 +1,64 @@
+// What a command of the cabinet consists of, and how its words are read and its answers shown.
+import { UsageError } from './usage-error.ts';
+
+export type Body = Record<string, unknown>;
+type Row = Record<string, unknown>;
+export type Values = Record<string, string | undefined>;
+
+export interface Call {
+  method: 'GET' | 'POST';
+  path: string;
+  query?: Values;
+  body?: Body;
+}
+
+export interface Definition {
+  name: string;
+  help: string;
+  /** The one word after the name, if any: 'KEY_ID'. */
+  subject?: string;
+  subjectIsOptional?: boolean;
+  /** Option name to its meaning; required ones end with an exclamation mark. */
+  options?: Record<string, string>;
+  call(values: Values, subject: string): Call;
+  show(body: Body): string;
+}
+
+export const merchantOption = { merchant: 'only what belongs to the merchant with this id' };
+export const part = encodeURIComponent;
+
+export function wholeNumber(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${option} takes a whole number.`);
+  return Number(text);
+}
+
+export function plain(value: unknown): string {
+  if (value === undefined || value === null) return '-';
+  if (Array.isArray(value)) return value.join(',') || '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export function fields(...names: string[]): (body: Body) => string {
+  const width = Math.max(...names.map((name) => name.length));
+  return (body) =>
+    names
+      .filter((name) => body[name] !== undefined)
+      .map((name) => `${name.padEnd(width)}  ${plain(body[name])}`)
+      .join('\n');
+}
+
+export function table(list: string, ...columns: string[]): (body: Body) => string {
+  return (body) => {
+    const rows = [columns, ...(body[list] as Row[]).map((row) => columns.map((column) => plain(row[column])))];
+    const widths = columns.map((_column, place) => Math.max(...rows.map((row) => row[place]?.length ?? 0)));
+    return rows
+      .map((row) =>
+        row
+          .map((cell, place) => cell.padEnd(widths[place] ?? 0))
+          .join('  ')
+          .trimEnd(),
+      )
+      .join('\n');
+  };
+}

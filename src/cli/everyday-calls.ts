@@ -1,0 +1,171 @@
+// What operators ask for every day: what waits for a person, one sale with its timeline, who did what, and callbacks.
+import { type Body, type Definition, fields, merchantOption, part, plain, table } from './cabinet-definition.ts';
+import { UsageError } from './usage-error.ts';
+
+const spanOptions = { from: 'from this moment, for example 2026-11-16T08:00:00Z', to: 'up to this moment' };
+const pageOptions = { limit: 'at most so many', cursor: 'goes on where a list ended: what it named as next' };
+
+/** A list, and where it goes on. */
+function page(...shown: Parameters<typeof table>): (body: Body) => string {
+  return (body) => [table(...shown)(body), ...(body['next'] === undefined ? [] : [`next: --cursor ${plain(body['next'])}`])].join('\n');
+}
+
+/** The sentence of a step is the browser's; here its facts stand side by side. */
+function factsOf(step: Body): string {
+  const { params = {} } = (step['text'] ?? {}) as { params?: Body };
+  const told = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const detail = step['detail'] === undefined ? [] : [plain(step['detail'])];
+  return [...told.map(([name, value]) => `${name}=${plain(value)}`), ...detail].join(' ');
+}
+
+/** A sale or an invoice, and all that happened to it in order. */
+function story(name: string, ...shown: string[]): (body: Body) => string {
+  const timeline = table('steps', 'at', 'actor', 'kind', 'via', 'facts');
+  return (body) => {
+    const steps = (body['timeline'] as Body[]).map((step) => ({ ...step, facts: factsOf(step) }));
+    return [fields(...shown)(body[name] as Body), timeline({ steps })].join('\n\n');
+  };
+}
+
+export const everydayCalls: readonly Definition[] = [
+  {
+    name: 'review list',
+    help: 'Lists what nothing could settle, oldest first: each waits for `tillgate command decide`.',
+    options: merchantOption,
+    call: ({ merchant }) => ({ method: 'GET', path: '/review', query: { merchantId: merchant } }),
+    show: table('commands', 'id', 'deviceId', 'name', 'state', 'amount', 'documentNr', 'issuedAt', 'reviewSince', 'reviewReason'),
+  },
+  {
+    name: 'orphan list',
+    help: 'Lists payments that were taken for invoices that could not be marked paid.',
+    options: merchantOption,
+    call: ({ merchant }) => ({ method: 'GET', path: '/orphans', query: { merchantId: merchant } }),
+    show: table('orphans', 'id', 'oid', 'receiptId', 'deviceId', 'reason', 'at'),
+  },
+  {
+    name: 'command list',
+    help: 'Lists payments and fiscal operations, newest first, or finds some.',
+    options: {
+      ...merchantOption,
+      q: 'document, rrn, operation id, Receipt.Uid, receipt number, id or its beginning, amount',
+      state: 'for example paid, unknown, needsPerson, notClosed or declined',
+      device: 'only those of the device with this id',
+      ...spanOptions,
+      ...pageOptions,
+    },
+    call: ({ merchant, device, ...query }) => ({
+      method: 'GET',
+      path: '/commands',
+      query: { merchantId: merchant, deviceId: device, ...query },
+    }),
+    show: page('commands', 'id', 'at', 'name', 'shownState', 'amount', 'deviceName', 'documentNr', 'rrn'),
+  },
+  {
+    name: 'command show',
+    help: 'Shows a payment or fiscal operation with its timeline.',
+    subject: 'COMMAND_ID',
+    call: (_values, id) => ({ method: 'GET', path: `/commands/${part(id)}` }),
+    show: story(
+      'command',
+      'id',
+      'at',
+      'name',
+      'state',
+      'shownState',
+      'amount',
+      'refunded',
+      'documentNr',
+      'operationId',
+      'rrn',
+      'deviceName',
+    ),
+  },
+  {
+    name: 'command decide',
+    help: 'Settles what nothing else could, after a look at the terminal or the bank; or closes the review of what is settled.',
+    subject: 'COMMAND_ID',
+    options: {
+      'state!': 'done or refused',
+      'reason!': 'what it was decided by; it is kept in the audit log',
+      'operation-id': "the bank's number of a payment that was made, so that it can be closed and refunded",
+      rrn: 'its rrn',
+    },
+    call: ({ state, reason, rrn, ...rest }, id) => ({
+      method: 'POST',
+      path: `/commands/${part(id)}/decide`,
+      body: { state, reason, rrn, operationId: rest['operation-id'] },
+    }),
+    show: (body) => fields('id', 'state', 'settledAt', 'settledBy')(body['command'] as Body),
+  },
+  {
+    name: 'command close-document',
+    help: 'Frees a terminal whose payment was never closed and that cannot close it itself.',
+    subject: 'COMMAND_ID',
+    options: { 'reason!': 'why; it is kept in the audit log' },
+    call: ({ reason }, id) => ({ method: 'POST', path: `/commands/${part(id)}/close-document`, body: { reason } }),
+    show: () => 'Closed.',
+  },
+  {
+    name: 'invoice list',
+    help: 'Lists invoices, newest first, or finds some.',
+    options: {
+      ...merchantOption,
+      q: 'OID or its beginning, receipt number or Uid, amount',
+      state: 'NewItem, Scanned, Payed, Expired or Cancelled',
+      ...spanOptions,
+      ...pageOptions,
+    },
+    call: ({ merchant, ...query }) => ({ method: 'GET', path: '/invoices', query: { merchantId: merchant, ...query } }),
+    show: page('invoices', 'oid', 'at', 'state', 'amount', 'validTo', 'receiptId', 'paidDeviceName'),
+  },
+  {
+    name: 'invoice show',
+    help: 'Shows an invoice with its timeline.',
+    subject: 'OID',
+    call: (_values, id) => ({ method: 'GET', path: `/invoices/${part(id)}` }),
+    show: story('invoice', 'oid', 'at', 'state', 'amount', 'validTo', 'scannedAt', 'endedAt', 'receiptId', 'paidDeviceName'),
+  },
+  {
+    name: 'audit list',
+    help: 'Lists who did what, newest first.',
+    options: {
+      ...merchantOption,
+      subject: 'only about this id',
+      before: 'goes on behind the entry with this id',
+      limit: 'at most so many',
+    },
+    call: ({ merchant, ...query }) => ({ method: 'GET', path: '/audit', query: { merchantId: merchant, ...query } }),
+    show: table('audit', 'id', 'at', 'actor', 'action', 'subject', 'detail'),
+  },
+  {
+    name: 'callback list',
+    help: 'Lists callbacks, newest first.',
+    options: { ...merchantOption, state: 'only those that are pending, delivered or dead' },
+    call: ({ merchant, state }) => ({ method: 'GET', path: '/callbacks', query: { merchantId: merchant, state } }),
+    show: table('callbacks', 'id', 'subjectId', 'sequence', 'state', 'attempts', 'createdAt', 'url'),
+  },
+  {
+    name: 'callback show',
+    help: 'Shows a callback with its address and every try of it: when, what the ERP answered, what went wrong.',
+    subject: 'CALLBACK_ID',
+    call: (_values, id) => ({ method: 'GET', path: `/callbacks/${part(id)}` }),
+    show: (body) =>
+      [
+        fields('id', 'subjectId', 'sequence', 'state', 'attempts', 'createdAt', 'nextAttemptAt', 'url')(body['callback'] as Body),
+        table('attempts', 'attempt', 'at', 'status', 'durationMs', 'error')(body),
+      ].join('\n\n'),
+  },
+  {
+    name: 'callback resend',
+    help: "Sends one callback again, or a merchant's of a span of time.",
+    subject: 'CALLBACK_ID',
+    subjectIsOptional: true,
+    options: { merchant: 'id of the merchant', from: 'from this moment', to: 'up to this moment' },
+    call({ merchant, from, to }, id) {
+      if (id !== '') return { method: 'POST', path: `/callbacks/${part(id)}/resend` };
+      if (!merchant || !from || !to) throw new UsageError('Name a callback, or --merchant, --from and --to.');
+      return { method: 'POST', path: '/callbacks/resend', body: { merchantId: merchant, from, to } };
+    },
+    show: (body) => (body['count'] === undefined ? 'Sent again.' : `Callbacks sent again: ${plain(body['count'])}`),
+  },
+];
