@@ -55,7 +55,7 @@ export async function openPlayedShop(tell: (line: string) => void): Promise<Play
     TILLGATE_DATA_DIR: dataDir,
     TILLGATE_PORT: '0',
     TILLGATE_MQTT_PORT: '0',
-    TILLGATE_CALLBACK_DELAYS_S: '1,60',
+    TILLGATE_CALLBACK_DELAYS_S: '1,2',
   });
   const sandbox = await startSandbox(config, { clock, random: systemRandom, logger });
   const { file } = sandbox;
