@@ -72,6 +72,7 @@ const neededServers: NeededServer[] = [
   },
   program('curl', 'curl'),
   program('ps', 'procps'),
+  { ...program('nginx', 'nginx-light'), isInstalled: () => ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].some(existsSync) },
   // promtool comes with it.
   program('prometheus', 'prometheus'),
   pythonModule('setuptools'),

@@ -9,6 +9,7 @@ import {
   brokerTokens,
   cidr,
   listOf,
+  nowhereToDial,
   oneOf,
   type Parser,
   pathSegment,
@@ -336,6 +337,7 @@ function dangers(config: Config): string[] {
       `The embedded MQTT broker on ${config.host} would take the secrets of devices unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY for MQTT over TLS on port ${config.mqttsPort}, or TILLGATE_MQTT_URL to an outside broker, or TILLGATE_MQTT_PLAIN=yes inside a network that you trust.`,
     );
   }
+  problems.push(...nowhereToDial(config.host, config.publicUrl));
   if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
   if (config.metricsToken !== undefined && config.metricsToken.length < 24) {
     problems.push('TILLGATE_METRICS_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');

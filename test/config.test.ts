@@ -102,6 +102,7 @@ describe('the configuration', () => {
       TILLGATE_HOST: '0.0.0.0',
       TILLGATE_BEHIND_PROXY: 'yes',
       TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32',
+      TILLGATE_PUBLIC_URL: 'https://pay.example.md/tillgate',
     };
     const certificate = { TILLGATE_TLS_CERT: 'cert.pem', TILLGATE_TLS_KEY: 'key.pem' };
     const isPlainOpen = (environment: Record<string, string>) => isMqttPlainOpen(readConfig('serve', environment));
@@ -174,8 +175,14 @@ describe('the configuration', () => {
         TILLGATE_HOST: '0.0.0.0',
         TILLGATE_BEHIND_PROXY: 'yes',
         TILLGATE_MQTT_PLAIN: 'yes',
+        TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32',
       };
-      expect(problemsOf('serve', { ...environment, TILLGATE_TRUSTED_PROXIES: '10.0.0.5/32' })).toEqual([]);
+      expect(problemsOf('serve', { ...environment, TILLGATE_PUBLIC_URL: 'https://pay.example.md/tillgate' })).toEqual([]);
+      for (const host of ['0.0.0.0', '::']) {
+        expect(problemsOf('serve', { ...environment, TILLGATE_HOST: host })).toEqual([
+          expect.stringMatching(/devices.*TILLGATE_PUBLIC_URL/),
+        ]);
+      }
     });
 
     it('and takes a proxy on this machine for granted, and no other', () => {

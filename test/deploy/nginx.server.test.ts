@@ -1,0 +1,88 @@
+// deploy/nginx.conf on a real nginx: what was sent is never sent a second time, what was not goes to the other instance, and every answer
+// has the envelope.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { startNginx } from '../support/servers/nginx.ts';
+
+const endings: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+/** Stands for a gateway: notes each request that reaches it whole, then answers, or breaks the connection. */
+async function upstream(does: 'answers' | 'is busy' | 'breaks off'): Promise<{ port: number; seen: string[] }> {
+  const seen: string[] = [];
+  const server: Server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on('end', () => {
+      seen.push(body);
+      if (does === 'breaks off') request.socket.destroy();
+      else
+        response.writeHead(does === 'answers' ? 200 : 503, { 'content-type': 'application/json' }).end(`{"errorCode":41,"from":"${does}"}`);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  endings.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return { port: (server.address() as AddressInfo).port, seen };
+}
+
+async function proxyOf(...ports: number[]): Promise<string> {
+  const nginx = await startNginx(ports);
+  endings.push(nginx.stop);
+  return nginx.url;
+}
+
+const pay = (url: string, body: string) => fetch(`${url}/Device/payment/Pay`, { method: 'POST', body });
+const unknown = { errorCode: 3, errorMessage: expect.stringContaining('is not known') };
+
+it('hands what could not be sent to the other instance, once', async () => {
+  const alive = await upstream('answers');
+  const url = await proxyOf(await freePort(), alive.port);
+  for (let count = 0; count < 20; count += 1) expect((await pay(url, `pay ${count}`)).status).toBe(200);
+  expect(alive.seen).toEqual(Array.from({ length: 20 }, (_each, count) => `pay ${count}`));
+});
+
+it('sends no POST a second time that an instance may have begun, and says that nobody knows', async () => {
+  const [dying, alive] = [await upstream('breaks off'), await upstream('answers')];
+  const url = await proxyOf(dying.port, alive.port);
+  const statuses: number[] = [];
+  for (let count = 0; count < 6; count += 1) {
+    const response = await pay(url, `pay ${count}`);
+    statuses.push(response.status);
+    if (response.status === 502) expect(await response.json()).toEqual(unknown);
+  }
+  expect(statuses).toContain(502);
+  const seen = [...dying.seen, ...alive.seen];
+  expect(dying.seen.length).toBeGreaterThan(0);
+  expect(new Set(seen).size).toBe(seen.length);
+});
+
+it('answers in the envelope when no instance is there, for a path that it hides and for a body that is too large', async () => {
+  const url = await proxyOf(await freePort(), await freePort());
+  const away = await pay(url, '{}');
+  expect([away.status, away.headers.get('content-type'), await away.json()]).toEqual([502, 'application/json', unknown]);
+  const hidden = await fetch(`${url}/Metrics`);
+  expect([hidden.status, await hidden.json()]).toEqual([404, { errorCode: 40, errorMessage: expect.stringContaining('no such path') }]);
+  const large = await pay(url, 'x'.repeat(3 * 1024 * 1024));
+  expect([large.status, await large.json()]).toEqual([413, { errorCode: 40, errorMessage: expect.stringContaining('1 MiB') }]);
+});
+
+it("leaves the gateway's own answers as they are", async () => {
+  const busy = await upstream('is busy');
+  const response = await pay(await proxyOf(busy.port), '{}');
+  expect([response.status, await response.json()]).toEqual([503, { errorCode: 41, from: 'is busy' }]);
+  expect(busy.seen.length).toBe(1);
+});
