@@ -5,6 +5,7 @@
 // was settled later, and every void, is found by an index of its own that holds only such commands.
 // Summed twice, by two instances or after a crash: the same row twice. The process dies between summing and keeping: it is summed again.
 // A transaction that settles while an hour is summed and commits afterwards: its time lies within `lateCommitsMs` of the sum's, and drops it.
+// The process stands still between summing and keeping: others have looked past what was settled meanwhile, so such a sum is shown, not kept.
 // What no index finds is a payment that is begun later than the hour of the receipt or the invoice that it belongs to: for a day the keeper
 // (hour-keeper.ts) sums each hour again.
 import { type SqlBool, sql } from 'kysely';
@@ -15,8 +16,10 @@ import type { Scope } from './scope.ts';
 export const hourMs = 3_600_000;
 /** The same as in the predicate of the index commands_settled_late. */
 export const restsAfterMs = 15 * 60_000;
-/** Longer than a transaction may take. */
-const lateCommitsMs = 60_000;
+/** A sum that is older than this when it could be kept is not. */
+const keptWithinMs = 30_000;
+/** Longer than a transaction may take, and than that. */
+const lateCommitsMs = 60_000 + keptWithinMs;
 const everybody = '';
 const maxChanges = 5_000;
 const rowsPerStatement = 200;
@@ -65,6 +68,7 @@ export async function sumHour({ queries, transaction }: Reading, startMs: number
     figures: JSON.stringify(figures),
   }));
   await transaction(async (tx) => {
+    if ((await databaseNow(tx)) - madeAtMs > keptWithinMs) return;
     await tx.deleteFrom('hour_sums').where('start_ms', '=', startMs).execute();
     for (let first = 0; first < rows.length; first += rowsPerStatement) {
       await tx
@@ -111,9 +115,10 @@ async function dropChanged(queries: Queries, sinceMs: number | undefined): Promi
   const { rows: voided } = await sql<Changed>`
     select p.issued_at, c.settled_at from commands c join commands p on p.id = c.target_id
     where c.name = 'CancelTransaction' and c.settled_at is not null and ${since} limit ${sql.lit(maxChanges)}`.execute(queries);
-  // The receipt and the invoice of a payment that was settled late were counted as sales of their own.
+  // The receipt and the invoice of a payment that was settled late were counted as sales of their own. A Uid stays as the ERP wrote it.
   const { rows: linked } = await sql<Changed>`
-    select r.issued_at, c.settled_at from commands c join commands r on r.merchant_id = c.merchant_id and r.receipt_uid = c.document_nr and r.receipt_uid is not null
+    select r.issued_at, c.settled_at from commands c join commands r on r.merchant_id = c.merchant_id
+      and r.receipt_uid in (c.document_nr, upper(c.document_nr)) and r.receipt_uid is not null
     where ${late} and ${since} and c.name = 'Pay'
     union all
     select i.ended_at as issued_at, c.settled_at from commands c join invoices i on i.oid = c.document_nr

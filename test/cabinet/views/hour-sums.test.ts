@@ -119,6 +119,25 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await read(merchantId, other)).card.count).toBe(0);
   });
 
+  it('of a process that stood still are not kept, because others have looked past what it missed', async () => {
+    const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
+    const other = createHourSums();
+    const standsStill = {
+      queries: database.queries,
+      transaction: (async (work) => {
+        await clock.advance(1_000);
+        const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
+        await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+        await clock.advance(5 * 60_000);
+        expect((await read(merchantId, other)).card.count).toBe(1);
+        return database.transaction(work);
+      }) as TestDatabase['transaction'],
+    };
+    await sums.read(standsStill, { merchantId }, hour, hour + hourMs, clock.now());
+    await clock.advance(60_000);
+    expect((await read(merchantId, other)).card.count).toBe(1);
+  });
+
   it('count a receipt and an invoice no more when their payment turns out to be done', async () => {
     const { oid } = await seedInvoice(database.queries, merchantId, {
       state: 2,
@@ -138,6 +157,19 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
     await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
     expect(await read()).toMatchObject({ card: { count: 0 }, qr: { count: 0 } });
+  });
+
+  it('count a receipt no more when its payment turns out to be done, also when the ERP writes its Uid in capitals', async () => {
+    const name = '3b241101-e2bb-4255-8caf-4136c566a962';
+    const print = { name: 'PrintReceipt', state: 'done', amount_bani: 1_000, cash_bani: 0, card_bani: 1_000 } as const;
+    await seedCommand(database.queries, merchantId, register, { ...print, receipt_uid: name.toUpperCase(), ...answered(hour + 120_000) });
+    const open = { state: 'unknown', document_state: null, settled_at: null, settled_by: null, document_nr: name } as const;
+    const { id } = await pay({ ...open, issued_at: hour - 60_000 });
+    expect((await cards()).count).toBe(1);
+    await clock.advance(60_000);
+    const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
+    await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    expect((await cards()).count).toBe(0);
   });
 
   it('are the same as what the commands tell, for everybody and at every beginning of an hour', async () => {
