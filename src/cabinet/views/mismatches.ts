@@ -27,11 +27,11 @@ const standing: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`p.document_nr is not null and p.name = 'Pay' and p.state = 'done' and p.document_state <> 'voided'`,
   receiptWithoutPayment: sql`p.receipt_uid is not null and p.name = 'PrintReceipt' and p.state = 'done'`,
 };
-/** c: the half that failed. */
+/** c: the half that failed. A UUID as documentNr is kept in lower case, a Receipt.Uid as the ERP wrote it. */
 const failedNames: Record<MismatchKind, string> = { paymentWithoutReceipt: 'PrintReceipt', receiptWithoutPayment: 'Pay' };
 const linked: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)`,
-  receiptWithoutPayment: sql`p.merchant_id = c.merchant_id and p.receipt_uid = c.document_nr`,
+  receiptWithoutPayment: sql`p.merchant_id = c.merchant_id and p.receipt_uid in (c.document_nr, upper(c.document_nr))`,
 };
 /** No other try of the failed half has come about, or may yet. */
 const noOther: Record<MismatchKind, RawBuilder<SqlBool>> = {
@@ -94,7 +94,7 @@ async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, 
     paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.receipt_uid is not null and o.name = 'PrintReceipt'
       and o.receipt_uid in (p.document_nr, upper(p.document_nr)) and o.state in ('sent', 'unknown', 'done'))`,
     receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.document_nr is not null and o.name = 'Pay'
-      and o.document_nr = p.receipt_uid and o.state in ('sent', 'unknown', 'done'))`,
+      and o.document_nr = lower(p.receipt_uid) and o.state in ('sent', 'unknown', 'done'))`,
   };
   const { rows } = await sql<{ id: string }>`
     select p.id from commands p where p.id in (${sql.join([...ids])}) and ${standing[kind]} and ${turned[kind]} and ${ownedBy(scope, sql`p.merchant_id`)}

@@ -141,6 +141,18 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(await kinds()).toEqual([]);
   });
 
+  it('links a receipt and its payment also when the ERP writes the Uid in capitals', async () => {
+    const [terminal, register] = [await device(), await device()];
+    const print = { name: 'PrintReceipt', amount_bani: 1_000 } as const;
+    const [unpaid, paidLater] = ['3b241101-e2bb-4255-8caf-4136c566a962', '8f241101-e2bb-4255-8caf-4136c566a9cd'];
+    await seed(terminal, { ...settled(50), state: 'refused', document_nr: unpaid });
+    const printed = await seed(register, { ...settled(49), ...print, state: 'done', receipt_uid: unpaid.toUpperCase() });
+    await seed(terminal, { ...settled(45), state: 'refused', document_nr: paidLater });
+    await seed(register, { ...settled(44), ...print, state: 'done', receipt_uid: paidLater.toUpperCase() });
+    await seed(terminal, { ...settled(43), state: 'done', document_state: 'closed', document_nr: paidLater });
+    expect(await kinds()).toEqual([['receiptWithoutPayment', printed]]);
+  });
+
   it('shows a merchant nothing of another', async () => {
     await seed(await device(), { ...at(3), state: 'unknown' });
     await seed(await device(), { ...settled(60), state: 'done', document_state: 'open' });
