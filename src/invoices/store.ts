@@ -259,7 +259,6 @@ export async function insertEvents(queries: Queries, oids: readonly string[], ev
 /** Whoever holds a QR can name any number of receipts: what an invoice's board may hold is bounded. */
 const maxOrphansPerInvoice = 100;
 
-/** Whether the payment is on the board now for the first time, was there before, or found the invoice's part of it full. */
 export interface InvoiceEvent {
   atMs: number;
   event: string;
@@ -278,6 +277,7 @@ export async function listInvoiceEvents(queries: Queries, oid: string, limit: nu
   return rows.map((row) => ({ atMs: row.at, event: row.event, detail: JSON.parse(row.detail) as Record<string, unknown> }));
 }
 
+/** Whether the payment is on the board now for the first time, was there before, or found the invoice's part of it full. */
 export async function insertOrphan(
   queries: Queries,
   invoice: InvoiceFacts,

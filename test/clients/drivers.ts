@@ -10,7 +10,7 @@ import { createTillgate, type Tillgate } from '../../clients/typescript/src/inde
 export interface CaseCall {
   call: string;
   with: Record<string, unknown>;
-  options?: { startPatienceS?: number; outcomePatienceS?: number; timeoutS?: number; untilKnown?: boolean };
+  options?: { startPatienceS?: number; outcomePatienceS?: number; timeoutS?: number; untilKnown?: boolean; sentBefore?: boolean };
 }
 
 export interface CaseResult {
@@ -33,7 +33,7 @@ export const apiKey = '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a';
 export function typescriptDriver(): Driver {
   return {
     async run(given, baseUrl, onWait) {
-      const { startPatienceS = 30, outcomePatienceS = 120, timeoutS, untilKnown } = given.options ?? {};
+      const { startPatienceS = 30, outcomePatienceS = 120, timeoutS, untilKnown, sentBefore } = given.options ?? {};
       let nowMs = 0;
       const client = createTillgate({
         baseUrl,
@@ -56,6 +56,7 @@ export function typescriptDriver(): Driver {
         },
         ...(timeoutS === undefined ? {} : { timeoutMs: timeoutS * 1000 }),
         ...(untilKnown === undefined ? {} : { untilKnown }),
+        ...(sentBefore === undefined ? {} : { sentBefore }),
       };
       const call = client[given.call as keyof Tillgate] as (
         fields: object,

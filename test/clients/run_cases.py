@@ -46,6 +46,8 @@ def run(case):
         arguments["on_key"] = told.append
         if "timeoutS" in options:
             arguments["timeout_s"] = options["timeoutS"]
+        if "sentBefore" in options:
+            arguments["sent_before"] = options["sentBefore"]
     if options.get("untilKnown"):
         arguments["until_known"] = True
     result = getattr(client, snake(case["call"]))(**arguments)

@@ -46,6 +46,8 @@ export interface ClientOptions {
 export interface KeyOptions {
   /** The Idempotency-Key, if you have stored one; it belongs to this call and body alone. */
   key?: string;
+  /** You have called with this key before, and it ended `unclear` or your program died: then `notDone` is said only if that holds for both. */
+  sentBefore?: boolean;
   /** Awaited with the key before anything is sent: store it with the sale. */
   onKey?(key: string): unknown;
   /** Of one request, instead of the call's own. */
@@ -86,7 +88,7 @@ export function createTillgate(options: ClientOptions) {
   const askBy: Call['askBy'] = (name) => get('/Device/Operation/Status', { ...name }, timeoutsMs.short);
 
   async function read(path: string, query: Record<string, string>, timeoutMs: number, kind: CallKind = 'read'): Promise<Ending> {
-    return run(world, { kind, request: get(path, query, timeoutMs), key: undefined, maySharePayment: false, askBy });
+    return run(world, { kind, request: get(path, query, timeoutMs), key: undefined, wasSentBefore: false, maySharePayment: false, askBy });
   }
 
   async function post(path: string, fields: object, timeoutMs: number, own: KeyOptions, kind: CallKind = 'command'): Promise<Ending> {
@@ -106,7 +108,8 @@ export function createTillgate(options: ClientOptions) {
       body,
       timeoutMs: own.timeoutMs ?? timeoutMs,
     };
-    return run(world, { kind, request, key, maySharePayment: path.endsWith('/CancelTransaction'), askBy });
+    const { sentBefore: wasSentBefore = false } = own;
+    return run(world, { kind, request, key, wasSentBefore, maySharePayment: path.endsWith('/CancelTransaction'), askBy });
   }
 
   /** The fields of a success beside the outcome; a report that is not there is empty, not missing. */

@@ -24,6 +24,8 @@ export interface Call {
   kind: CallKind;
   request: HttpRequest;
   key: string | undefined;
+  /** An earlier call has sent it under this key, and what became of that is not known. */
+  wasSentBefore: boolean;
   /** CancelTransaction, whose key may stand for the payment that it stops. */
   maySharePayment: boolean;
   /** The read-only call that asks by OID or by the Idempotency-Key. */
@@ -84,27 +86,29 @@ function isFateUnknown(kind: CallKind, heard: Heard): boolean {
 export async function run(world: World, call: Call): Promise<Ending> {
   const mayStartUntilMs = world.nowMs() + world.startPatienceMs;
   const pause = createPauses(world);
-  let unclearSends = 0;
+  let isUnclear = call.wasSentBefore;
   let heard = await world.send(call.request);
   for (let sends = 1; sends < maxSends; sends += 1) {
-    if (isFateUnknown(call.kind, heard)) unclearSends += 1;
-    const step = stepAfter(call.kind, heard, unclearSends > 0);
+    // What is found under the key may be this copy; one before it may still be on its way.
+    const wasUnclear = isUnclear;
+    isUnclear ||= isFateUnknown(call.kind, heard);
+    const step = stepAfter(call.kind, heard, isUnclear);
     if (step === 'end') break;
     if (step === 'ask') {
       const oid = heard.kind === 'answer' ? heard.body.OID : undefined;
       const found = await ask(world, call, oid);
       if (found.kind === 'settled') {
         const isShared = call.maySharePayment && found.answer.body.Operation === 'Pay';
-        if (!isShared && found.answer.body.errorCode !== 31) return ending(call, found.answer, unclearSends <= 1);
+        if (!isShared && found.answer.body.errorCode !== 31) return ending(call, found.answer, !wasUnclear);
         heard = found.answer;
-        if (!isShared && world.nowMs() >= mayStartUntilMs) return ending(call, heard, unclearSends <= 1);
+        if (!isShared && world.nowMs() >= mayStartUntilMs) return ending(call, heard, !wasUnclear);
       } else if (found.kind === 'nobodyKnows' || world.nowMs() >= mayStartUntilMs) {
         return ending(call, found.heard ?? heard, false, oid);
       }
     } else if (!(await pause(heard, mayStartUntilMs))) break;
     heard = await world.send(call.request);
   }
-  return ending(call, heard, unclearSends === 0);
+  return ending(call, heard, !isUnclear);
 }
 
 type Found =
@@ -158,7 +162,7 @@ function createPauses(world: World): (after: Heard | undefined, untilMs: number)
 }
 
 const advice =
-  'It may have been done, or may be done yet. Ask operationStatus by this key or OID; the same call under the same key does nothing twice.';
+  'It may have been done, or may be done yet. Ask operationStatus by this key or OID; the same call under the same key, with sentBefore, does nothing twice.';
 
 /** `isSure`: no copy of the request can still be on its way. `knownOid`: told before by another answer. */
 function ending(call: Call, heard: Heard, isSure: boolean, knownOid?: string): Ending {

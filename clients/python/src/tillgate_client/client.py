@@ -43,6 +43,8 @@ class KeyOptions(TypedDict, total=False):
 
     # The Idempotency-Key, if you have stored one; it belongs to this call and body alone.
     key: str
+    # You have called with this key before, and it ended unclear or your program died: then notDone is said only if that holds for both.
+    sent_before: bool
     # Called with the key before anything is sent: store it with the sale.
     on_key: Callable[[str], object]
     # Of one request, instead of the call's own.
@@ -273,7 +275,7 @@ class Tillgate:
         return self._question("/Device/Operation/Status", {name: value}, SHORT_S)
 
     def _get(self, path: str, query: Mapping[str, str], timeout_s: float, kind: CallKind = "read") -> Ending:
-        return run(self._world, Call(kind, self._question(path, query, timeout_s), None, False, self._ask_by))
+        return run(self._world, Call(kind, self._question(path, query, timeout_s), None, False, False, self._ask_by))
 
     def _post(
         self, path: str, fields: Mapping[str, Any], timeout_s: float, own: KeyOptions, kind: CallKind = "command"
@@ -286,7 +288,8 @@ class Tillgate:
             on_key(key)
         headers = {**self._headers, "Content-Type": "application/json", "Idempotency-Key": key}
         request = Request("POST", f"{self._base_url}{path}", headers, body, own.get("timeout_s", timeout_s))
-        return run(self._world, Call(kind, request, key, path.endswith("/CancelTransaction"), self._ask_by))
+        was_sent_before = own.get("sent_before", False)
+        return run(self._world, Call(kind, request, key, was_sent_before, path.endswith("/CancelTransaction"), self._ask_by))
 
 
 def _result(ended: Ending, outcome: OutcomeName | None = None) -> Result[Any]:

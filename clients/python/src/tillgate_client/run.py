@@ -23,7 +23,7 @@ MAX_SENDS = 100
 
 ADVICE = (
     "It may have been done, or may be done yet. Ask operation_status by this key or OID; "
-    "the same call under the same key does nothing twice."
+    "the same call under the same key, with sent_before, does nothing twice."
 )
 
 
@@ -44,6 +44,8 @@ class Call:
     kind: CallKind
     request: Request
     key: str | None
+    # An earlier call has sent it under this key, and what became of that is not known.
+    was_sent_before: bool
     # CancelTransaction, whose key may stand for the payment that it stops.
     may_share_payment: bool
     # The read-only call that asks by OID or by the Idempotency-Key.
@@ -100,12 +102,13 @@ def _is_fate_unknown(kind: CallKind, heard: Heard) -> bool:
 def run(world: World, call: Call) -> Ending:
     may_start_until = world.monotonic() + world.start_patience_s
     pauses = _Pauses(world)
-    unclear_sends = 0
+    is_unclear = call.was_sent_before
     heard = world.send(call.request)
     for _ in range(MAX_SENDS - 1):
-        if _is_fate_unknown(call.kind, heard):
-            unclear_sends += 1
-        step = step_after(call.kind, heard, unclear_sends > 0)
+        # What is found under the key may be this copy; one before it may still be on its way.
+        was_unclear = is_unclear
+        is_unclear = is_unclear or _is_fate_unknown(call.kind, heard)
+        step = step_after(call.kind, heard, is_unclear)
         if step == "end":
             break
         if step == "ask":
@@ -115,14 +118,14 @@ def run(world: World, call: Call) -> Ending:
                 assert isinstance(answer, Answer)
                 is_shared = call.may_share_payment and answer.body.get("Operation") == "Pay"
                 if not is_shared and (answer.error_code != 31 or world.monotonic() >= may_start_until):
-                    return _ending(call, answer, unclear_sends <= 1)
+                    return _ending(call, answer, not was_unclear)
                 heard = answer
             elif found == "nobodyKnows" or world.monotonic() >= may_start_until:
                 return _ending(call, answer or heard, False, oid)
         elif not pauses.wait(heard, may_start_until):
             break
         heard = world.send(call.request)
-    return _ending(call, heard, unclear_sends == 0)
+    return _ending(call, heard, not is_unclear)
 
 
 def _ask(
