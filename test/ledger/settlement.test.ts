@@ -268,7 +268,9 @@ describe('an answer that contradicts', () => {
     expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', settledBy: 'person' });
     expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
     expect((await eventsOf(id)).find(({ step }) => step === 'contradiction')?.detail).toContain('"amount":10');
-    expect(world.logger.lines.some(({ level, message }) => level === 'error' && message.includes('contradicts'))).toBe(true);
+    const { deviceId, documentNr } = (await world.ledger.find(id)) ?? {};
+    const told = world.logger.lines.find(({ level, message }) => level === 'error' && message.includes('contradicts'));
+    expect(told?.fields).toMatchObject({ commandId: id, deviceId, documentNr: documentNr ?? undefined });
     await world.ledger.decide(id, { state: 'refused', reason: 'Money was given back.', actor: 'ana' });
     expect(await world.ledger.listReview(10)).toEqual([]);
     await expect(world.ledger.decide(id, { state: 'done', reason: 'x', actor: 'ana' })).rejects.toMatchObject({
