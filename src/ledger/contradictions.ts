@@ -1,6 +1,6 @@
 // What a device says about a command that was settled before: it agrees, or it contradicts, and then a person must see it.
 // What was settled stays as it is. A contradiction is put on the review list first, then counted and logged: if the process dies between,
-// the list has it.
+// the list has it. A device may repeat it without end: its steps are counted (counted-steps.ts).
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { JsonObject, Outcome } from '../link/protocol.ts';
@@ -25,7 +25,7 @@ export function createContradictions(deps: { database: Database; logger: Logger;
     count += 1;
     const { id: commandId, state } = settled;
     logger.error({ ...namesOf(settled), outcome, settled: state }, 'an answer contradicts a settled outcome');
-    timeline.add({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report }) });
+    timeline.addCounted({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report }) });
   }
 
   return {

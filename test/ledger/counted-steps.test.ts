@@ -74,6 +74,28 @@ describe('the timeline', () => {
     expect(await asked(world, commandId, 'answered again')).toMatchObject([{ detail: 'done' }]);
     await world.stop();
   });
+
+  it('has twenty contradictions of a device one by one, and how many more there were', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal();
+    let last: AnswerMessage | undefined;
+    world.onAnswer = (answer) => {
+      if (answer.outcome === 'done') last = answer;
+      return answer;
+    };
+    await world.run(world.pay(terminal.id, 10, world.random.uuid()));
+    const { id: commandId } = await world.lastCommand('Pay');
+    if (!last) throw new Error('There was no answer.');
+    for (let count = 0; count < 25; count += 1) {
+      world.sayAs(terminal.id, { ...last, outcome: 'refused' });
+      await world.clock.advance(100);
+    }
+    const steps = await asked(world, commandId, 'contradiction');
+    expect(steps).toHaveLength(21);
+    expect(steps[0]?.detail).toContain('refused');
+    expect(steps.at(-1)).toMatchObject({ further: 5 });
+    await world.stop();
+  });
 });
 
 it.each(engines)('steps without end are counted whole, by whatever many gateways, and twenty are told, on %s', async (engine) => {

@@ -139,6 +139,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
     case 'review':
       return own('review', { reason: whyIn(event.detail) });
     case 'contradiction':
+      if (event.further !== undefined) return { ...home('answeredFurther', { times: event.further }), repeats: event.further };
       return own('contradiction', { reason: whyIn(event.detail) }, event.detail);
     case 'decided':
       return person('decided');

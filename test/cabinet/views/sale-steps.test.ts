@@ -59,13 +59,15 @@ describe('the timeline', () => {
       [30, 'asked again', 'key unknown - 5000'],
       [40, 'answered again', 'done'],
     ]);
-    const story = { ...plain, events: [...plain.events, further] };
+    const contradictions = { ...further, atMs: further.atMs + 1, step: 'contradiction', further: 3 };
+    const story = { ...plain, events: [...plain.events, further, contradictions] };
     const steps = saleSteps(story, keys).filter(({ atMs }) => atMs >= startMs + 20_000);
     expect(steps).toMatchObject([
       { kind: 'repeated', from: 'erp', to: 'gateway', text: { key: 'step.repeated.number', params: { errorCode: 0 } } },
       { kind: 'repeated', text: { key: 'step.repeated.key', params: { errorCode: 3, waitedMs: 5_000 } } },
       { kind: 'answeredAgain', from: 'device', text: { params: { outcome: 'done' } } },
       { kind: 'repeatedFurther', repeats: 7, text: { params: { times: 7 } } },
+      { kind: 'answeredFurther', repeats: 3, text: { params: { times: 3 } } },
     ]);
     expect(
       steps.some(({ kind }) => kind === 'toldLater'),
