@@ -37,8 +37,8 @@ export function amountIn(text: string): Bani | undefined {
 /** Of somebody else's rows a lookup may find some as well: the list's sieve has the last say. */
 export function lookupsOf(scope: Scope, q: string): Lookup[] {
   const text = q.trim();
-  // A UUID is kept in lower case, other document numbers as they came.
-  const spellings = [...new Set([text, text.toLowerCase()])];
+  // A UUID is kept in lower case, a Receipt.Uid and other document numbers as they came.
+  const spellings = [...new Set([text, text.toLowerCase(), text.toUpperCase()])];
   const amount = amountIn(text);
   const prefix = idPrefixOf(text);
   const few = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: false });

@@ -66,10 +66,10 @@ export async function readCommands(queries: Queries, scope: Scope, where: Return
   }));
 }
 
-/** A receipt whose Uid is the payment's documentNr, and the other way round [D80]. */
+/** A receipt whose Uid is the payment's documentNr, and the other way round [D80]. The Uid stays as the ERP wrote it, perhaps in capitals. */
 async function readLinked(queries: Queries, scope: Scope, { name, documentNr, receiptUid }: StoryCommand): Promise<StoryCommand[]> {
   if (name === 'Pay' && documentNr !== null) {
-    const isPrint = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.receipt_uid is not null and c.receipt_uid = ${documentNr} and c.name = 'PrintReceipt'`;
+    const isPrint = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.receipt_uid is not null and c.receipt_uid in (${documentNr}, ${documentNr.toUpperCase()}) and c.name = 'PrintReceipt'`;
     return await readCommands(queries, scope, isPrint);
   }
   if (name === 'PrintReceipt' && receiptUid !== null) {

@@ -26,6 +26,17 @@ describe('the page of a sale', () => {
   const pay = (deviceId: string, amount: number, documentNr = world.random.uuid()) =>
     world.erp('/Device/payment/Pay', { DeviceID: deviceId, amount, documentNr });
 
+  it('shows the receipt of a payment also when the ERP writes its Uid in capitals, and finds it by either spelling', async () => {
+    const terminal = await world.terminal();
+    const register = await world.register();
+    const documentNr = world.random.uuid();
+    const paid = await pay(terminal.id, 12.5, documentNr);
+    const Receipt = { Uid: documentNr.toUpperCase(), Items: [{ Name: 'Pâine', Quantity: 2, Price: 6.25 }], Payments: [{ PaymentCode: 0 }] };
+    await world.erp('/Device/Invoice/Pay', { DeviceID: register.id, Receipt });
+    expect((await page(paid['OID'])).related.linked).toMatchObject([{ name: 'PrintReceipt' }]);
+    for (const q of [documentNr, documentNr.toUpperCase()]) expect((await world.look(`/commands?q=${q}`))['commands']).toHaveLength(2);
+  });
+
   it('tells a plain payment, its document and the receipt that was printed for it', async () => {
     const terminal = await world.terminal();
     const register = await world.register();
