@@ -6,6 +6,7 @@
 // Summed twice, by two instances or after a crash: the same row twice. The process dies between summing and keeping: it is summed again.
 // A transaction that settles while an hour is summed and commits afterwards: its time lies within `lateCommitsMs` of the sum's, and drops it.
 // The process stands still between summing and keeping: others have looked past what was settled meanwhile, so such a sum is shown, not kept.
+// The database's clock is set back: sums of its future are dropped, and changes are looked for from the oldest one on.
 // What no index finds is a payment that is begun later than the hour of the receipt or the invoice that it belongs to: for a day the keeper
 // (hour-keeper.ts) sums each hour again.
 import { type SqlBool, sql } from 'kysely';
@@ -106,7 +107,10 @@ interface Changed {
 /** Drops kept hours that something has changed since `sinceMs`; returns until when that was looked for. */
 async function dropChanged(queries: Queries, sinceMs: number | undefined): Promise<number> {
   const nowMs = await databaseNow(queries);
-  const fromMs = sinceMs ?? (await oldestSum(queries));
+  const isAnew = sinceMs === undefined || sinceMs > nowMs;
+  // The clock was set back: what was kept in its future would seem newer than any change.
+  if (isAnew) await queries.deleteFrom('hour_sums').where('made_at', '>', nowMs).execute();
+  const fromMs = isAnew ? await oldestSum(queries) : sinceMs;
   if (fromMs === undefined) return nowMs;
   const since = sql<SqlBool>`c.settled_at >= cast(${fromMs - lateCommitsMs} as bigint)`;
   const late = sql<SqlBool>`c.settled_at - c.issued_at > ${sql.lit(restsAfterMs)}`;

@@ -138,6 +138,16 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await read(merchantId, other)).card.count).toBe(1);
   });
 
+  it.each([true, false])('see what is settled after the clock was set back (by the process that looked before it: %s)', async (isSame) => {
+    const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
+    clock.setWallClock(noonMs + 2 * hourMs);
+    expect((await cards()).count).toBe(0);
+    clock.setWallClock(noonMs + 60_000);
+    const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
+    await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    expect((await read(merchantId, isSame ? sums : createHourSums())).card.count).toBe(1);
+  });
+
   it('count a receipt and an invoice no more when their payment turns out to be done', async () => {
     const { oid } = await seedInvoice(database.queries, merchantId, {
       state: 2,
