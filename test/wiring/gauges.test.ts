@@ -55,6 +55,10 @@ it.each(engines)('counts what waits for a person, without what was decided or no
   };
   const dead = { state: 'dead', ended_at: 6, next_attempt_at: null } as const;
   const callbacks = [await seedCallback(queries, merchantId, dead), await seedCallback(queries, merchantId, dead)];
+  // This one died, and a later one about the same thing arrived.
+  const told = { subject_id: oid, ended_at: 7, next_attempt_at: null };
+  await seedCallback(queries, merchantId, { ...told, sequence: 1, state: 'dead' });
+  await seedCallback(queries, merchantId, { ...told, sequence: 2, state: 'delivered' });
   const given = { ...noted, kind: 'erpNotTold', subject_id: callbacks[0]?.id ?? '' };
   await queries.insertInto('notes').values([noted, given]).execute();
 

@@ -3,6 +3,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { type State, stateNames } from '../../invoices/rules.ts';
 import { type ListedCommand, readListed } from './commands-list.ts';
+import { erpTold, type Told, toldMarks } from './erp-told.ts';
 import { type ListedInvoice, readListedInvoices } from './invoices-list.ts';
 import { readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
 import type { Step, StoryCallback } from './sale-model.ts';
@@ -98,19 +99,19 @@ export function outcomeOfInvoice(invoice: Facts, orphans: number): Text {
   });
 }
 
-export function adviceOnInvoice(invoice: Pick<Facts, 'state'>, orphans: number, callbacks: readonly Pick<StoryCallback, 'state'>[]): Text {
+export function adviceOnInvoice(invoice: Pick<Facts, 'state'>, orphans: number, callbacks: readonly Told[]): Text {
   if (orphans > 0) return text('advice.giveBackOrKeep');
-  if (callbacks.some(({ state }) => state === 'dead')) return text('advice.sendAgain');
-  if (callbacks.some(({ state }) => state === 'pending')) return text('advice.callbackWaits');
+  const told = erpTold(callbacks);
+  if (told === 'dead') return text('advice.sendAgain');
+  if (told === 'pending') return text('advice.callbackWaits');
   return text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
 }
 
 const markStates: Record<State, Mark['state']> = { 0: 'waiting', 1: 'waiting', 2: 'good', 3: 'neutral', 4: 'neutral' };
 
-export function marksOfInvoice(invoice: Pick<Facts, 'state'>, callbacks: readonly Pick<StoryCallback, 'state'>[]): Mark[] {
+export function marksOfInvoice(invoice: Pick<Facts, 'state'>, callbacks: readonly Told[]): Mark[] {
   const marks: Mark[] = [{ key: `invoice.${stateNames[invoice.state as State]}`, state: markStates[invoice.state as State] }];
-  if (callbacks.some(({ state }) => state === 'dead')) marks.push({ key: 'mark.erpNotTold', state: 'bad' });
-  else if (callbacks.some(({ state }) => state === 'pending')) marks.push({ key: 'mark.erpWaits', state: 'waiting' });
-  else if (callbacks.length > 0) marks.push({ key: 'mark.erpTold', state: 'good' });
+  const told = erpTold(callbacks);
+  if (told !== undefined) marks.push(toldMarks[told]);
   return marks;
 }

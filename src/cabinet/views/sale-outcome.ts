@@ -1,6 +1,7 @@
 // The sentence on top of a sale's page, what to do about it, and the marks beside it. Pure: many histories, one plain word each.
 
 import { baniToLei } from '../../kernel/money.ts';
+import { erpTold, toldMarks } from './erp-told.ts';
 import type { Sale, StoryCommand, StoryEvent, Unclear } from './sale-model.ts';
 import { longestUnclearMs } from './sale-unclear.ts';
 import type { StateFacts } from './shown-state.ts';
@@ -120,8 +121,9 @@ export function adviceOf(sale: Sale): Text {
   if (command.state === 'never') return text('advice.tryAgain');
   if (command.state === 'refused') return text('advice.anotherCard');
   if (command.documentState === 'open') return text('advice.closeDocument', { device: command.deviceName });
-  if (callbacks.some(({ state }) => state === 'dead')) return text('advice.sendAgain');
-  if (callbacks.some(({ state }) => state === 'pending')) return text('advice.callbackWaits');
+  const told = erpTold(callbacks);
+  if (told === 'dead') return text('advice.sendAgain');
+  if (told === 'pending') return text('advice.callbackWaits');
   return text('advice.nothing');
 }
 
@@ -141,11 +143,8 @@ export function marksOf(sale: Sale): Mark[] {
   }
   const print = command.name === 'PrintReceipt' ? command : linked.find(({ name, state: of }) => name === 'PrintReceipt' && of === 'done');
   if (print?.state === 'done') marks.push({ key: 'mark.printed', state: 'good' });
-  if (callbacks.length > 0) {
-    if (callbacks.some((callback) => callback.state === 'dead')) marks.push({ key: 'mark.erpNotTold', state: 'bad' });
-    else if (callbacks.some((callback) => callback.state === 'pending')) marks.push({ key: 'mark.erpWaits', state: 'waiting' });
-    else marks.push({ key: 'mark.erpTold', state: 'good' });
-  }
+  const told = erpTold(callbacks);
+  if (told !== undefined) marks.push(toldMarks[told]);
   return marks;
 }
 

@@ -8,7 +8,7 @@ export interface WaitingFigures {
   review: number;
   /** Payments for invoices that could not be marked paid, and that nobody has noted. */
   orphans: number;
-  /** Dead callbacks that nobody has noted. */
+  /** Dead callbacks that nobody has noted and no later one about the same thing has made good. */
   untold: number;
 }
 
@@ -19,6 +19,7 @@ export async function countWaiting(queries: Queries): Promise<WaitingFigures> {
       (select count(*) from orphan_payments o where not exists
         (select 1 from notes n where n.kind = 'paydRefused' and n.subject_id = cast(o.id as text))) as orphans,
       (select count(*) from callbacks c where c.state = 'dead' and not exists
-        (select 1 from notes n where n.kind = 'erpNotTold' and n.subject_id = c.id)) as untold`.execute(queries);
+        (select 1 from notes n where n.kind = 'erpNotTold' and n.subject_id = c.id) and not exists
+        (select 1 from callbacks later where later.subject_id = c.subject_id and later.sequence > c.sequence)) as untold`.execute(queries);
   return rows[0] ?? { review: 0, orphans: 0, untold: 0 };
 }
