@@ -4,23 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
 import { launchChromium, newPerson, open as openPage, seriousFindings, type Watched, watch } from './support/chromium.ts';
-
-const pages = [
-  ['Overview', '/overview'],
-  ['Payments', '/payments'],
-  ['Fiscal operations', '/fiscal'],
-  ['Invoices', '/invoices'],
-  ['Devices', '/devices'],
-  ['Callbacks', '/callbacks'],
-  ['Attention', '/attention'],
-  ['Day close', '/day-close'],
-  ['Keys', '/keys'],
-  ['Merchants', '/merchants'],
-  ['Users', '/users'],
-  ['Audit log', '/audit'],
-  ['Playground', '/playground'],
-  ['Developers', '/developers'],
-] as const;
+import { pages } from './support/pages.ts';
 
 let shop: SandboxShop;
 let browser: Browser;

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Servers, startServers } from '../faults/servers.ts';
 import { type GatewayProcess, patienceMs, startServeProcess } from '../support/gateway-process.ts';
 import { createTill, type Till } from '../support/till.ts';
-import { heading, launchChromium, newPerson, open, signIn } from './support/chromium.ts';
+import { heading, launchChromium, newPerson, open, signIn, watch } from './support/chromium.ts';
 import { type Front, startFront } from './support/front.ts';
 import { invitedBy } from './support/invited.ts';
+import { pages } from './support/pages.ts';
 
 let servers: Servers;
 let gateways: GatewayProcess[];
@@ -76,6 +77,22 @@ describe('two instances', () => {
     await page.goBack();
     await page.getByText('Cancelled').waitFor();
   });
+
+  it('show every page, whichever of them answers, without an error', async () => {
+    const { complaints } = watch(page);
+    const served = pages.filter(([name]) => name !== 'Playground');
+    for (const [at, [name]] of served.entries()) {
+      front.leadTo(portOf(gateways[at % 2] as GatewayProcess));
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+      await heading(page, name);
+      await page.waitForLoadState('networkidle').catch(() => {});
+      expect(await page.getByRole('alert').allTextContents(), name).toEqual([]);
+    }
+    expect(complaints).toEqual([]);
+    front.leadTo(portOf(gateways[1] as GatewayProcess));
+    await open(page, cabinet, '/invoices');
+    await rows().first().waitFor();
+  }, 60_000);
 
   it('heal a page whose gateway was killed at the other one, with nothing missed', async () => {
     const [survivor, killed] = gateways;

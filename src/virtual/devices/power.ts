@@ -87,7 +87,10 @@ export class Power {
     logger.info({ deviceId }, 'the virtual device lost its power');
     this.#lose();
     await sleep(clock, restartAfterMs);
-    if (!this.#isStopped && !this.#isSwitchedOff) await this.boot();
-    this.#restarting = undefined;
+    try {
+      if (!this.#isStopped && !this.#isSwitchedOff) await this.boot();
+    } finally {
+      this.#restarting = undefined;
+    }
   }
 }
