@@ -12,7 +12,7 @@ afterAll(() => shop?.close());
 
 const Receipt = { Number: 'A-7', Items: [{ Name: 'Bread', Quantity: 2, Price: 12.5, VatLetter: 'B' }] };
 const report = { rrn: '1', authCode: '2', operationId: 'f100d', amount: 1 };
-const overBudget = () => shop.metric(/^tillgate_link_dropped_messages\{reason="over-budget"\} (\d+)/m);
+const overBudget = () => shop.metric(/^tillgate_link_dropped_messages_total\{reason="over-budget"\} (\d+)/m);
 
 describe('a flood of presence with ever new boots and journals', { timeout: 120_000 }, () => {
   it('on both wires keeps nobody waiting, and the device’s own payment ends', async () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop?.close());
 
-const dropped = (reason: string) => shop.metric(new RegExp(`^tillgate_link_dropped_messages\\{reason="${reason}"\\} (\\d+)`, 'm'));
+const dropped = (reason: string) => shop.metric(new RegExp(`^tillgate_link_dropped_messages_total\\{reason="${reason}"\\} (\\d+)`, 'm'));
 const droppedOneMore = async (reason: string, before: number) =>
   eventually(
     `one more ${reason} is counted`,

@@ -200,7 +200,7 @@ describe.concurrent('the same word again, and another one', () => {
     );
     expect(await stateOf(command)).toMatchObject({ state: 'done', operationId: 'op-1' });
     expect(await again()).toEqual(await answer);
-    expect(await shop.metric(/^tillgate_ledger_contradictions (\d+)/m)).toBeGreaterThan(0);
+    expect(await shop.metric(/^tillgate_ledger_contradictions_total (\d+)/m)).toBeGreaterThan(0);
   });
 
   it('done after refused goes to the review list; a repeat is a new attempt all the same', async () => {

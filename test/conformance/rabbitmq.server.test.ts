@@ -97,7 +97,7 @@ async function live(kind: 'terminal' | 'register', on: 'mqtt' | 'queue' | 'both'
   return device;
 }
 
-const dropped = (reason: string) => shop.metric(new RegExp(`^tillgate_link_dropped_messages\\{reason="${reason}"\\} (\\d+)`, 'm'));
+const dropped = (reason: string) => shop.metric(new RegExp(`^tillgate_link_dropped_messages_total\\{reason="${reason}"\\} (\\d+)`, 'm'));
 const closeDay = (device: ForeignDevice) => shop.till.post('/Device/payment/closeDay', { DeviceID: device.deviceId });
 
 /** The channel or connection that RabbitMQ closes when it says no. */
