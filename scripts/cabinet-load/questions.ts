@@ -1,17 +1,18 @@
 // Everything that the cabinet asks of a big database, by name: each list, filter, search, page and sum, as an operator and as merchants see it.
-import { readAttention } from '../../src/cabinet/views/attention.ts';
-import { listCallbackPage } from '../../src/cabinet/views/callbacks-list.ts';
-import type { CommandFilter } from '../../src/cabinet/views/command-filter.ts';
-import { listCommands } from '../../src/cabinet/views/commands-list.ts';
-import { readShopDay, readShops } from '../../src/cabinet/views/day-close.ts';
+
 import { readLastOfDevices } from '../../src/cabinet/views/device-facts.ts';
-import { readInvoicePage } from '../../src/cabinet/views/invoice-page.ts';
-import { type InvoiceFilter, listInvoices } from '../../src/cabinet/views/invoices-list.ts';
-import { createMismatches } from '../../src/cabinet/views/mismatches.ts';
-import { createOverviewBook } from '../../src/cabinet/views/overview.ts';
-import type { PeriodName } from '../../src/cabinet/views/period.ts';
-import { readSalePage } from '../../src/cabinet/views/sale-page.ts';
-import { search } from '../../src/cabinet/views/search.ts';
+import { readAttention } from '../../src/cabinet/views/figures/attention.ts';
+import { readShopDay, readShops } from '../../src/cabinet/views/figures/day-close.ts';
+import { createMismatches } from '../../src/cabinet/views/figures/mismatches.ts';
+import { createOverviewBook } from '../../src/cabinet/views/figures/overview.ts';
+import type { PeriodName } from '../../src/cabinet/views/figures/period.ts';
+import { listCallbackPage } from '../../src/cabinet/views/lists/callbacks-list.ts';
+import type { CommandFilter } from '../../src/cabinet/views/lists/command-filter.ts';
+import { listCommands } from '../../src/cabinet/views/lists/commands-list.ts';
+import { type InvoiceFilter, listInvoices } from '../../src/cabinet/views/lists/invoices-list.ts';
+import { search } from '../../src/cabinet/views/lists/search.ts';
+import { readInvoicePage } from '../../src/cabinet/views/sale/invoice-page.ts';
+import { readSalePage } from '../../src/cabinet/views/sale/sale-page.ts';
 import type { Database, Queries } from '../../src/database/database.ts';
 import { listEvents } from '../../src/ledger/timeline.ts';
 import { callbackId, commandId, deviceId, type Filled, invoiceId } from './fill.ts';

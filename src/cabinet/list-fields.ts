@@ -7,8 +7,8 @@ import { type ErrorName, invalidRequest } from '../kernel/error-codes.ts';
 import { parseMoment } from '../kernel/moments.ts';
 import { type Bani, parseAmount } from '../kernel/money.ts';
 import { scopeOf } from './own-rows.ts';
-import { csvType } from './views/csv.ts';
-import { type Place, readCursor } from './views/cursor.ts';
+import { csvType } from './views/lists/csv.ts';
+import { type Place, readCursor } from './views/lists/cursor.ts';
 import type { Scope } from './views/scope.ts';
 
 export const merchantField = {

@@ -23,8 +23,8 @@ import { type DecisionRoutesDeps, registerDecisionRoutes } from './steps/decisio
 import { type DeviceStepsDeps, registerDeviceStepRoutes } from './steps/device-step-routes.ts';
 import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
 import type { MoneyStepsDeps } from './steps/money-steps.ts';
-import { createCsvExports, type ExportBounds } from './views/export.ts';
-import { createMismatches } from './views/mismatches.ts';
+import { createMismatches } from './views/figures/mismatches.ts';
+import { createCsvExports, type ExportBounds } from './views/lists/export.ts';
 
 export type CabinetDeps = AccessRoutesDeps &
   CallbackRoutesDeps &

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { isoTime } from '../kernel/moments.ts';
 import { baniToLei } from '../kernel/money.ts';
 import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
-import type { ListedCommand } from './views/commands-list.ts';
+import type { ListedCommand } from './views/lists/commands-list.ts';
 import { shownStateOf, shownStates } from './views/shown-state.ts';
 
 export const listedCommandFields = {

@@ -13,8 +13,8 @@
 //                                      a mark that could not be taken back stays, and 22 was not told
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen, namesOf } from '../ledger/command.ts';
-import type { DeviceCall } from '../ledger/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { findCommand, lastIssueOf } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';

@@ -1,7 +1,7 @@
 // CancelTransaction [D18]: a known operationId is voided; otherwise a payment that is still on the terminal under this documentNr is aborted.
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
-import type { DeviceCall } from '../ledger/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';

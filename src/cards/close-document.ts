@@ -1,6 +1,6 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
 import { writeAudit } from '../access/audit.ts';
-import type { DeviceCall } from '../ledger/device-call.ts';
+import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';

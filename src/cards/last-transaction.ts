@@ -2,8 +2,8 @@
 import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
+import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Command } from '../ledger/command.ts';
-import type { DeviceCall } from '../ledger/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { requireDevice } from '../ledger/run-on-device.ts';
 import type { JsonObject } from '../link/protocol.ts';

@@ -1,7 +1,7 @@
 // Pay: one charge per documentNr [D13].
 // A repeat joins the payment in flight or gets the stored answer; the unique index on documentNr decides between two at once.
 import { type Bani, baniToLei } from '../kernel/money.ts';
-import type { DeviceCall } from '../ledger/device-call.ts';
+import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { refuseRemoved } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';

@@ -3,7 +3,7 @@
 // so that parallel refunds can never add up to more than was paid.
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
-import type { DeviceCall } from '../ledger/device-call.ts';
+import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';

@@ -16,7 +16,7 @@ import {
   uuidField,
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
-import { deviceCallOf } from '../ledger/device-call.ts';
+import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { Cards } from './cards.ts';
 import { closeDayReport, lastTransactionReport, payReport, refundReport } from './report-schemas.ts';
 import { administrativeTimeoutMs, lastTransactionTimeoutMs, maxLength, payTimeoutMs } from './rules.ts';

@@ -2,7 +2,7 @@
 import { checkTemplate } from '../callbacks/template.ts';
 import type { Database } from '../database/database.ts';
 import type { Random } from '../kernel/random.ts';
-import type { DeviceCall } from '../ledger/device-call.ts';
+import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 export interface FiscalDeps {

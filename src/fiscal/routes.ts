@@ -16,7 +16,7 @@ import {
   uuidField,
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
-import { deviceCallOf } from '../ledger/device-call.ts';
+import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';

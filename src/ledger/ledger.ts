@@ -17,23 +17,23 @@ import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { Link } from '../link/link.ts';
+import { createFirstCommits } from './calls/first-commit.ts';
+import { CommandsInFlight } from './calls/in-flight.ts';
+import { createKeyedCalls, type KeyedCalls } from './calls/keyed-calls.ts';
+import { createReception, type Reception } from './calls/reception.ts';
+import { createRepeats } from './calls/repeats.ts';
+import { createRunOrJoin, type RunOrJoin } from './calls/run-or-join.ts';
+import { createOutcomeWaits, type OutcomeWaits } from './calls/wait-for-outcome.ts';
 import type { Command } from './command.ts';
 import type { CommandKind, CommandKinds } from './command-kind.ts';
-import { createFirstCommits } from './first-commit.ts';
-import { CommandsInFlight } from './in-flight.ts';
-import { createKeyedCalls, type KeyedCalls } from './keyed-calls.ts';
-import { createLateAnswers } from './late-answers.ts';
-import { createLateCommits } from './late-commits.ts';
-import { createRecall } from './recall.ts';
-import { createReception, type Reception } from './reception.ts';
-import { Recovery } from './recovery.ts';
-import { createRepeats } from './repeats.ts';
-import { createReview, type Review } from './review.ts';
-import { createRunOrJoin, type RunOrJoin } from './run-or-join.ts';
-import { createSettlements } from './settlement.ts';
+import { createLateAnswers } from './settling/late-answers.ts';
+import { createLateCommits } from './settling/late-commits.ts';
+import { createRecall } from './settling/recall.ts';
+import { Recovery } from './settling/recovery.ts';
+import { createReview, type Review } from './settling/review.ts';
+import { createSettlements } from './settling/settlement.ts';
 import { findCommand } from './store.ts';
 import { type CommandEvent, createTimeline, listEvents } from './timeline.ts';
-import { createOutcomeWaits, type OutcomeWaits } from './wait-for-outcome.ts';
 
 export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' | 'keepKey'>, Pick<OutcomeWaits, 'waitFor'> {
   /** Which callers have received which outcome [D58]. */

@@ -9,8 +9,8 @@ import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { DeviceKind } from '../link/protocol.ts';
-import type { CommandCall, CommandPlan } from './call.ts';
-import type { DeviceCall } from './device-call.ts';
+import type { CommandCall, CommandPlan } from './calls/call.ts';
+import type { DeviceCall } from './calls/device-call.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
 

@@ -1,7 +1,7 @@
 // The gauges and counters of a running gateway, read when somebody scrapes /metrics. docs/operating.md lists them, held by a test.
 // The database is asked at most once at a time and waited for at most 3 s: one that hangs costs a scrape that long and nothing more, and
 // what only the database knows is then left out, with tillgate_database_up 0. What this process knows is always there.
-import { countWaiting, type WaitingFigures } from '../cabinet/views/waiting-figures.ts';
+import { countWaiting, type WaitingFigures } from '../cabinet/views/figures/waiting-figures.ts';
 import type { CallbackStats, Callbacks } from '../callbacks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import { databaseDown } from '../database/errors.ts';

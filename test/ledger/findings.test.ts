@@ -1,7 +1,7 @@
 // What a device's answer to Recall and to LastTransaction says about a command, and what is not believed.
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../src/ledger/command.ts';
-import { findingOfLastTransaction, findingOfRecall } from '../../src/ledger/findings.ts';
+import { findingOfLastTransaction, findingOfRecall } from '../../src/ledger/settling/findings.ts';
 import type { JsonObject, Outcome } from '../../src/link/protocol.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 

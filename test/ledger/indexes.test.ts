@@ -8,7 +8,7 @@ import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
 import { findPrintOfReceipt } from '../../src/fiscal/store.ts';
-import { findUntold } from '../../src/ledger/content-store.ts';
+import { findUntold } from '../../src/ledger/calls/content-store.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
 import * as store from '../../src/ledger/store.ts';
 import { quietLogger } from '../support/quiet-logger.ts';

@@ -1,7 +1,7 @@
 // A device that repeats old answers without end costs the database a bounded number of questions, and the others nothing.
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import { createLateAnswers } from '../../src/ledger/late-answers.ts';
+import { createLateAnswers } from '../../src/ledger/settling/late-answers.ts';
 
 it('looks for twenty late answers of one device at once, and for another device’s all the same', async () => {
   const asked: string[] = [];

@@ -1,7 +1,7 @@
 // Repeats by content [D58] across two gateways on one database, in real time, on both engines.
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
-import { createFirstCommits } from '../../src/ledger/first-commit.ts';
+import { createFirstCommits } from '../../src/ledger/calls/first-commit.ts';
 import { findCommand } from '../../src/ledger/store.ts';
 import type { Link } from '../../src/link/link.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';

@@ -10,9 +10,9 @@ import { baniToLei } from '../../kernel/money.ts';
 import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
-import { attentionKinds, readAttention } from '../views/attention.ts';
-import type { Mismatches } from '../views/mismatches.ts';
-import { notedKinds, writeNote } from '../views/notes.ts';
+import { attentionKinds, readAttention } from '../views/figures/attention.ts';
+import type { Mismatches } from '../views/figures/mismatches.ts';
+import { notedKinds, writeNote } from '../views/figures/notes.ts';
 
 const optional = Type.Optional;
 const figures = Type.Object(Object.fromEntries(attentionKinds.map((kind) => [kind, Type.Number()])));

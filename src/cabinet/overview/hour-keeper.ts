@@ -9,7 +9,7 @@ import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createRounds } from '../../kernel/rounds.ts';
 import { keepTurn, takeTurn } from '../../removal/turn.ts';
-import { hourMs, restsAfterMs, sumHour } from '../views/hour-sums.ts';
+import { hourMs, restsAfterMs, sumHour } from '../views/figures/hour-sums.ts';
 
 export interface HourKeeper {
   start(): void;

@@ -10,9 +10,9 @@ import type { Link } from '../../link/link.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, moment, tags } from '../shared-schemas.ts';
-import type { Mismatches } from '../views/mismatches.ts';
-import { createOverviewBook, type Overview } from '../views/overview.ts';
-import { isZone } from '../views/period.ts';
+import type { Mismatches } from '../views/figures/mismatches.ts';
+import { createOverviewBook, type Overview } from '../views/figures/overview.ts';
+import { isZone } from '../views/figures/period.ts';
 import { inLei } from './attention-routes.ts';
 
 export interface OverviewDeps {

@@ -13,9 +13,9 @@ import { isoTime, parseMoment } from '../../kernel/moments.ts';
 import { nextField, scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from '../shared-schemas.ts';
-import { listCallbackPage } from '../views/callbacks-list.ts';
-import { readCursor, writeCursor } from '../views/cursor.ts';
-import { hideLogin } from '../views/hidden-login.ts';
+import { listCallbackPage } from '../views/lists/callbacks-list.ts';
+import { readCursor, writeCursor } from '../views/lists/cursor.ts';
+import { hideLogin } from '../views/sale/hidden-login.ts';
 
 export interface CallbackRoutesDeps {
   database: Database;

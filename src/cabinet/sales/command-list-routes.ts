@@ -21,11 +21,11 @@ import {
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
-import type { CommandFilter } from '../views/command-filter.ts';
-import { type ListedCommand, listCommands } from '../views/commands-list.ts';
-import { writeCursor } from '../views/cursor.ts';
-import type { CsvExports } from '../views/export.ts';
-import { search } from '../views/search.ts';
+import type { CommandFilter } from '../views/lists/command-filter.ts';
+import { type ListedCommand, listCommands } from '../views/lists/commands-list.ts';
+import { writeCursor } from '../views/lists/cursor.ts';
+import type { CsvExports } from '../views/lists/export.ts';
+import { search } from '../views/lists/search.ts';
 import { shownStateOf, shownStates } from '../views/shown-state.ts';
 
 const optional = Type.Optional;

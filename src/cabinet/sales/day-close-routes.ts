@@ -10,11 +10,11 @@ import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
-import { readListed } from '../views/commands-list.ts';
-import { csvLine, csvStart } from '../views/csv.ts';
-import { readShopDay, readShops } from '../views/day-close.ts';
-import { compareDay, lineNames } from '../views/day-compare.ts';
-import { readNote } from '../views/notes.ts';
+import { readShopDay, readShops } from '../views/figures/day-close.ts';
+import { compareDay, lineNames } from '../views/figures/day-compare.ts';
+import { readNote } from '../views/figures/notes.ts';
+import { readListed } from '../views/lists/commands-list.ts';
+import { csvLine, csvStart } from '../views/lists/csv.ts';
 import type { Scope } from '../views/scope.ts';
 
 const optional = Type.Optional;

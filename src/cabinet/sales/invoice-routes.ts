@@ -11,11 +11,11 @@ import { csvAnswers, listFields, nextField, pageOfQuery, scopeOfView, sendCsv, s
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { listedCommandFields, shownCommand } from '../shown-command.ts';
-import { writeCursor } from '../views/cursor.ts';
-import type { CsvExports } from '../views/export.ts';
-import { hideLogin } from '../views/hidden-login.ts';
-import { type InvoicePage, readInvoicePage } from '../views/invoice-page.ts';
-import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/invoices-list.ts';
+import { writeCursor } from '../views/lists/cursor.ts';
+import type { CsvExports } from '../views/lists/export.ts';
+import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/lists/invoices-list.ts';
+import { hideLogin } from '../views/sale/hidden-login.ts';
+import { type InvoicePage, readInvoicePage } from '../views/sale/invoice-page.ts';
 import { text } from '../views/texts.ts';
 import { pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-routes.ts';
 

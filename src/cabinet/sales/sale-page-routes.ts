@@ -12,10 +12,10 @@ import { scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
-import { hideLogin } from '../views/hidden-login.ts';
-import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale-model.ts';
-import type { PaperReceipt, SalePage } from '../views/sale-page.ts';
-import { readSalePage } from '../views/sale-page.ts';
+import { hideLogin } from '../views/sale/hidden-login.ts';
+import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale/sale-model.ts';
+import type { PaperReceipt, SalePage } from '../views/sale/sale-page.ts';
+import { readSalePage } from '../views/sale/sale-page.ts';
 
 export interface SalePageDeps {
   database: Database;

@@ -12,7 +12,7 @@ import { isoTime } from '../../kernel/moments.ts';
 import type { Random } from '../../kernel/random.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, idParams, moment, tags } from '../shared-schemas.ts';
-import { hideLogin } from '../views/hidden-login.ts';
+import { hideLogin } from '../views/sale/hidden-login.ts';
 
 export interface SigningRoutesDeps {
   database: Database;

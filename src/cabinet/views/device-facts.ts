@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import type { DeviceSnapshot } from '../../link/sightings.ts';
-import { type ListedCommand, readListed } from './commands-list.ts';
+import { type ListedCommand, readListed } from './lists/commands-list.ts';
 import type { Scope } from './scope.ts';
 
 export interface DeviceFacts {

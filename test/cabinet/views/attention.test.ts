@@ -1,9 +1,9 @@
 // The list of what needs a person: everything that does, nothing that does not, nothing of others; and a note settles it once.
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closeWithinMs, readAttention } from '../../../src/cabinet/views/attention.ts';
-import { createMismatches } from '../../../src/cabinet/views/mismatches.ts';
-import { writeNote } from '../../../src/cabinet/views/notes.ts';
+import { closeWithinMs, readAttention } from '../../../src/cabinet/views/figures/attention.ts';
+import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
+import { writeNote } from '../../../src/cabinet/views/figures/notes.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 

@@ -1,7 +1,7 @@
 // The cursor behind the event stream: each change once, in order, and none skipped because its transaction committed late.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ChangeReader, createChangeReader } from '../../../src/cabinet/views/changes.ts';
-import { listCommands } from '../../../src/cabinet/views/commands-list.ts';
+import { listCommands } from '../../../src/cabinet/views/lists/commands-list.ts';
 import { nowMs } from '../../../src/database/dialect.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';

@@ -1,11 +1,11 @@
 // A list must stay quick at a million commands: each filter finds its rows by an index, in the order of the list or among few.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readAttention } from '../../../src/cabinet/views/attention.ts';
-import type { CommandFilter } from '../../../src/cabinet/views/command-filter.ts';
-import { listCommands, readListed } from '../../../src/cabinet/views/commands-list.ts';
-import type { Place } from '../../../src/cabinet/views/cursor.ts';
-import { createMismatches } from '../../../src/cabinet/views/mismatches.ts';
-import { readCallbacks, readSale } from '../../../src/cabinet/views/sale-facts.ts';
+import { readAttention } from '../../../src/cabinet/views/figures/attention.ts';
+import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
+import type { CommandFilter } from '../../../src/cabinet/views/lists/command-filter.ts';
+import { listCommands, readListed } from '../../../src/cabinet/views/lists/commands-list.ts';
+import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
+import { readCallbacks, readSale } from '../../../src/cabinet/views/sale/sale-facts.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
 import { fillMany, firstPlan } from './plans.ts';

@@ -1,9 +1,9 @@
 // Lists show each row once and in order, let through exactly what the filter names, and never a row of another merchant.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CommandFilter } from '../../../src/cabinet/views/command-filter.ts';
-import { type ListedCommand, listCommands } from '../../../src/cabinet/views/commands-list.ts';
-import type { Place } from '../../../src/cabinet/views/cursor.ts';
-import { search } from '../../../src/cabinet/views/search.ts';
+import type { CommandFilter } from '../../../src/cabinet/views/lists/command-filter.ts';
+import { type ListedCommand, listCommands } from '../../../src/cabinet/views/lists/commands-list.ts';
+import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
+import { search } from '../../../src/cabinet/views/lists/search.ts';
 import { cardNames, fiscalNames, shownStateOf, shownStates } from '../../../src/cabinet/views/shown-state.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { fillLedger, type MonthOfWork, startMs } from './ledger-of-a-month.ts';

@@ -1,8 +1,8 @@
 // A spreadsheet must take every cell for what it is, whoever wrote it; and an export must not hold more than a page.
 import { buffer, text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { csvLine, csvStart } from '../../../src/cabinet/views/csv.ts';
-import { createCsvExports } from '../../../src/cabinet/views/export.ts';
+import { csvLine, csvStart } from '../../../src/cabinet/views/lists/csv.ts';
+import { createCsvExports } from '../../../src/cabinet/views/lists/export.ts';
 
 describe('a line of CSV', () => {
   it('makes text of what a spreadsheet would calculate', () => {

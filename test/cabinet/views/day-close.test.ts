@@ -1,6 +1,6 @@
 // The day of a shop in three books: by devices that really closed it, and by hand for every difference.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compareDay, type DayOperation, type DaySource } from '../../../src/cabinet/views/day-compare.ts';
+import { compareDay, type DayOperation, type DaySource } from '../../../src/cabinet/views/figures/day-compare.ts';
 import { type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
 
 const operation = (changes: Partial<DayOperation>): DayOperation => ({

@@ -1,6 +1,6 @@
 // What the callbacks about a thing tell of whether the ERP knows how it ended.
 import { describe, expect, it } from 'vitest';
-import { erpTold, type Told } from '../../../src/cabinet/views/erp-told.ts';
+import { erpTold, type Told } from '../../../src/cabinet/views/sale/erp-told.ts';
 
 const about = (subjectId: string, sequence: number, state: Told['state']): Told => ({ subjectId, sequence, state });
 

@@ -1,5 +1,5 @@
 // Sales as the books would have them, for tests of what is made of them: one payment of 150.50 at second 0 unless told otherwise.
-import type { Sale, StoryCallback, StoryCommand, StoryEvent } from '../../../src/cabinet/views/sale-model.ts';
+import type { Sale, StoryCallback, StoryCommand, StoryEvent } from '../../../src/cabinet/views/sale/sale-model.ts';
 
 export const startMs = Date.UTC(2026, 10, 12, 12, 2, 7);
 const commandId = '7a1e4c20-0000-4000-8000-000000000001';

@@ -1,9 +1,9 @@
 // Hours that are over are summed once and kept; what changes one of them afterwards is seen all the same.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createHourKeeper } from '../../../src/cabinet/overview/hour-keeper.ts';
-import { addUp, readFigures } from '../../../src/cabinet/views/hour-figures.ts';
-import { createHourSums, type HourSums, hourMs } from '../../../src/cabinet/views/hour-sums.ts';
-import { modesOf } from '../../../src/cabinet/views/overview-figures.ts';
+import { addUp, readFigures } from '../../../src/cabinet/views/figures/hour-figures.ts';
+import { createHourSums, type HourSums, hourMs } from '../../../src/cabinet/views/figures/hour-sums.ts';
+import { modesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
 import { engines, memoryDatabase, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 import { quietLogger } from '../../support/quiet-logger.ts';

@@ -1,8 +1,8 @@
 // Invoices and callbacks as lists: each row once, exactly what the filter names, nothing of others, and by an index.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CallbackFilter, listCallbackPage } from '../../../src/cabinet/views/callbacks-list.ts';
-import type { Place } from '../../../src/cabinet/views/cursor.ts';
-import { type InvoiceFilter, listInvoices } from '../../../src/cabinet/views/invoices-list.ts';
+import { type CallbackFilter, listCallbackPage } from '../../../src/cabinet/views/lists/callbacks-list.ts';
+import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
+import { type InvoiceFilter, listInvoices } from '../../../src/cabinet/views/lists/invoices-list.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 import { firstPlan } from './plans.ts';

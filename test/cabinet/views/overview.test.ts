@@ -1,9 +1,9 @@
 // The figures of the first page: money counted once, days of the viewer's own zone, and percentiles that are some answer's.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMismatches } from '../../../src/cabinet/views/mismatches.ts';
-import { createOverviewBook } from '../../../src/cabinet/views/overview.ts';
-import { percentilesOf } from '../../../src/cabinet/views/overview-figures.ts';
-import { isZone, periodOf, startOfDay } from '../../../src/cabinet/views/period.ts';
+import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
+import { createOverviewBook } from '../../../src/cabinet/views/figures/overview.ts';
+import { percentilesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
+import { isZone, periodOf, startOfDay } from '../../../src/cabinet/views/figures/period.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 

@@ -1,8 +1,8 @@
 // The sentence on top of a sale's page must be true for every history, and the doubt must begin and end where it did.
 import { describe, expect, it } from 'vitest';
-import type { Sale } from '../../../src/cabinet/views/sale-model.ts';
-import { adviceOf, marksOf, outcomeOf } from '../../../src/cabinet/views/sale-outcome.ts';
-import { unclearSpans, withLostAnswer } from '../../../src/cabinet/views/sale-unclear.ts';
+import type { Sale } from '../../../src/cabinet/views/sale/sale-model.ts';
+import { adviceOf, marksOf, outcomeOf } from '../../../src/cabinet/views/sale/sale-outcome.ts';
+import { unclearSpans, withLostAnswer } from '../../../src/cabinet/views/sale/sale-unclear.ts';
 import { callback, events, follower, lostAndFound, type Note, sale, smooth, startMs } from './histories.ts';
 
 const nowMs = startMs + 600_000;

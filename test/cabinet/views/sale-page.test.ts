@@ -1,6 +1,6 @@
 // The page of a sale over HTTP, on sales that virtual terminals really made: also those whose answers got lost.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Step } from '../../../src/cabinet/views/sale-model.ts';
+import type { Step } from '../../../src/cabinet/views/sale/sale-model.ts';
 import { type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
 
 interface Page {

@@ -1,8 +1,8 @@
 // The timeline: who did what, on which way, in order; retries folded, what was learned later put where it happened.
 import { describe, expect, it } from 'vitest';
-import { nextStepsOf } from '../../../src/cabinet/views/next-steps.ts';
-import type { Sale } from '../../../src/cabinet/views/sale-model.ts';
-import { saleSteps } from '../../../src/cabinet/views/sale-steps.ts';
+import { nextStepsOf } from '../../../src/cabinet/views/sale/next-steps.ts';
+import type { Sale } from '../../../src/cabinet/views/sale/sale-model.ts';
+import { saleSteps } from '../../../src/cabinet/views/sale/sale-steps.ts';
 import { callback, follower, lostAndFound, sale, smooth, startMs } from './histories.ts';
 
 const keys = new Map([['k', 'ERP Centru']]);

@@ -35,6 +35,7 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
   access: [['.'], ['people']],
   database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
   link: [['.'], ['channels', 'carrying'], ['link.ts']],
+  ledger: [['.'], ['settling'], ['calls'], ['ledger.ts'], ['run-on-device.ts', 'operation-status.ts'], ['routes.ts']],
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
 };
 

@@ -1,0 +1,193 @@
+// What nothing could settle by itself, each with how long, how much and the safe next step. Each kind is one look into an index of few rows.
+// A person's note (notes.ts) takes off the list what no other step can settle.
+import { type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../../database/database.ts';
+import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
+import { ownedBy, type Scope } from '../scope.ts';
+import { type Text, text } from '../texts.ts';
+import type { Mismatches } from './mismatches.ts';
+
+export const attentionKinds = [
+  'unknown',
+  'contradiction',
+  'notClosed',
+  'paydRefused',
+  'erpNotTold',
+  'receiptWithoutPayment',
+  'paymentWithoutReceipt',
+] as const;
+export type AttentionKind = (typeof attentionKinds)[number];
+
+export interface AttentionItem {
+  kind: AttentionKind;
+  /** What a note would be about. */
+  subjectId: string;
+  commandId?: string | undefined;
+  oid?: string | undefined;
+  callbackId?: string | undefined;
+  merchantId: string;
+  sinceMs: number;
+  amountBani: number | null;
+  deviceId?: string | undefined;
+  deviceName?: string | undefined;
+  known: Text;
+  unknown: Text;
+  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; consequence: Text };
+}
+
+export interface Attention {
+  items: AttentionItem[];
+  counts: Record<AttentionKind, number>;
+  sumsBani: Record<AttentionKind, number>;
+  /** Some kind has more than the list holds. */
+  isCut: boolean;
+}
+
+const maxOfEach = 200;
+/** A document is open for a moment after every payment. */
+export const closeWithinMs = 5 * 60_000;
+
+export async function readAttention(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<Attention> {
+  const parts = await Promise.all([
+    unclearItems(queries, scope),
+    reviewItems(queries, scope),
+    notClosedItems(queries, scope, nowMs),
+    orphanItems(queries, scope),
+    untoldItems(queries, scope),
+    mismatchItems(queries, scope, nowMs, mismatches),
+  ]);
+  const seen = new Set<string>();
+  const items = parts
+    .flat()
+    .filter((item) => !seen.has(`${item.kind} ${item.subjectId}`) && seen.add(`${item.kind} ${item.subjectId}`))
+    .sort((one, other) => one.sinceMs - other.sinceMs);
+  return { items, ...sumUp(items), isCut: parts.some((part) => part.length >= maxOfEach) };
+}
+
+export function sumUp(items: readonly Pick<AttentionItem, 'kind' | 'amountBani'>[]): Pick<Attention, 'counts' | 'sumsBani'> {
+  const zero = () => Object.fromEntries(attentionKinds.map((kind) => [kind, 0])) as Record<AttentionKind, number>;
+  const counts = zero();
+  const sumsBani = zero();
+  for (const { kind, amountBani } of items) {
+    counts[kind] += 1;
+    sumsBani[kind] += amountBani ?? 0;
+  }
+  return { counts, sumsBani };
+}
+
+function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, action: AttentionItem['nextStep']['action']): AttentionItem {
+  const params = {
+    name: command.name,
+    device: command.deviceName,
+    rrn: command.rrn,
+    operationId: command.operationId,
+    state: command.state,
+  };
+  return {
+    kind,
+    subjectId: command.id,
+    commandId: command.id,
+    merchantId: command.merchantId,
+    sinceMs,
+    amountBani: command.amountBani,
+    deviceId: command.deviceId,
+    deviceName: command.deviceName,
+    known: text(`attention.${kind}.known`, { ...params, reason: command.reviewReason }),
+    unknown: text(`attention.${kind}.unknown`, params),
+    nextStep: { action, consequence: text(`consequence.${action}`, { device: command.deviceName }) },
+  };
+}
+
+async function unclearItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+  const { commands } = await listCommands(queries, scope, { state: 'unknown' }, { limit: maxOfEach });
+  return commands.map((command) => itemOf('unknown', command, command.issuedAtMs, 'ask'));
+}
+
+async function reviewItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+  const { commands } = await listCommands(queries, scope, { state: 'needsPerson' }, { limit: maxOfEach });
+  return commands.map((command) => {
+    const isOpen = command.state === 'sent' || command.state === 'unknown';
+    return itemOf(isOpen ? 'unknown' : 'contradiction', command, command.reviewSinceMs ?? command.issuedAtMs, 'decide');
+  });
+}
+
+async function notClosedItems(queries: Queries, scope: Scope, nowMs: number): Promise<AttentionItem[]> {
+  const { commands } = await listCommands(queries, scope, { state: 'notClosed', toMs: nowMs }, { limit: maxOfEach });
+  return commands
+    .filter(({ settledAtMs }) => (settledAtMs ?? nowMs) <= nowMs - closeWithinMs)
+    .map((command) => itemOf('notClosed', command, command.settledAtMs ?? command.issuedAtMs, 'close'));
+}
+
+/** Not noted by a person. */
+const unnoted = (kind: AttentionKind, subject: ReturnType<typeof sql>) =>
+  sql<SqlBool>`not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = ${subject})`;
+
+async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+  const rows = await queries
+    .selectFrom('orphan_payments as o')
+    .innerJoin('invoices as i', 'i.oid', 'o.oid')
+    .leftJoin('devices as d', (join) => join.onRef('d.id', '=', 'o.device_id').onRef('d.merchant_id', '=', 'o.merchant_id'))
+    .select(['o.id', 'o.oid', 'o.merchant_id', 'o.receipt_id', 'o.device_id', 'o.reason', 'o.at', 'i.amount_bani', 'd.name as device_name'])
+    .$if(scope.merchantId !== undefined, (query) => query.where('o.merchant_id', '=', scope.merchantId ?? ''))
+    .where(unnoted('paydRefused', sql`cast(o.id as text)`))
+    .orderBy('o.id', 'desc')
+    .limit(maxOfEach)
+    .execute();
+  return rows.map((row) => ({
+    kind: 'paydRefused',
+    subjectId: String(row.id),
+    oid: row.oid,
+    merchantId: row.merchant_id,
+    sinceMs: row.at,
+    amountBani: row.amount_bani,
+    deviceId: row.device_id,
+    deviceName: row.device_name ?? undefined,
+    known: text('attention.paydRefused.known', { reason: row.reason, receiptId: row.receipt_id }),
+    unknown: text('attention.paydRefused.unknown'),
+    nextStep: { action: 'note', consequence: text('consequence.note') },
+  }));
+}
+
+/** Dead callbacks about something that was paid, printed or booked; of one thing only the last, which says how it ended: its money counts once. */
+async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+  const rows = await queries
+    .selectFrom('callbacks as k')
+    .leftJoin('invoices as i', (join) => join.onRef('i.oid', '=', 'k.subject_id').on('k.subject_kind', '=', 'invoice'))
+    .leftJoin('commands as c', (join) => join.onRef('c.id', '=', 'k.subject_id').on('k.subject_kind', '=', 'operation'))
+    .leftJoin('devices as d', (join) => join.on(sql<SqlBool>`d.id = coalesce(c.device_id, i.paid_device_id)`))
+    .select(['k.id', 'k.merchant_id', 'k.subject_kind', 'k.subject_id', 'k.host', 'k.attempts', 'k.ended_at', 'k.created_at'])
+    .select([sql<number | null>`coalesce(c.amount_bani, i.amount_bani)`.as('amount_bani'), 'd.id as device_id', 'd.name as device_name'])
+    .where('k.state', '=', sql.lit('dead'))
+    .where(sql<SqlBool>`(i.state = 2 or c.state = 'done')`)
+    .where(ownedBy(scope, sql`k.merchant_id`))
+    .where(sql<SqlBool>`not exists (select 1 from callbacks later where later.subject_id = k.subject_id and later.sequence > k.sequence)`)
+    .where(unnoted('erpNotTold', sql`k.id`))
+    .orderBy('k.created_at', 'desc')
+    .limit(maxOfEach)
+    .execute();
+  return rows.map((row) => ({
+    kind: 'erpNotTold',
+    subjectId: row.id,
+    callbackId: row.id,
+    ...(row.subject_kind === 'invoice' ? { oid: row.subject_id } : { commandId: row.subject_id }),
+    merchantId: row.merchant_id,
+    sinceMs: row.created_at,
+    amountBani: row.amount_bani,
+    deviceId: row.device_id ?? undefined,
+    deviceName: row.device_name ?? undefined,
+    known: text('attention.erpNotTold.known', { host: row.host, attempts: row.attempts, device: row.device_name }),
+    unknown: text('attention.erpNotTold.unknown'),
+    nextStep: { action: 'resend', consequence: text('consequence.resend') },
+  }));
+}
+
+/** Where a payment and a receipt are linked by one document [D80] and one of the two did not come about. */
+async function mismatchItems(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<AttentionItem[]> {
+  const found = await mismatches.read(queries, scope, nowMs);
+  const items: AttentionItem[] = [];
+  for (const kind of ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const) {
+    const commands = await readListed(queries, scope, found[kind]);
+    items.push(...commands.map((command) => itemOf(kind, command, command.settledAtMs ?? command.issuedAtMs, 'note')));
+  }
+  return items;
+}

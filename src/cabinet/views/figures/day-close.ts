@@ -1,0 +1,221 @@
+// Reading a shop's day: which closes there are, which belong together, and the operations of exactly their periods.
+// A device does one command at a time, so what was issued after its close before and before this one is in this one.
+import { type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../../database/database.ts';
+import type { Scope } from '../scope.ts';
+import { type DayOperation, type DaySource } from './day-compare.ts';
+
+export interface ShopDevice {
+  id: string;
+  name: string;
+  kind: 'terminal' | 'register';
+  bank: string | null;
+}
+
+export interface ShopClose {
+  id: string;
+  kind: 'bank' | 'z';
+  deviceId: string;
+  atMs: number;
+  number?: string | undefined;
+}
+
+export interface Shop {
+  merchantId: string;
+  merchantName: string;
+  code: string;
+  devices: ShopDevice[];
+  /** The newest first. */
+  closes: ShopClose[];
+}
+
+const maxShops = 500;
+const closesPerDevice = 14;
+const devicesPerStatement = 500;
+/** Closes of one day lie this close together. */
+const sameDayMs = 18 * 3_600_000;
+const maxRows = 2_000;
+const maxOperations = 40_000;
+
+interface CloseRow {
+  id: string;
+  name: string;
+  device_id: string;
+  merchant_id: string;
+  issued_at: number;
+  report: string | null;
+}
+
+/** CloseDay, and Report that is a Z: an X closes nothing. */
+const isCloseOf = (row: ReturnType<typeof sql>) =>
+  sql<SqlBool>`${row}.name in ('CloseDay', 'Report') and ${row}.state = 'done' and (${row}.name = 'CloseDay' or ${row}.args = '{"fiscal":true}')`;
+const isClose = isCloseOf(sql`c`);
+
+async function closesOf(queries: Queries, deviceId: string, limit: number, beforeMs?: number): Promise<CloseRow[]> {
+  const before = beforeMs === undefined ? sql`` : sql` and c.issued_at < cast(${beforeMs} as bigint)`;
+  const { rows } = await sql<CloseRow>`
+    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from commands c
+    where c.device_id = ${deviceId} and ${isClose}${before} order by c.issued_at desc limit ${sql.lit(limit)}`.execute(queries);
+  return rows;
+}
+
+/** The last ones of each device, newest first, of many devices in one statement: from the fourteenth on, which the index over closes tells. */
+async function lastClosesOf(queries: Queries, deviceIds: string[]): Promise<Map<string, CloseRow[]>> {
+  const closes = new Map<string, CloseRow[]>();
+  for (let first = 0; first < deviceIds.length; first += devicesPerStatement) {
+    const { rows } = await sql<CloseRow>`
+      with f as materialized (select d.id, coalesce((select x.issued_at from commands x where x.device_id = d.id and ${isCloseOf(sql`x`)}
+          order by x.issued_at desc limit 1 offset ${sql.lit(closesPerDevice - 1)}), 0) as since
+        from devices d where d.id in (${sql.join(deviceIds.slice(first, first + devicesPerStatement))}))
+      select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from f join commands c on c.device_id = f.id
+      where ${isClose} and c.issued_at >= f.since
+      order by c.issued_at desc`.execute(queries);
+    for (const row of rows) {
+      const own = closes.get(row.device_id);
+      if (own) own.push(row);
+      else closes.set(row.device_id, [row]);
+    }
+  }
+  return closes;
+}
+
+export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]> {
+  const rows = await queries
+    .selectFrom('devices as d')
+    .innerJoin('merchants as m', 'm.id', 'd.merchant_id')
+    .select([
+      'd.id',
+      'd.name',
+      'd.kind',
+      'd.bank',
+      'd.point_of_sales_code as code',
+      'd.merchant_id as merchantId',
+      'm.name as merchantName',
+    ])
+    .where('d.point_of_sales_code', 'is not', null)
+    .$if(scope.merchantId !== undefined, (query) => query.where('d.merchant_id', '=', scope.merchantId ?? ''))
+    .orderBy('m.name')
+    .orderBy('d.point_of_sales_code')
+    .orderBy('d.name')
+    .limit(maxShops * 4)
+    .execute();
+  const closes = await lastClosesOf(
+    queries,
+    rows.map(({ id }) => id),
+  );
+  const shops = new Map<string, Shop>();
+  for (const { code, merchantId, merchantName, ...device } of rows) {
+    const key = `${merchantId} ${code}`;
+    const shop = shops.get(key) ?? { merchantId, merchantName, code: code ?? '', devices: [], closes: [] };
+    if (shops.size >= maxShops && !shops.has(key)) break;
+    shops.set(key, shop);
+    shop.devices.push(device);
+    shop.closes.push(...(closes.get(device.id) ?? []).map(shownClose));
+  }
+  for (const shop of shops.values()) shop.closes.sort((one, other) => other.atMs - one.atMs);
+  return [...shops.values()];
+}
+
+function shownClose(row: CloseRow): ShopClose {
+  return { id: row.id, kind: row.name === 'CloseDay' ? 'bank' : 'z', deviceId: row.device_id, atMs: row.issued_at, number: numberOf(row) };
+}
+
+function numberOf({ report }: CloseRow): string | undefined {
+  const { number } = reportOf(report);
+  return typeof number === 'string' || typeof number === 'number' ? String(number) : undefined;
+}
+
+function reportOf(report: string | null): Record<string, unknown> {
+  return report === null ? {} : (JSON.parse(report) as Record<string, unknown>);
+}
+
+export interface ShopDay {
+  merchantId: string;
+  shop: string | null;
+  sources: DaySource[];
+}
+
+/** The day of a close: it, and the closes of the shop's other devices that lie nearest to it. Undefined: no such close, or a foreign one. */
+export async function readShopDay(queries: Queries, scope: Scope, closeId: string): Promise<ShopDay | undefined> {
+  const { rows } = await sql<CloseRow & { code: string | null }>`
+    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report, d.point_of_sales_code as code
+    from commands c join devices d on d.id = c.device_id where c.id = ${closeId} and ${isClose}`.execute(queries);
+  const [chosen] = rows;
+  if (!chosen || (scope.merchantId !== undefined && scope.merchantId !== chosen.merchant_id)) return undefined;
+  const devices = await queries
+    .selectFrom('devices')
+    .select(['id', 'name'])
+    .where('merchant_id', '=', chosen.merchant_id)
+    .where(chosen.code === null ? sql<SqlBool>`id = ${chosen.device_id}` : sql<SqlBool>`point_of_sales_code = ${chosen.code}`)
+    .orderBy('name')
+    .limit(100)
+    .execute();
+  const sources: DaySource[] = [];
+  for (const device of devices) {
+    const close = device.id === chosen.device_id ? chosen : await nearestClose(queries, device.id, chosen.issued_at);
+    if (close)
+      sources.push(
+        await readSource(queries, device, close, maxOperations - sources.reduce((sum, { operations }) => sum + operations.length, 0)),
+      );
+  }
+  return { merchantId: chosen.merchant_id, shop: chosen.code, sources };
+}
+
+async function nearestClose(queries: Queries, deviceId: string, atMs: number): Promise<CloseRow | undefined> {
+  const around = await closesOf(queries, deviceId, 10, atMs + sameDayMs);
+  const near = around.filter(({ issued_at }) => Math.abs(issued_at - atMs) <= sameDayMs);
+  return near.sort((one, other) => Math.abs(one.issued_at - atMs) - Math.abs(other.issued_at - atMs))[0];
+}
+
+async function readSource(queries: Queries, device: { id: string; name: string }, close: CloseRow, most: number): Promise<DaySource> {
+  const earlier = (await closesOf(queries, device.id, 20, close.issued_at)).find(({ name }) => name === close.name);
+  const fromMs = earlier?.issued_at ?? 0;
+  const operations: DayOperation[] = [];
+  for (let afterMs = fromMs; operations.length < most; ) {
+    const rows = await readOperations(queries, device.id, afterMs, close.issued_at);
+    operations.push(...rows);
+    const last = rows.at(-1);
+    if (rows.length < maxRows || last === undefined) break;
+    afterMs = last.issuedAtMs;
+  }
+  return {
+    commandId: close.id,
+    kind: close.name === 'CloseDay' ? 'bank' : 'z',
+    deviceId: device.id,
+    deviceName: device.name,
+    number: numberOf(close),
+    fromMs,
+    toMs: close.issued_at,
+    report: reportOf(close.report),
+    operations,
+  };
+}
+
+/** A device has one command at a time, so no two share their moment. */
+async function readOperations(queries: Queries, deviceId: string, afterMs: number, beforeMs: number): Promise<DayOperation[]> {
+  const rows = await queries
+    .selectFrom('commands')
+    .select(['id', 'name', 'amount_bani', 'cash_bani', 'card_bani', 'document_nr', 'receipt_uid', 'target_id', 'issued_at', 'settled_by'])
+    .select(['review_since', 'reviewed_at'])
+    .where('device_id', '=', deviceId)
+    .where('issued_at', '>', afterMs)
+    .where('issued_at', '<', beforeMs)
+    .where('state', '=', 'done')
+    .where('name', 'in', ['Pay', 'Refund', 'CancelTransaction', 'PrintReceipt', 'MoneyIn', 'MoneyOut'])
+    .orderBy('issued_at')
+    .limit(maxRows)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    amountBani: row.amount_bani ?? 0,
+    cashBani: row.cash_bani ?? 0,
+    cardBani: row.card_bani ?? 0,
+    documentNr: row.document_nr,
+    receiptUid: row.receipt_uid,
+    targetId: row.target_id,
+    issuedAtMs: row.issued_at,
+    settledBy: row.settled_by,
+    isInReview: row.review_since !== null && row.reviewed_at === null,
+  }));
+}

@@ -1,0 +1,157 @@
+// A day of a shop in three books: the bank's close, the register's Z, and the ledger over exactly their periods. Pure.
+// Where a book gives no totals the page says that it cannot compare, and compares nothing. What differs is explained by the operations that
+// make the difference; what they do not explain is told as such.
+import { type Bani, parseAmount } from '../../../kernel/money.ts';
+
+export interface DayOperation {
+  id: string;
+  name: string;
+  amountBani: Bani;
+  cashBani: Bani;
+  cardBani: Bani;
+  documentNr: string | null;
+  receiptUid: string | null;
+  targetId: string | null;
+  issuedAtMs: number;
+  settledBy: string | null;
+  isInReview: boolean;
+}
+
+export interface DaySource {
+  commandId: string;
+  kind: 'bank' | 'z';
+  deviceId: string;
+  deviceName: string;
+  number?: string | undefined;
+  fromMs: number;
+  toMs: number;
+  /** The device's own report, as it came. */
+  report: Record<string, unknown>;
+  /** Done, in the period, on this device; oldest first. */
+  operations: DayOperation[];
+}
+
+export const lineNames = ['cardSales', 'cardRefunds', 'cardNet', 'cashSales', 'cashIn', 'cashOut', 'drawer'] as const;
+export type LineName = (typeof lineNames)[number];
+
+export interface DayLine {
+  line: LineName;
+  bankBani?: Bani | undefined;
+  zBani?: Bani | undefined;
+  ledgerBani: Bani;
+  /** The largest difference between two of those that are there; undefined: there is nothing to compare with. */
+  differenceBani?: Bani | undefined;
+}
+
+export type GroupKind = 'noReceipt' | 'byTerminal' | 'byRegister' | 'suspect';
+
+export interface DayGroup {
+  kind: GroupKind;
+  sumBani: Bani;
+  operationIds: string[];
+}
+
+export interface DayComparison {
+  lines: DayLine[];
+  groups: DayGroup[];
+  canCompare: { bank: boolean; z: boolean };
+  /** What the bank or the Z says beyond the ledger's own operations of its period. */
+  unexplained: { bankBani?: Bani | undefined; zBani?: Bani | undefined };
+  operations: number;
+}
+
+const sum = <Item>(items: readonly Item[], of: (item: Item) => Bani) => items.reduce((total, item) => total + of(item), 0);
+
+/** A total as devices write it: lei, zero included. */
+function baniIn(value: unknown): Bani | undefined {
+  return value === 0 || value === '0' ? 0 : parseAmount(value);
+}
+
+function totalsOf({ report }: DaySource): Record<string, Bani | undefined> {
+  const totals = (report['totals'] ?? {}) as Record<string, unknown>;
+  return Object.fromEntries(['sales', 'cash', 'card', 'refunds', 'cashIn', 'cashOut'].map((name) => [name, baniIn(totals[name])]));
+}
+
+/** Undefined as soon as one of them does not say. */
+function together(values: readonly (Bani | undefined)[]): Bani | undefined {
+  if (values.length === 0 || values.includes(undefined)) return undefined;
+  return sum(values, (value) => value ?? 0);
+}
+
+export function compareDay(sources: readonly DaySource[]): DayComparison {
+  const banks = sources.filter(({ kind }) => kind === 'bank');
+  const zs = sources.filter(({ kind }) => kind === 'z');
+  const ofBanks = banks.flatMap(({ operations }) => operations);
+  const ofZs = zs.flatMap(({ operations }) => operations);
+  const voided = new Set(ofBanks.flatMap(({ name, targetId }) => (name === 'CancelTransaction' && targetId !== null ? [targetId] : [])));
+  const payments = ofBanks.filter(({ name, id }) => name === 'Pay' && !voided.has(id));
+  const refunds = ofBanks.filter(({ name }) => name === 'Refund');
+  const prints = ofZs.filter(({ name }) => name === 'PrintReceipt');
+  const cardPrints = prints.filter(({ cardBani }) => cardBani > 0);
+
+  // One document links a payment and its receipt [D80]: together they are one sale.
+  const printed = new Set(prints.flatMap(({ receiptUid }) => (receiptUid === null ? [] : [receiptUid.toLowerCase()])));
+  const charged = new Set(payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr])));
+  const unprinted = payments.filter(({ documentNr }) => documentNr === null || !printed.has(documentNr));
+  const byRegister = cardPrints.filter(({ receiptUid }) => receiptUid === null || !charged.has(receiptUid.toLowerCase()));
+  const isLinked = unprinted.length < payments.length;
+
+  const salesBani = sum(payments, ({ amountBani }) => amountBani) + sum(byRegister, ({ cardBani }) => cardBani);
+  const refundsBani = sum(refunds, ({ amountBani }) => amountBani);
+  const bankSales = together(banks.map((source) => totalsOf(source)['sales']));
+  const bankRefunds = together(banks.map((source) => totalsOf(source)['refunds']));
+  // The amount of a close is net of refunds.
+  const bankNet = together(banks.map(({ report }) => baniIn(report['amount'])));
+  const z = (name: string) => together(zs.map((source) => totalsOf(source)[name]));
+  const booked = (name: string) =>
+    sum(
+      ofZs.filter((operation) => operation.name === name),
+      ({ amountBani }) => amountBani,
+    );
+  const cashBani = sum(prints, (print) => print.cashBani);
+  const drawer = (cash?: Bani, cashIn?: Bani, cashOut?: Bani) =>
+    cash === undefined || cashIn === undefined || cashOut === undefined ? undefined : cash + cashIn - cashOut;
+
+  const lines = [
+    line('cardSales', bankSales, z('card'), salesBani),
+    line('cardRefunds', bankRefunds, undefined, refundsBani),
+    line('cardNet', bankNet, undefined, salesBani - refundsBani),
+    line('cashSales', undefined, z('cash'), cashBani),
+    line('cashIn', undefined, z('cashIn'), booked('MoneyIn')),
+    line('cashOut', undefined, z('cashOut'), booked('MoneyOut')),
+    line('drawer', undefined, drawer(z('cash'), z('cashIn'), z('cashOut')), cashBani + booked('MoneyIn') - booked('MoneyOut')),
+  ];
+  const suspects = [...ofBanks, ...ofZs].filter(({ settledBy, isInReview }) => settledBy === 'person' || isInReview);
+  const paidBani = sum(payments, ({ amountBani }) => amountBani);
+  const zCard = z('card');
+  return {
+    lines,
+    groups: [
+      ...(zs.length > 0 ? group(isLinked ? 'noReceipt' : 'byTerminal', unprinted, ({ amountBani }) => amountBani) : []),
+      ...(banks.length > 0 ? group('byRegister', byRegister, ({ cardBani }) => cardBani) : []),
+      ...group('suspect', suspects, ({ amountBani }) => amountBani),
+    ],
+    canCompare: { bank: bankNet !== undefined || bankSales !== undefined, z: zCard !== undefined || z('cash') !== undefined },
+    unexplained: {
+      bankBani: bankSales === undefined ? (bankNet === undefined ? undefined : bankNet - (paidBani - refundsBani)) : bankSales - paidBani,
+      zBani: zCard === undefined ? undefined : zCard - sum(cardPrints, ({ cardBani }) => cardBani),
+    },
+    operations: ofBanks.length + ofZs.length,
+  };
+}
+
+function line(name: LineName, bankBani: Bani | undefined, zBani: Bani | undefined, ledgerBani: Bani): DayLine {
+  const others = [bankBani, zBani].filter((value) => value !== undefined);
+  const values = [...others, ledgerBani];
+  return {
+    line: name,
+    bankBani,
+    zBani,
+    ledgerBani,
+    differenceBani: others.length === 0 ? undefined : Math.max(...values) - Math.min(...values),
+  };
+}
+
+function group(kind: GroupKind, operations: readonly DayOperation[], of: (operation: DayOperation) => Bani): DayGroup[] {
+  return operations.length === 0 ? [] : [{ kind, sumBani: sum(operations, of), operationIds: operations.map(({ id }) => id) }];
+}

@@ -1,0 +1,104 @@
+// Payments whose receipt failed, and receipts whose payment failed, where one document links the two [D80].
+// The failed half is looked for, because failures are few; still they are thousands in a month, and this is asked every few seconds by every
+// open page. So a month is searched every ten minutes, a day at a time, and in between only the last hours; what was found is only a candidate
+// and is judged anew, by its id, whenever it is shown: what was settled since is gone at once.
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../../database/database.ts';
+import { ownedBy, type Scope } from '../scope.ts';
+
+export type MismatchKind = 'paymentWithoutReceipt' | 'receiptWithoutPayment';
+
+export interface Mismatches {
+  /** Ids of the half that came about. */
+  read(queries: Queries, scope: Scope, nowMs: number): Promise<Record<MismatchKind, string[]>>;
+}
+
+const dayMs = 24 * 3_600_000;
+/** Mismatches further back are history, and in the day's close. */
+const searchedForMs = 31 * dayMs;
+const searchedEveryMs = 10 * 60_000;
+const recentMs = 2 * 3_600_000;
+const maxCandidates = 2_000;
+const maxShown = 200;
+const kinds = ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const;
+
+/** p: the half that came about. */
+const standing: Record<MismatchKind, RawBuilder<SqlBool>> = {
+  paymentWithoutReceipt: sql`p.document_nr is not null and p.name = 'Pay' and p.state = 'done' and p.document_state <> 'voided'`,
+  receiptWithoutPayment: sql`p.receipt_uid is not null and p.name = 'PrintReceipt' and p.state = 'done'`,
+};
+/** c: the half that failed. A UUID as documentNr is kept in lower case, a Receipt.Uid as the ERP wrote it. */
+const failedNames: Record<MismatchKind, string> = { paymentWithoutReceipt: 'PrintReceipt', receiptWithoutPayment: 'Pay' };
+const linked: Record<MismatchKind, RawBuilder<SqlBool>> = {
+  paymentWithoutReceipt: sql`p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)`,
+  receiptWithoutPayment: sql`p.merchant_id = c.merchant_id and p.receipt_uid in (c.document_nr, upper(c.document_nr))`,
+};
+/** No other try of the failed half has come about, or may yet. */
+const noOther: Record<MismatchKind, RawBuilder<SqlBool>> = {
+  paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.receipt_uid = c.receipt_uid and o.receipt_uid is not null
+    and o.state in ('sent', 'unknown', 'done'))`,
+  receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.document_nr = c.document_nr and o.document_nr is not null
+    and o.name = 'Pay' and o.state in ('sent', 'unknown', 'done'))`,
+};
+
+export function createMismatches(): Mismatches {
+  let candidates = emptyCandidates();
+  let searchedAtMs: number | undefined;
+  let searching: Promise<void> | undefined;
+
+  async function search(queries: Queries, nowMs: number): Promise<void> {
+    const isDue = searchedAtMs === undefined || nowMs - searchedAtMs >= searchedEveryMs || nowMs < searchedAtMs;
+    const found = isDue ? emptyCandidates() : candidates;
+    // The newest first: over the bound, the oldest are left out.
+    for (let toMs = nowMs + dayMs; toMs > nowMs - (isDue ? searchedForMs : recentMs); toMs -= dayMs) {
+      const fromMs = isDue ? toMs - dayMs : nowMs - recentMs;
+      for (const kind of kinds) {
+        for (const id of await findCandidates(queries, kind, fromMs, toMs)) if (found[kind].size < maxCandidates) found[kind].add(id);
+      }
+      if (!isDue) break;
+    }
+    candidates = found;
+    if (isDue) searchedAtMs = nowMs;
+  }
+
+  return {
+    async read(queries, scope, nowMs) {
+      searching ??= search(queries, nowMs).finally(() => {
+        searching = undefined;
+      });
+      await searching;
+      return {
+        paymentWithoutReceipt: await stillMissing(queries, scope, 'paymentWithoutReceipt', candidates.paymentWithoutReceipt),
+        receiptWithoutPayment: await stillMissing(queries, scope, 'receiptWithoutPayment', candidates.receiptWithoutPayment),
+      };
+    },
+  };
+}
+
+function emptyCandidates(): Record<MismatchKind, Set<string>> {
+  return { paymentWithoutReceipt: new Set(), receiptWithoutPayment: new Set() };
+}
+
+async function findCandidates(queries: Queries, kind: MismatchKind, fromMs: number, toMs: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select p.id from commands c join commands p on ${linked[kind]} and ${standing[kind]}
+    where c.state in ('refused', 'never') and c.name = ${sql.lit(failedNames[kind])} and ${noOther[kind]}
+      and c.issued_at >= cast(${fromMs} as bigint) and c.issued_at < cast(${toMs} as bigint)
+    order by c.issued_at desc limit ${sql.lit(maxCandidates)}`.execute(queries);
+  return rows.map(({ id }) => id);
+}
+
+async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, ids: ReadonlySet<string>): Promise<string[]> {
+  if (ids.size === 0) return [];
+  const turned: Record<MismatchKind, RawBuilder<SqlBool>> = {
+    paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.receipt_uid is not null and o.name = 'PrintReceipt'
+      and o.receipt_uid in (p.document_nr, upper(p.document_nr)) and o.state in ('sent', 'unknown', 'done'))`,
+    receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.document_nr is not null and o.name = 'Pay'
+      and o.document_nr = lower(p.receipt_uid) and o.state in ('sent', 'unknown', 'done'))`,
+  };
+  const { rows } = await sql<{ id: string }>`
+    select p.id from commands p where p.id in (${sql.join([...ids])}) and ${standing[kind]} and ${turned[kind]} and ${ownedBy(scope, sql`p.merchant_id`)}
+      and not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = p.id)
+    order by p.issued_at + 0 desc limit ${sql.lit(maxShown)}`.execute(queries);
+  return rows.map(({ id }) => id);
+}

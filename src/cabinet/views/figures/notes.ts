@@ -1,0 +1,65 @@
+// A person's note about something that needed attention: with it, it is settled, and says by whom and why. One note a thing; the first stands.
+import { sql } from 'kysely';
+import { writeAudit } from '../../../access/audit.ts';
+import type { Database, Queries } from '../../../database/database.ts';
+import { nowMs } from '../../../database/dialect.ts';
+import { GatewayError } from '../../../kernel/error-codes.ts';
+import type { Scope } from '../scope.ts';
+
+/** What can be settled by a note; the others have steps of their own. */
+export const notedKinds = ['paydRefused', 'erpNotTold', 'receiptWithoutPayment', 'paymentWithoutReceipt', 'dayClose'] as const;
+export type NotedKind = (typeof notedKinds)[number];
+
+const tableOf: Record<NotedKind, 'orphan_payments' | 'callbacks' | 'commands'> = {
+  paydRefused: 'orphan_payments',
+  erpNotTold: 'callbacks',
+  receiptWithoutPayment: 'commands',
+  paymentWithoutReceipt: 'commands',
+  dayClose: 'commands',
+};
+
+export interface Note {
+  kind: NotedKind;
+  subjectId: string;
+  reason: string;
+  actor: string;
+}
+
+export async function writeNote({ transaction }: Database, scope: Scope, note: Note): Promise<void> {
+  await transaction(async (queries) => {
+    const merchantId = await ownerOf(queries, note);
+    if (merchantId === undefined || (scope.merchantId !== undefined && scope.merchantId !== merchantId)) {
+      throw new GatewayError('Record_not_exist', 'There is nothing of that kind and id.');
+    }
+    const written = await queries
+      .insertInto('notes')
+      .values({ merchant_id: merchantId, kind: note.kind, subject_id: note.subjectId, at: nowMs, actor: note.actor, reason: note.reason })
+      .onConflict((conflict) => conflict.columns(['kind', 'subject_id']).doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    if (!written) throw new GatewayError('The_status_cannot_be_applied', 'It was noted before; the first note stands.');
+    const detail = { kind: note.kind, reason: note.reason };
+    await writeAudit(queries, { actor: note.actor, action: 'attention.note', subject: note.subjectId, merchantId, detail });
+  });
+}
+
+async function ownerOf(queries: Queries, { kind, subjectId }: Note): Promise<string | undefined> {
+  const table = tableOf[kind];
+  if (table === 'orphan_payments' && !/^\d{1,15}$/.test(subjectId)) return undefined;
+  const id = table === 'orphan_payments' ? sql`cast(${subjectId} as bigint)` : sql`${subjectId}`;
+  const { rows } = await sql<{ merchant_id: string }>`select merchant_id from ${sql.table(table)} where id = ${id}`.execute(queries);
+  return rows[0]?.merchant_id;
+}
+
+export async function readNote(
+  queries: Queries,
+  kind: NotedKind,
+  subjectId: string,
+): Promise<{ atMs: number; actor: string; reason: string } | undefined> {
+  return await queries
+    .selectFrom('notes')
+    .select(['at as atMs', 'actor', 'reason'])
+    .where('kind', '=', kind)
+    .where('subject_id', '=', subjectId)
+    .executeTakeFirst();
+}

@@ -1,0 +1,104 @@
+// From the hours to the figures on the first page. Pure: sums, rates and percentiles.
+import { baniToLei } from '../../../kernel/money.ts';
+import { durationStepMs, type HourFigures } from './hour-figures.ts';
+
+export interface Percentiles {
+  p50Ms?: number | undefined;
+  p95Ms?: number | undefined;
+}
+
+/** From counts by step; the middle of the step is told. */
+export function percentilesOf(steps: readonly { step: number; count: number }[]): Percentiles {
+  const byStep = new Map<number, number>();
+  for (const { step, count } of steps) byStep.set(step, (byStep.get(step) ?? 0) + count);
+  const sorted = [...byStep].sort(([one], [other]) => one - other);
+  const total = sorted.reduce((sum, [, count]) => sum + count, 0);
+  if (total === 0) return {};
+  const at = (share: number) => {
+    let seen = 0;
+    for (const [step, count] of sorted) {
+      seen += count;
+      if (seen >= Math.ceil(total * share)) return step * durationStepMs + durationStepMs / 2;
+    }
+    return undefined;
+  };
+  return { p50Ms: at(0.5), p95Ms: at(0.95) };
+}
+
+const isPaid = ({ state, isVoided }: HourFigures['cards'][number]) => state === 'done' && !isVoided;
+const sum = <Item>(items: readonly Item[], of: (item: Item) => number) => items.reduce((total, item) => total + of(item), 0);
+
+export function modesOf(hours: readonly HourFigures[]) {
+  const paid = hours.flatMap(({ cards }) => cards.filter(isPaid));
+  return {
+    card: {
+      count: sum(paid, ({ count }) => count) + sum(hours, ({ registerCards }) => registerCards.count),
+      amount: baniToLei(sum(paid, ({ bani }) => bani) + sum(hours, ({ registerCards }) => registerCards.bani)),
+    },
+    qr: { count: sum(hours, ({ qr }) => qr.count), amount: baniToLei(sum(hours, ({ qr }) => qr.bani)) },
+    cash: { count: sum(hours, ({ cash }) => cash.count), amount: baniToLei(sum(hours, ({ cash }) => cash.bani)) },
+  };
+}
+
+export function totalOf(hours: readonly HourFigures[]) {
+  const { card, qr, cash } = modesOf(hours);
+  const bani = [card, qr, cash].reduce((total, { amount }) => total + Math.round(amount * 100), 0);
+  return {
+    amount: baniToLei(bani),
+    count: card.count + qr.count + cash.count,
+    refunded: baniToLei(sum(hours, (hour) => hour.refundedBani)),
+  };
+}
+
+/** Of payments that a device tried: those that never began say nothing about cards. */
+export function successOf(cards: readonly HourFigures['cards'][number][]) {
+  const of = (states: readonly string[]) =>
+    sum(
+      cards.filter(({ state }) => states.includes(state)),
+      ({ count }) => count,
+    );
+  const paid = of(['done']);
+  const declined = of(['refused']);
+  const unknown = of(['sent', 'unknown']);
+  const tries = paid + declined + unknown;
+  return { tries, paid, declined, unknown, rate: paid + declined === 0 ? undefined : paid / (paid + declined) };
+}
+
+export function banksOf(hours: readonly HourFigures[]) {
+  const banks = new Map<string, { cards: HourFigures['cards']; durations: HourFigures['durations'] }>();
+  const bookOf = (bank: string) => {
+    const book = banks.get(bank) ?? { cards: [], durations: [] };
+    banks.set(bank, book);
+    return book;
+  };
+  for (const { cards, durations } of hours) {
+    for (const row of cards) bookOf(row.bank).cards.push(row);
+    for (const row of durations) bookOf(row.bank).durations.push(row);
+  }
+  return [...banks]
+    .map(([bank, { cards, durations }]) => ({
+      bank: bank === '' ? undefined : bank,
+      amount: baniToLei(sum(cards.filter(isPaid), ({ bani }) => bani)),
+      paid: sum(cards.filter(isPaid), ({ count }) => count),
+      success: successOf(cards).rate,
+      p95Ms: percentilesOf(durations).p95Ms,
+    }))
+    .sort((one, other) => other.amount - one.amount);
+}
+
+/** Outcomes that were unclear and that nobody had to look at. */
+export function settledAloneOf(hours: readonly HourFigures[]) {
+  const cards = hours.flatMap((hour) => hour.cards);
+  const by = (source: string) =>
+    sum(
+      cards.filter(({ settledBy }) => settledBy === source),
+      ({ count }) => count,
+    );
+  return {
+    recall: by('recall'),
+    lateAnswer: by('late-answer'),
+    lastTransaction: by('last-transaction'),
+    person: by('person'),
+    maxMs: cards.reduce((longest, { unclearMs }) => Math.max(longest, unclearMs), 0),
+  };
+}

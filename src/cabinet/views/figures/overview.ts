@@ -1,0 +1,175 @@
+// The first page: is everything well, and what must I do? Put together from the hours, the devices, the callbacks and what needs attention.
+// Asked for again within a few seconds, the same figures are shown: many open pages cost one reading.
+import { sql } from 'kysely';
+import type { Queries } from '../../../database/database.ts';
+import { ownedBy, type Scope } from '../scope.ts';
+import { type Attention, readAttention } from './attention.ts';
+import { addUp } from './hour-figures.ts';
+import { createHourSums, hourMs, type Reading } from './hour-sums.ts';
+import type { Mismatches } from './mismatches.ts';
+import { banksOf, modesOf, percentilesOf, settledAloneOf, successOf, totalOf } from './overview-figures.ts';
+import { type PeriodName, periodOf } from './period.ts';
+
+export interface OverviewDevice {
+  id: string;
+  name: string;
+  kind: 'terminal' | 'register';
+  bank: string | null;
+  shop: string | null;
+  lastSeenAtMs: number | null;
+}
+
+export interface Overview {
+  fromMs: number;
+  toMs: number;
+  total: ReturnType<typeof totalOf>;
+  before: ReturnType<typeof totalOf>;
+  modes: ReturnType<typeof modesOf>;
+  hours: { atMs: number; card: number; qr: number; cash: number; before: number }[];
+  banks: ReturnType<typeof banksOf>;
+  success: ReturnType<typeof successOf>;
+  answers: ReturnType<typeof percentilesOf>;
+  ownShare: { p50Ms?: number | undefined; p95Ms?: number | undefined };
+  histogram: { fromMs: number; count: number }[];
+  devices: OverviewDevice[];
+  callbacks: {
+    delivered: number;
+    dead: number;
+    waiting: number;
+    steps: { attempts: number; count: number }[];
+    nextAttemptAtMs: number | undefined;
+  };
+  attention: Pick<Attention, 'counts' | 'sumsBani'> & { oldestSinceMs: number | undefined };
+  settledAlone: ReturnType<typeof settledAloneOf>;
+}
+
+const freshForMs = 3_000;
+const maxKept = 200;
+
+export interface OverviewBook {
+  read(database: Reading, scope: Scope, period: PeriodName, zone: string, nowMs: number): Promise<Overview>;
+}
+
+export function createOverviewBook(mismatches: Mismatches): OverviewBook {
+  const sums = createHourSums();
+  const kept = new Map<string, { atMs: number; page: Promise<Overview> }>();
+
+  async function readPage(database: Reading, scope: Scope, name: PeriodName, zone: string, nowMs: number): Promise<Overview> {
+    const { queries } = database;
+    const { fromMs, toMs, before } = periodOf(name, nowMs, zone);
+    const hours = await sums.read(database, scope, fromMs, toMs, nowMs);
+    const earlier = await sums.read(database, scope, before.fromMs, before.toMs, nowMs);
+    const whole = addUp(hours);
+    const devices = await readDevices(queries, scope);
+    const attention = await readAttention(queries, scope, nowMs, mismatches);
+    return {
+      fromMs,
+      toMs,
+      total: totalOf(hours),
+      before: totalOf(earlier),
+      modes: modesOf(hours),
+      hours: hours.map((hour, index) => {
+        const { card, qr, cash } = modesOf([hour]);
+        const then = earlier[index];
+        return {
+          atMs: fromMs + index * hourMs,
+          card: card.amount,
+          qr: qr.amount,
+          cash: cash.amount,
+          before: then ? totalOf([then]).amount : 0,
+        };
+      }),
+      banks: banksOf([whole]),
+      success: successOf(whole.cards),
+      answers: percentilesOf(whole.durations),
+      ownShare: await readOwnShare(queries, scope),
+      histogram: histogramOf(whole.durations),
+      devices,
+      callbacks: { ...(await readCallbackCounts(queries, scope)), delivered: await countDelivered(queries, scope, fromMs, toMs) },
+      attention: { counts: attention.counts, sumsBani: attention.sumsBani, oldestSinceMs: attention.items[0]?.sinceMs },
+      settledAlone: settledAloneOf([whole]),
+    };
+  }
+
+  return {
+    read(database, scope, period, zone, nowMs) {
+      const name = `${scope.merchantId ?? '*'} ${period} ${zone}`;
+      const known = kept.get(name);
+      if (known && nowMs - known.atMs < freshForMs) return known.page;
+      const page = readPage(database, scope, period, zone, nowMs);
+      kept.delete(name);
+      kept.set(name, { atMs: nowMs, page });
+      // A failure is not worth keeping.
+      page.catch(() => kept.delete(name));
+      const [oldest] = kept.keys();
+      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
+      return page;
+    },
+  };
+}
+
+/** Answers in steps of two seconds, for a picture. */
+function histogramOf(durations: readonly { step: number; count: number }[]): { fromMs: number; count: number }[] {
+  const wide = 10;
+  const counts = new Map<number, number>();
+  for (const { step, count } of durations) counts.set(Math.floor(step / wide), (counts.get(Math.floor(step / wide)) ?? 0) + count);
+  return [...counts].sort(([one], [other]) => one - other).map(([step, count]) => ({ fromMs: step * wide * 200, count }));
+}
+
+async function readDevices(queries: Queries, scope: Scope): Promise<OverviewDevice[]> {
+  return await queries
+    .selectFrom('devices')
+    .select(['id', 'name', 'kind', 'bank', 'point_of_sales_code as shop', 'last_seen_at as lastSeenAtMs'])
+    .where('disabled_at', 'is', null)
+    .$if(scope.merchantId !== undefined, (query) => query.where('merchant_id', '=', scope.merchantId ?? ''))
+    .orderBy('point_of_sales_code')
+    .orderBy('name')
+    .limit(5_000)
+    .execute();
+}
+
+const sampleSize = 200;
+
+/** The gateway's own part of the last answers: from the row to the first copy, and from the answer to the settlement. */
+async function readOwnShare(queries: Queries, scope: Scope): Promise<Overview['ownShare']> {
+  const own = scope.merchantId === undefined ? sql`` : sql` and c.merchant_id = ${scope.merchantId}`;
+  const { rows } = await sql<{ own_ms: number }>`
+    select (select min(e.at) from command_events e where e.command_id = s.id and e.step = 'sent') - s.issued_at
+      + s.settled_at - (select max(e.at) from command_events e where e.command_id = s.id and e.step = 'answered') as own_ms
+    from (select c.id, c.issued_at, c.settled_at from commands c
+      where c.name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction') and c.name = 'Pay' and c.settled_by = 'answer'${own}
+      order by c.issued_at desc, c.id desc limit ${sql.lit(sampleSize)}) as s`.execute(queries);
+  const sorted = rows.flatMap(({ own_ms }) => (own_ms === null ? [] : [Math.max(0, own_ms)])).sort((one, other) => one - other);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
+  return sorted.length === 0 ? {} : { p50Ms: at(0.5), p95Ms: at(0.95) };
+}
+
+/** All of the period but those that wait or are dead, which have indexes of their own: delivered ones are nearly all. */
+async function countDelivered(queries: Queries, scope: Scope, fromMs: number, toMs: number): Promise<number> {
+  const span = sql`k.created_at >= cast(${fromMs} as bigint) and k.created_at < cast(${toMs} as bigint)`;
+  const within = scope.merchantId === undefined ? sql`` : sql` and k.merchant_id = ${scope.merchantId}`;
+  const own = ownedBy(scope, sql`k.merchant_id`);
+  const { rows } = await sql<{ count: number }>`
+    select (select cast(count(*) as bigint) from callbacks k where ${span}${within})
+      - (select cast(count(*) as bigint) from callbacks k where k.state = 'pending' and ${span} and ${own})
+      - (select cast(count(*) as bigint) from callbacks k where k.state = 'dead' and ${span} and ${own}) as count`.execute(queries);
+  return rows[0]?.count ?? 0;
+}
+
+async function readCallbackCounts(queries: Queries, scope: Scope): Promise<Omit<Overview['callbacks'], 'delivered'>> {
+  const own = sql` and ${ownedBy(scope, sql`k.merchant_id`)}`;
+  const { rows: steps } = await sql<{ attempts: number; count: number; next: number | null }>`
+    select k.attempts, cast(count(*) as bigint) as count, min(k.next_attempt_at + 0) as next from callbacks k where k.state = 'pending'${own} group by k.attempts order by k.attempts`.execute(
+    queries,
+  );
+  const { rows: dead } = await sql<{
+    count: number;
+  }>`select cast(count(*) as bigint) as count from callbacks k where k.state = 'dead'${own}`.execute(queries);
+  const nexts = steps.flatMap(({ next }) => (next === null ? [] : [next]));
+  return {
+    dead: dead[0]?.count ?? 0,
+    waiting: steps.reduce((sum, { count }) => sum + count, 0),
+    steps: steps.map(({ attempts, count }) => ({ attempts, count })),
+    nextAttemptAtMs: nexts.length === 0 ? undefined : Math.min(...nexts),
+  };
+}

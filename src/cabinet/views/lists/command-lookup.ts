@@ -1,0 +1,55 @@
+// What a person may type to find a command: each reading of the text is a look into one index, so that none walks the ledger.
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type Bani, parseAmount } from '../../../kernel/money.ts';
+import type { Scope } from '../scope.ts';
+import type { Lookup } from './walk.ts';
+
+/** Within all merchants the indexes that begin with a merchant or a device are asked for each of them in turn. */
+const merchantsOf = ({ merchantId }: Scope) =>
+  merchantId === undefined ? sql`c.merchant_id in (select m.id from merchants m)` : sql`c.merchant_id = ${merchantId}`;
+const devicesOf = ({ merchantId }: Scope) =>
+  merchantId === undefined
+    ? sql`c.device_id in (select d.id from devices d)`
+    : sql`c.device_id in (select d.id from devices d where d.merchant_id = ${merchantId})`;
+
+const shortestPrefix = 6;
+
+/** The beginning of a UUID, as pages show it short; in lower case. */
+export function idPrefixOf(text: string): string | undefined {
+  const lower = text.toLowerCase();
+  return lower.length >= shortestPrefix && lower.length <= 36 && /^[0-9a-f]{6,8}(-[0-9a-f-]*)?$/.test(lower) ? lower : undefined;
+}
+
+/** Bounded on both sides, so that the index serves; `g` follows every hexadecimal digit. The last condition is the exact one. */
+export function beginsWith(column: RawBuilder<unknown>, prefix: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(${column} >= ${prefix} and ${column} < ${`${prefix}g`} and substr(${column}, 1, ${sql.lit(prefix.length)}) = ${prefix})`;
+}
+
+/** "150", "150.5", "150,50 MDL": an amount as it stands on paper. */
+export function amountIn(text: string): Bani | undefined {
+  const digits = text
+    .replace(/\s*(mdl|lei|leu)\.?$/i, '')
+    .replaceAll(/[\s']/g, '')
+    .replace(',', '.');
+  return parseAmount(digits);
+}
+
+/** Of somebody else's rows a lookup may find some as well: the list's sieve has the last say. */
+export function lookupsOf(scope: Scope, q: string): Lookup[] {
+  const text = q.trim();
+  // A UUID is kept in lower case, a Receipt.Uid and other document numbers as they came.
+  const spellings = [...new Set([text, text.toLowerCase(), text.toUpperCase()])];
+  const amount = amountIn(text);
+  const prefix = idPrefixOf(text);
+  const few = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: false });
+  const many = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: true });
+  return [
+    few(sql<SqlBool>`${merchantsOf(scope)} and c.document_nr is not null and c.document_nr in (${sql.join(spellings)})`),
+    few(sql<SqlBool>`${merchantsOf(scope)} and c.receipt_uid is not null and c.receipt_uid in (${sql.join(spellings)})`),
+    few(sql<SqlBool>`${devicesOf(scope)} and c.operation_id = ${text} and c.name = 'Pay'`),
+    many(sql<SqlBool>`c.rrn is not null and c.rrn = ${text}`),
+    many(sql<SqlBool>`c.receipt_id is not null and c.receipt_id = ${text}`),
+    ...(amount === undefined ? [] : [many(sql<SqlBool>`c.amount_bani is not null and c.amount_bani = cast(${amount} as bigint)`)]),
+    ...(prefix === undefined ? [] : [few(beginsWith(sql`c.id`, prefix))]),
+  ];
+}

@@ -1,0 +1,129 @@
+// The list of ledger commands, newest first: which indexes find what the filter names, and the rows as a list shows them.
+import { type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../../database/database.ts';
+import { ownedBy, type Scope } from '../scope.ts';
+import { type CommandFilter, conditionOfMode, indexOfState, sieveOf, spanOf } from './command-filter.ts';
+import { lookupsOf } from './command-lookup.ts';
+import type { Place } from './cursor.ts';
+import { type PageWanted, type Walk, type Walkable, walk } from './walk.ts';
+
+export interface ListedCommand {
+  id: string;
+  merchantId: string;
+  merchantName: string;
+  deviceId: string;
+  deviceName: string;
+  bank: string | null;
+  shop: string | null;
+  name: string;
+  state: 'sent' | 'unknown' | 'done' | 'refused' | 'never';
+  outcome: string | null;
+  amountBani: number | null;
+  refundedBani: number;
+  documentNr: string | null;
+  operationId: string | null;
+  rrn: string | null;
+  receiptUid: string | null;
+  receiptId: string | null;
+  targetId: string | null;
+  issuedAtMs: number;
+  settledAtMs: number | null;
+  settledBy: string | null;
+  documentState: 'open' | 'closed' | 'voided' | null;
+  reviewSinceMs: number | null;
+  reviewReason: string | null;
+}
+
+export interface CommandPage {
+  commands: ListedCommand[];
+  next: Place | undefined;
+}
+
+/** A bank or shop with more devices than this is walked by time: so many devices are met often enough. */
+const maxDevicesApart = 100;
+
+const commandRows: Walkable = { table: sql`commands c`, time: sql`c.issued_at`, id: sql`c.id` };
+
+export async function listCommands(queries: Queries, scope: Scope, filter: CommandFilter, page: PageWanted): Promise<CommandPage> {
+  const deviceIds = await devicesOf(queries, scope, filter);
+  const { ids, next } = await walk(queries, commandRows, planOf(scope, filter, deviceIds), page);
+  return { commands: await readListed(queries, scope, ids), next };
+}
+
+/** Which index is walked for the filter, and what is left for the rows to tell. `deviceIds`: undefined means any. */
+function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undefined): Walk {
+  const { mode, q } = filter;
+  const walked = spanOf(filter);
+  const own = ownedBy(scope, sql`c.merchant_id`);
+  const inDevices = deviceIds && deviceIds.length > 0 ? [sql<SqlBool>`c.device_id in (${sql.join(deviceIds)})`] : [];
+  const index = indexOfState(filter);
+  const sieve = (isIn: { modeIndex?: boolean; stateIndex?: boolean } = {}) =>
+    sieveOf(filter, { modeIndex: isIn.modeIndex ?? false, stateIndex: isIn.stateIndex ?? false });
+
+  if (deviceIds?.length === 0) return { sources: [], walked, sieve: [] };
+  if (q !== undefined) return { sources: lookupsOf(scope, q), walked, sieve: [own, ...inDevices, ...sieve()] };
+  if (index?.holds === 'few') {
+    const where = sql<SqlBool>`${sql.join([index.where, own, ...inDevices], sql` and `)}`;
+    return { sources: [{ where, isOrdered: false }], walked, sieve: sieve({ stateIndex: true }) };
+  }
+  if (deviceIds && deviceIds.length <= maxDevicesApart) {
+    return {
+      sources: deviceIds.map((id) => ({ where: sql<SqlBool>`c.device_id = ${id}`, isOrdered: true })),
+      walked,
+      sieve: [own, ...sieve()],
+    };
+  }
+  const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
+  if (index) {
+    const where = sql<SqlBool>`${within} and ${index.where}`;
+    return { sources: [{ where, isOrdered: true }], walked, sieve: [...inDevices, ...sieve({ stateIndex: true })] };
+  }
+  // Payments and fiscal operations have an index each: whoever wants both walks both.
+  const modes = mode === undefined ? (['cards', 'fiscal'] as const) : [mode];
+  const sources = modes.map((one) => ({ where: sql<SqlBool>`${within} and ${conditionOfMode[one]}`, isOrdered: true }));
+  return { sources, walked, sieve: [...inDevices, ...sieve({ modeIndex: true })] };
+}
+
+/** Undefined: of any device. None: of devices that are not there, somebody else's, or of a kind that does nothing in this mode. */
+async function devicesOf(queries: Queries, scope: Scope, { mode, deviceId, bank, shop }: CommandFilter): Promise<string[] | undefined> {
+  if (bank === undefined && shop === undefined && deviceId === undefined) return undefined;
+  const rows = await queries
+    .selectFrom('devices')
+    .select('id')
+    .$if(scope.merchantId !== undefined, (query) => query.where('merchant_id', '=', scope.merchantId ?? ''))
+    .$if(mode !== undefined, (query) => query.where('kind', '=', mode === 'cards' ? 'terminal' : 'register'))
+    .$if(bank !== undefined, (query) => query.where('bank', '=', bank ?? ''))
+    .$if(shop !== undefined, (query) => query.where('point_of_sales_code', '=', shop ?? ''))
+    .$if(deviceId !== undefined, (query) => query.where('id', '=', deviceId ?? ''))
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Rows of a list by their ids, newest first. */
+export async function readListed(queries: Queries, scope: Scope, ids: readonly string[]): Promise<ListedCommand[]> {
+  if (ids.length === 0) return [];
+  const rows = await queries
+    .selectFrom('commands as c')
+    .innerJoin('devices as d', 'd.id', 'c.device_id')
+    .innerJoin('merchants as m', 'm.id', 'c.merchant_id')
+    .select(['c.id', 'c.merchant_id as merchantId', 'm.name as merchantName', 'c.device_id as deviceId', 'd.name as deviceName'])
+    .select(['d.bank', 'd.point_of_sales_code as shop', 'c.name', 'c.state', 'c.outcome', 'c.amount_bani as amountBani'])
+    .select(['c.document_nr as documentNr', 'c.operation_id as operationId', 'c.rrn', 'c.receipt_uid as receiptUid'])
+    .select(['c.receipt_id as receiptId', 'c.target_id as targetId', 'c.issued_at as issuedAtMs', 'c.settled_at as settledAtMs'])
+    .select(['c.settled_by as settledBy', 'c.document_state as documentState', 'c.reviewed_at as reviewedAtMs'])
+    .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason'])
+    .select(
+      sql<number>`(select cast(coalesce(sum(r.amount_bani), 0) as bigint) from commands r where r.target_id = c.id and r.name = 'Refund' and r.state = 'done')`.as(
+        'refundedBani',
+      ),
+    )
+    .where('c.id', 'in', [...ids])
+    .where(ownedBy(scope, sql`c.merchant_id`))
+    .orderBy(sql`c.issued_at + 0`, 'desc')
+    .orderBy('c.id', 'desc')
+    .execute();
+  return rows.map(({ reviewedAtMs, reviewSinceMs, reviewReason, ...row }) => {
+    const isInReview = reviewSinceMs !== null && reviewedAtMs === null;
+    return { ...row, reviewSinceMs: isInReview ? reviewSinceMs : null, reviewReason: isInReview ? reviewReason : null };
+  });
+}

@@ -1,0 +1,294 @@
+// The life of one command as steps between lanes. Pure. What the ledger noted is told in order; what it can only have learned
+// afterwards (the bank's yes, an answer that got lost) is put where it happened, and says when it was learned.
+import { baniToLei, parseAmount } from '../../../kernel/money.ts';
+import { text } from '../texts.ts';
+import type { Lane, Step, StoryCommand, StoryEvent } from './sale-model.ts';
+import { readDecision } from './sale-outcome.ts';
+
+type Channel = 'mqtt' | 'queue' | undefined;
+type Base = Pick<Step, 'atMs' | 'via'>;
+
+export function commandSteps(command: StoryCommand, events: readonly StoryEvent[], keyName: string | undefined): Step[] {
+  const noted = events.filter(({ commandId }) => commandId === command.id);
+  return [
+    ...beginning(command, keyName),
+    ...folded(noted).map((event) => stepOf(command, event)),
+    ...learned(command, noted),
+    ...told(command, noted),
+  ];
+}
+
+function beginning(command: StoryCommand, keyName: string | undefined): Step[] {
+  const person = personOf(command);
+  const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
+  const { documentNr, receiptUid } = command;
+  return [
+    {
+      atMs: command.issuedAtMs,
+      actor: person === undefined ? 'erp' : 'person',
+      from: person === undefined ? 'erp' : 'person',
+      to: 'gateway',
+      kind: 'asked',
+      isMoney: false,
+      text: text(person === undefined ? 'step.asked' : 'step.askedByPerson', {
+        name: command.name,
+        amount,
+        documentNr,
+        receiptUid,
+        key: keyName,
+        actor: person,
+      }),
+    },
+    { atMs: command.issuedAtMs, actor: 'gateway', from: 'gateway', kind: 'written', isMoney: false, text: text('step.written') },
+  ];
+}
+
+/** Who took this step in the cabinet. */
+export function personOf({ caller }: StoryCommand): string | undefined {
+  return caller?.startsWith('person ') ? caller.slice('person '.length) : undefined;
+}
+
+interface Folded extends StoryEvent {
+  repeats: number;
+  isUnanswered: boolean;
+}
+
+/** Recalls that nobody answered become one step with a count. */
+function folded(events: readonly StoryEvent[]): Folded[] {
+  const result: Folded[] = [];
+  for (const event of events) {
+    const last = result.at(-1);
+    if (event.step === 'recall' && last?.step === 'recall') {
+      last.repeats += 1;
+      last.channel ??= event.channel;
+    } else {
+      if (last?.step === 'recall' && (event.step === 'recalled' || event.step === 'answered')) last.isUnanswered = false;
+      result.push({ ...event, repeats: 1, isUnanswered: event.step === 'recall' });
+    }
+  }
+  return result;
+}
+
+function stepOf(command: StoryCommand, event: Folded): Step {
+  const base: Base = { atMs: event.atMs, via: event.channel };
+  const shared = { device: command.deviceName, channel: event.channel };
+  const out = (kind: string, more: Partial<Step> = {}, params: Record<string, string | number | undefined> = {}): Step => ({
+    ...base,
+    actor: 'gateway',
+    from: 'gateway',
+    to: 'device',
+    kind,
+    isMoney: false,
+    text: text(`step.${kind}`, { ...shared, ...params }),
+    ...more,
+  });
+  const home = (kind: string, params: Record<string, string | number | undefined> = {}): Step => ({
+    ...base,
+    actor: 'device',
+    from: 'device',
+    to: 'gateway',
+    kind,
+    isMoney: false,
+    text: text(`step.${kind}`, { ...shared, ...params }),
+  });
+  const own = (kind: string, params: Record<string, string | number | undefined> = {}, detail?: string): Step => ({
+    ...base,
+    actor: 'gateway',
+    from: 'gateway',
+    kind,
+    isMoney: false,
+    text: text(`step.${kind}`, params),
+    detail,
+  });
+  const person = (kind: string): Step => {
+    const { actor, state, reason } = readDecision(event.detail ?? '');
+    const params = { actor, reason, ...(state === '' ? {} : { state }) };
+    return { ...base, actor: 'person', from: 'person', to: 'gateway', kind, isMoney: false, text: text(`step.${kind}`, params) };
+  };
+  switch (event.step) {
+    case 'sent':
+      return out('sent');
+    case 'not-sent':
+      return out('notSent', { isLost: true, detail: event.detail });
+    case 'send-unclear':
+      return out('sendUnclear', { isLost: true, detail: event.detail });
+    case 'accepted':
+      return home('accepted');
+    case 'answered':
+      return home('answered', { outcome: event.detail });
+    case 'channel-lost':
+      return { ...own('channelLost', shared), actor: 'device', from: laneOf(event.channel), isLost: true };
+    case 'seen-again':
+      return home(event.detail === 'rebooted' ? 'rebooted' : 'seenAgain');
+    case 'recall':
+      return out(
+        event.isUnanswered ? 'recallUnanswered' : 'recall',
+        { isLost: event.isUnanswered || undefined, repeats: event.repeats > 1 ? event.repeats : undefined },
+        { tries: event.repeats },
+      );
+    case 'recalled': {
+      const [state = '', outcome] = (event.detail ?? '').split(' ');
+      return home('recalled', { state, outcome });
+    }
+    case 'asked last transaction':
+      return out('askedLastTransaction');
+    case 'unknown':
+      return own('unknown');
+    case 'settled':
+      return settledStep(command, event, own);
+    case 'review':
+      return own('review', { reason: whyIn(event.detail) });
+    case 'contradiction':
+      if (event.further !== undefined) return { ...home('answeredFurther', { times: event.further }), repeats: event.further };
+      return own('contradiction', { reason: whyIn(event.detail) }, event.detail);
+    case 'decided':
+      return person('decided');
+    case 'review closed':
+      return person('reviewClosed');
+    case 'asked by person':
+      return person('askedAgain');
+    case 'closed by hand':
+      return person('closedByHand');
+    case 'asked again':
+      return repeatedStep(command, event);
+    case 'answered again': {
+      const { further } = event;
+      if (further !== undefined) return { ...home('answeredFurther', { times: further }), repeats: further };
+      return home('answeredAgain', { outcome: event.detail });
+    }
+    case 'issued again':
+      return own('issuedAgain', {}, event.detail);
+    default:
+      return own('other', { step: event.step }, event.detail);
+  }
+}
+
+/** The same call came again, nothing was started, and its caller was told how the command stands. */
+function repeatedStep(command: StoryCommand, { atMs, detail, further }: StoryEvent): Step {
+  const from = personOf(command) === undefined ? 'erp' : 'person';
+  const base = { atMs, actor: from, from, to: 'gateway', isMoney: false } as const;
+  if (further !== undefined)
+    return { ...base, kind: 'repeatedFurther', repeats: further, text: text('step.repeatedFurther', { times: further }) };
+  const [by = 'content', state = '', outcome = '-', waitedMs = '0'] = (detail ?? '').split(' ');
+  const errorCode = errorCodeOf({ state: state as StoryCommand['state'], outcome: outcome as StoryCommand['outcome'] });
+  return { ...base, kind: 'repeated', text: text(`step.repeated.${by}`, { errorCode, waitedMs: Number(waitedMs) || undefined }) };
+}
+
+function settledStep(
+  command: StoryCommand,
+  event: StoryEvent,
+  own: (kind: string, params: Record<string, string | number | undefined>) => Step,
+): Step {
+  const isDone = event.detail?.startsWith('done') ?? command.state === 'done';
+  const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
+  const step = own('settled', {
+    name: command.name,
+    state: event.detail?.split(' ')[0] ?? command.state,
+    by: command.settledBy ?? undefined,
+    amount,
+  });
+  return { ...step, isMoney: isDone && movesMoney(command) };
+}
+
+/** A sentence, or an object with the sentence in it. */
+function whyIn(detail: string | undefined): string | undefined {
+  if (!detail?.startsWith('{')) return detail;
+  const { why } = JSON.parse(detail) as { why?: string };
+  return why;
+}
+
+function laneOf(channel: Channel): Lane {
+  return channel ?? 'device';
+}
+
+export function movesMoney({ name }: StoryCommand): boolean {
+  return name !== 'CloseDoc' && name !== 'Report' && name !== 'CloseDay';
+}
+
+/** What happened out there before the gateway heard of it. */
+function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
+  const report = readReport(command.report);
+  const atMs = momentIn(command, report['time']);
+  if (command.state !== 'done' || command.settledAtMs === null || atMs === undefined) return [];
+  const isByBank =
+    command.name === 'Pay' || command.name === 'Refund' || command.name === 'CancelTransaction' || (command.cardBani ?? 0) > 0;
+  const amountBani = parseAmount(report['amount'] ?? report['total']) ?? command.amountBani;
+  const happened: Step = {
+    atMs,
+    actor: isByBank ? 'bank' : 'device',
+    from: 'device',
+    to: isByBank ? 'bank' : 'device',
+    kind: isByBank ? 'bankDid' : 'deviceDid',
+    isMoney: movesMoney(command),
+    learnedAtMs: command.settledAtMs,
+    text: text(isByBank ? 'step.bankDid' : 'step.deviceDid', {
+      name: command.name,
+      amount: amountBani === null ? undefined : baniToLei(amountBani),
+      authCode: textIn(report['authCode']),
+      receiptId: command.receiptId,
+    }),
+  };
+  const wasLost = command.settledBy === 'recall' || command.settledBy === 'last-transaction';
+  if (!wasLost || noted.some(({ step }) => step === 'answered')) return [happened];
+  const lost: Step = {
+    atMs,
+    actor: 'device',
+    from: 'device',
+    to: 'gateway',
+    via: noted.find(({ step }) => step === 'sent')?.channel,
+    kind: 'answerLost',
+    isMoney: false,
+    isLost: true,
+    learnedAtMs: command.settledAtMs,
+    text: text('step.answerLost', { device: command.deviceName }),
+  };
+  return [happened, lost];
+}
+
+/** The device's clock may be wrong: what it says counts only between the beginning and the end. */
+function momentIn(command: StoryCommand, time: unknown): number | undefined {
+  const atMs = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return atMs >= command.issuedAtMs && atMs <= (command.settledAtMs ?? 0) ? atMs : undefined;
+}
+
+/** What the caller heard, and when: the outcome at once, or 3 first. */
+function told(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
+  const toErp = (atMs: number, kind: string, params: Record<string, string | number | undefined>): Step => ({
+    atMs,
+    actor: 'gateway',
+    from: 'gateway',
+    to: personOf(command) === undefined ? 'erp' : 'person',
+    kind,
+    isMoney: false,
+    text: text(`step.${kind}`, params),
+  });
+  const unknown = noted.find(({ step }) => step === 'unknown');
+  const steps: Step[] = unknown ? [toErp(unknown.atMs, 'told', { errorCode: 3, waitedMs: unknown.atMs - command.issuedAtMs })] : [];
+  const { settledAtMs, toldAtMs, unheardAtMs } = command;
+  if (settledAtMs === null) return steps;
+  if (unknown === undefined && unheardAtMs !== null && unheardAtMs <= settledAtMs) steps.push(toErp(unheardAtMs, 'callerGone', {}));
+  else if (unknown === undefined) {
+    steps.push(toErp(settledAtMs, 'told', { errorCode: errorCodeOf(command), waitedMs: settledAtMs - command.issuedAtMs }));
+  }
+  // Who asked again is in the timeline with that call.
+  const isTold = noted.some(({ step, atMs }) => step === 'asked again' && atMs >= settledAtMs);
+  if ((unknown || unheardAtMs !== null) && toldAtMs !== null && toldAtMs > settledAtMs && !isTold) {
+    steps.push(toErp(toldAtMs, 'toldLater', { errorCode: errorCodeOf(command) }));
+  }
+  return steps;
+}
+
+export function errorCodeOf({ state, outcome }: Pick<StoryCommand, 'state' | 'outcome'>): number {
+  if (state === 'done') return 0;
+  if (state === 'refused') return 50;
+  if (state === 'never') return outcome === 'busy' ? 31 : 30;
+  return 3;
+}
+
+export function readReport(report: string | null): Record<string, unknown> {
+  return report === null ? {} : (JSON.parse(report) as Record<string, unknown>);
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,117 @@
+// One page per invoice, told like a sale: its states, the card payments made for it, money that it could not take, and every try to tell the ERP.
+import { type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../../database/database.ts';
+import { type State, stateNames } from '../../../invoices/rules.ts';
+import { type ListedCommand, readListed } from '../lists/commands-list.ts';
+import { type ListedInvoice, readListedInvoices } from '../lists/invoices-list.ts';
+import type { Scope } from '../scope.ts';
+import { type Text, text } from '../texts.ts';
+import { erpTold, type Told, toldMarks } from './erp-told.ts';
+import { readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
+import type { Step, StoryCallback } from './sale-model.ts';
+import type { Mark } from './sale-outcome.ts';
+import { itemsOf, type PaperReceipt } from './sale-page.ts';
+import { callbackSteps, invoiceStep, relatedStep } from './sale-steps.ts';
+
+export interface InvoicePage {
+  invoice: ListedInvoice;
+  qrSecretId: number;
+  preferredDeviceId: string | undefined;
+  callbackUri: string | undefined;
+  outcome: Text;
+  advice: Text;
+  marks: Mark[];
+  receipt: PaperReceipt;
+  /** As the ERP sent it. */
+  rawReceipt: unknown;
+  payments: ListedCommand[];
+  orphans: { receiptId: string; deviceId: string; reason: string; atMs: number }[];
+  callbacks: StoryCallback[];
+  timeline: Step[];
+  isCancellable: boolean;
+}
+
+const maxOrphans = 100;
+
+/** Undefined: there is none, or it is another merchant's. */
+export async function readInvoicePage(queries: Queries, scope: Scope, oid: string): Promise<InvoicePage | undefined> {
+  const [invoice] = await readListedInvoices(queries, scope, [oid]);
+  if (!invoice) return undefined;
+  const own: Scope = { merchantId: invoice.merchantId };
+  const stored = await queries
+    .selectFrom('invoices')
+    .select(['receipt', 'qr_secret_id', 'preferred_device_id', 'callback_uri'])
+    .where('oid', '=', oid)
+    .executeTakeFirstOrThrow();
+  const payments = await readCommands(
+    queries,
+    own,
+    sql<SqlBool>`c.merchant_id = ${invoice.merchantId} and c.document_nr is not null and c.document_nr = ${oid}`,
+  );
+  const listed = await readListed(
+    queries,
+    own,
+    payments.map(({ id }) => id),
+  );
+  const orphans = await queries
+    .selectFrom('orphan_payments')
+    .select(['receipt_id as receiptId', 'device_id as deviceId', 'reason', 'at as atMs'])
+    .where('oid', '=', oid)
+    .orderBy('id')
+    .limit(maxOrphans)
+    .execute();
+  const callbacks = await readCallbacks(queries, own, [oid]);
+  const attempts = await readAttempts(queries, callbacks);
+  const events = await readInvoiceEvents(queries, invoice);
+  const rawReceipt = JSON.parse(stored.receipt) as unknown;
+  const timeline = [...events.map(invoiceStep), ...payments.map(relatedStep), ...callbackSteps(callbacks, attempts)];
+  return {
+    invoice,
+    qrSecretId: stored.qr_secret_id,
+    preferredDeviceId: stored.preferred_device_id ?? undefined,
+    callbackUri: stored.callback_uri ?? undefined,
+    outcome: outcomeOfInvoice(invoice, orphans.length),
+    advice: adviceOnInvoice(invoice, orphans.length, callbacks),
+    marks: marksOfInvoice(invoice, callbacks),
+    receipt: { number: invoice.receiptId ?? undefined, items: itemsOf(rawReceipt), totalBani: invoice.amountBani ?? undefined },
+    rawReceipt,
+    payments: listed,
+    orphans,
+    callbacks,
+    timeline: timeline.sort((one, other) => one.atMs - other.atMs),
+    isCancellable: isUnpaid(invoice),
+  };
+}
+
+const isUnpaid = ({ state }: Pick<ListedInvoice, 'state'>) => state === 0 || state === 1;
+
+type Facts = Pick<ListedInvoice, 'state' | 'amountBani' | 'receiptId' | 'paidDeviceName' | 'createdAtMs' | 'endedAtMs'>;
+
+export function outcomeOfInvoice(invoice: Facts, orphans: number): Text {
+  const name = stateNames[invoice.state as State];
+  // Money was taken although the invoice could not take it: that is the news, whatever the state.
+  if (orphans > 0) return text('outcome.invoice.orphan', { state: name, count: orphans });
+  return text(`outcome.invoice.${name}`, {
+    amount: invoice.amountBani === null ? undefined : invoice.amountBani / 100,
+    device: invoice.paidDeviceName,
+    receiptId: invoice.receiptId,
+    spanMs: invoice.endedAtMs === null ? undefined : invoice.endedAtMs - invoice.createdAtMs,
+  });
+}
+
+export function adviceOnInvoice(invoice: Pick<Facts, 'state'>, orphans: number, callbacks: readonly Told[]): Text {
+  if (orphans > 0) return text('advice.giveBackOrKeep');
+  const told = erpTold(callbacks);
+  if (told === 'dead') return text('advice.sendAgain');
+  if (told === 'pending') return text('advice.callbackWaits');
+  return text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
+}
+
+const markStates: Record<State, Mark['state']> = { 0: 'waiting', 1: 'waiting', 2: 'good', 3: 'neutral', 4: 'neutral' };
+
+export function marksOfInvoice(invoice: Pick<Facts, 'state'>, callbacks: readonly Told[]): Mark[] {
+  const marks: Mark[] = [{ key: `invoice.${stateNames[invoice.state as State]}`, state: markStates[invoice.state as State] }];
+  const told = erpTold(callbacks);
+  if (told !== undefined) marks.push(toldMarks[told]);
+  return marks;
+}

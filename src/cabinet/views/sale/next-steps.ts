@@ -1,0 +1,101 @@
+// What a person may do about a sale now, what each would do, and why the others are closed. Pure; the ledger judges again when it is done.
+import { type Bani, baniToLei } from '../../../kernel/money.ts';
+import { personDecidesAfterMs } from '../../../ledger/store.ts';
+import { type Text, text } from '../texts.ts';
+import { readReport } from './command-steps.ts';
+import type { Sale } from './sale-model.ts';
+import { isInReview, refundedBaniOf } from './sale-outcome.ts';
+
+export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide';
+
+export interface NextStep {
+  action: Action;
+  isAllowed: boolean;
+  whyNot?: Text | undefined;
+  maxBani?: Bani | undefined;
+  consequence: Text;
+}
+
+export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
+  const { command } = sale;
+  const device = command.deviceName;
+  const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
+  const steps: NextStep[] = [];
+  if (command.name === 'Pay') {
+    const leftBani = leftBaniOf(sale);
+    steps.push(
+      step('refund', whyNoRefund(sale, leftBani), text('consequence.refund', { device, card: cardOf(sale) }), leftBani),
+      step('void', whyNoVoid(sale), text('consequence.void', { device, amount, card: cardOf(sale) }), command.amountBani ?? undefined),
+      step('close', whyNotOpen(sale), text('consequence.close', { device })),
+      step('closeByHand', whyNotOpen(sale), text('consequence.closeByHand', { device })),
+    );
+  }
+  steps.push(
+    step('ask', whyNoAsk(sale), text('consequence.ask', { device })),
+    step('decide', whyNoDecision(sale, nowMs), text(isOpen(sale) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
+  );
+  return steps;
+}
+
+function step(action: Action, whyNot: string | undefined, consequence: Text, maxBani?: Bani): NextStep {
+  const isAllowed = whyNot === undefined;
+  return { action, isAllowed, whyNot: isAllowed ? undefined : text(whyNot), maxBani: isAllowed ? maxBani : undefined, consequence };
+}
+
+const isOpen = ({ command: { state } }: Sale) => state === 'sent' || state === 'unknown';
+
+/** Refunds that are not settled yet count as made. */
+export function leftBaniOf(sale: Sale): Bani {
+  const { command, followers } = sale;
+  if (command.name !== 'Pay' || command.state !== 'done' || command.documentState === 'voided') return 0;
+  const open = followers.reduce((sum, { name, state, amountBani }) => {
+    return sum + (name === 'Refund' && (state === 'sent' || state === 'unknown') ? (amountBani ?? 0) : 0);
+  }, 0);
+  return (command.amountBani ?? 0) - refundedBaniOf(sale) - open;
+}
+
+function whyNoPayment({ command }: Sale): string | undefined {
+  if (command.state === 'sent' || command.state === 'unknown') return 'whyNot.notKnown';
+  if (command.removedAtMs !== null) return 'whyNot.removed';
+  if (command.state !== 'done') return 'whyNot.notCharged';
+  if (command.operationId === null || command.rrn === null) return 'whyNot.noNumbers';
+  return command.documentState === 'voided' ? 'whyNot.voided' : undefined;
+}
+
+function whyNoRefund(sale: Sale, leftBani: Bani): string | undefined {
+  const why = whyNoPayment(sale);
+  if (why !== undefined) return why;
+  if (sale.command.bankDayClosedAtMs !== null) return 'whyNot.bankDayClosed';
+  if (sale.command.documentState === 'open') return 'whyNot.documentOpen';
+  return leftBani <= 0 ? 'whyNot.nothingLeft' : undefined;
+}
+
+function whyNoVoid(sale: Sale): string | undefined {
+  const why = whyNoPayment(sale);
+  if (why !== undefined) return why;
+  if (sale.followers.some(({ name, state }) => name === 'Refund' && state !== 'refused' && state !== 'never')) return 'whyNot.refunded';
+  return typeof readReport(sale.command.report)['token'] === 'string' ? undefined : 'whyNot.noToken';
+}
+
+function whyNotOpen({ command }: Sale): string | undefined {
+  if (command.state === 'sent' || command.state === 'unknown') return 'whyNot.notKnown';
+  if (command.documentState === null) return 'whyNot.notCharged';
+  return command.documentState === 'open' ? undefined : 'whyNot.closed';
+}
+
+function whyNoAsk({ command }: Sale): string | undefined {
+  if (command.removedAtMs !== null) return 'whyNot.removed';
+  return command.journalId === null && command.state !== 'unknown' ? 'whyNot.noJournal' : undefined;
+}
+
+/** While the device may still act, its own word is the better judge [D63]. */
+function whyNoDecision({ command }: Sale, nowMs: number): string | undefined {
+  if (command.state !== 'sent' && command.state !== 'unknown') return isInReview(command) ? undefined : 'whyNot.settled';
+  const mayStillAct = command.endedUnknownAtMs === null && nowMs < command.answerByMs + personDecidesAfterMs;
+  return mayStillAct ? 'whyNot.running' : undefined;
+}
+
+function cardOf({ command }: Sale): string | undefined {
+  const { maskedCard } = readReport(command.report);
+  return typeof maskedCard === 'string' ? maskedCard.slice(-4) : undefined;
+}

@@ -1,0 +1,144 @@
+// Reading everything that belongs to one sale: the command, what was done about it, receipts and payments under the same document,
+// its invoice, and every try to tell the ERP. The steps come from the rooms that write them. Each source is bounded: a page is for reading.
+import { type SqlBool, sql } from 'kysely';
+import { readKeyNames } from '../../../access/keys.ts';
+import { listAttemptsOf, listCallbacksOf } from '../../../callbacks/delivery-log.ts';
+import type { Queries } from '../../../database/database.ts';
+import { listInvoiceEvents } from '../../../invoices/store.ts';
+import { commandColumns, toCommand } from '../../../ledger/command.ts';
+import type { CommandEvent } from '../../../ledger/timeline.ts';
+import { ownedBy, type Scope } from '../scope.ts';
+import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
+
+const maxRelated = 200;
+const maxEvents = 1_000;
+
+/** Undefined: there is none, or it is another merchant's. */
+export async function readSale(
+  queries: Queries,
+  scope: Scope,
+  commandId: string,
+  events: readonly CommandEvent[],
+): Promise<Sale | undefined> {
+  const [command] = await readCommands(queries, scope, sql<SqlBool>`c.id = ${commandId}`);
+  if (!command) return undefined;
+  const own: Scope = { merchantId: command.merchantId };
+  const [payment] = command.targetId === null ? [] : await readCommands(queries, own, sql<SqlBool>`c.id = ${command.targetId}`);
+  const followers = command.name === 'Pay' ? await readCommands(queries, own, sql<SqlBool>`c.target_id = ${command.id}`) : [];
+  const linked = await readLinked(queries, own, command);
+  const invoice = await readInvoiceOf(queries, own, command.documentNr ?? command.receiptUid);
+  const subjects = [command.id, ...linked.map(({ id }) => id), ...(invoice ? [invoice.oid] : [])];
+  const callbacks = await readCallbacks(queries, own, subjects);
+  return {
+    command,
+    payment,
+    followers,
+    linked,
+    invoice,
+    invoiceEvents: invoice ? await readInvoiceEvents(queries, invoice) : [],
+    // Of the command itself; what followed is told in one step each.
+    events: storyEvents(events),
+    callbacks,
+    attempts: await readAttempts(queries, callbacks),
+  };
+}
+
+/** Oldest first. */
+export async function readCommands(queries: Queries, scope: Scope, where: ReturnType<typeof sql<SqlBool>>): Promise<StoryCommand[]> {
+  const rows = await queries
+    .selectFrom('commands as c')
+    .innerJoin('devices as d', 'd.id', 'c.device_id')
+    .select(commandColumns.map((column) => `c.${column}` as const))
+    .select(['c.caller', 'c.request', 'c.receipt_id', 'c.cash_bani', 'c.card_bani', 'd.name as device_name'])
+    .where(where)
+    .where(ownedBy(scope, sql`c.merchant_id`))
+    .orderBy(sql`c.issued_at + 0`)
+    .limit(maxRelated)
+    .execute();
+  return rows.map((row) => ({
+    ...toCommand(row),
+    caller: row.caller,
+    request: row.request,
+    receiptId: row.receipt_id,
+    cashBani: row.cash_bani,
+    cardBani: row.card_bani,
+    deviceName: row.device_name,
+  }));
+}
+
+/** A receipt whose Uid is the payment's documentNr, and the other way round [D80]. The Uid stays as the ERP wrote it, perhaps in capitals. */
+async function readLinked(queries: Queries, scope: Scope, { name, documentNr, receiptUid }: StoryCommand): Promise<StoryCommand[]> {
+  if (name === 'Pay' && documentNr !== null) {
+    const isPrint = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.receipt_uid is not null and c.receipt_uid in (${documentNr}, ${documentNr.toUpperCase()}) and c.name = 'PrintReceipt'`;
+    return await readCommands(queries, scope, isPrint);
+  }
+  if (name === 'PrintReceipt' && receiptUid !== null) {
+    const isPayment = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.document_nr is not null and c.document_nr = ${receiptUid.toLowerCase()} and c.name = 'Pay'`;
+    return await readCommands(queries, scope, isPayment);
+  }
+  return [];
+}
+
+async function readInvoiceOf(queries: Queries, { merchantId = '' }: Scope, documentNr: string | null): Promise<StoryInvoice | undefined> {
+  if (documentNr === null) return undefined;
+  return await queries
+    .selectFrom('invoices')
+    .select([
+      'oid',
+      'merchant_id as merchantId',
+      'state',
+      'amount_bani as amountBani',
+      'created_at as createdAtMs',
+      'valid_to as validToMs',
+    ])
+    .select(['receipt_id as receiptId', 'paid_device_id as paidDeviceId'])
+    .where('oid', '=', documentNr.toLowerCase())
+    .where('merchant_id', '=', merchantId)
+    .executeTakeFirst();
+}
+
+function channelOf(name: string | undefined): StoryEvent['channel'] {
+  return name === 'mqtt' || name === 'queue' ? name : undefined;
+}
+
+/** Written in batches: one that was noted earlier may have been written later. */
+function storyEvents(events: readonly CommandEvent[]): StoryEvent[] {
+  return events
+    .slice(0, maxEvents)
+    .map(({ commandId, atMs, step, channel, detail, further }) => ({
+      commandId,
+      atMs,
+      step,
+      channel: channelOf(channel),
+      detail,
+      further,
+    }))
+    .sort((one, other) => one.atMs - other.atMs);
+}
+
+export async function readInvoiceEvents(
+  queries: Queries,
+  { oid, createdAtMs }: Pick<StoryInvoice, 'oid' | 'createdAtMs'>,
+): Promise<Sale['invoiceEvents']> {
+  return [{ atMs: createdAtMs, event: 'NewItem', detail: {} }, ...(await listInvoiceEvents(queries, oid, maxEvents))];
+}
+
+export async function readCallbacks(queries: Queries, { merchantId = '' }: Scope, subjectIds: string[]): Promise<StoryCallback[]> {
+  return await listCallbacksOf(queries, merchantId, subjectIds, maxRelated);
+}
+
+export async function readAttempts(queries: Queries, callbacks: StoryCallback[]): Promise<StoryAttempt[]> {
+  return await listAttemptsOf(
+    queries,
+    callbacks.map(({ id }) => id),
+    maxEvents,
+  );
+}
+
+/** Names of the keys that asked, by id. */
+export async function readNamesOfCallers(queries: Queries, callers: readonly (string | null)[]): Promise<Map<string, string>> {
+  return await readKeyNames(
+    queries,
+    callers.flatMap((caller) => (caller?.startsWith('key ') ? [caller.slice('key '.length)] : [])),
+  );
+}

@@ -1,0 +1,118 @@
+// One page per sale: the facts, the outcome in plain words, the timeline, and what may be done next. Put together here from pure parts.
+import type { Queries } from '../../../database/database.ts';
+import { type Bani, baniToLei } from '../../../kernel/money.ts';
+import type { CommandEvent } from '../../../ledger/timeline.ts';
+import { type ListedCommand, readListed } from '../lists/commands-list.ts';
+import type { Scope } from '../scope.ts';
+import type { Text } from '../texts.ts';
+import { readReport } from './command-steps.ts';
+import { leftBaniOf, type NextStep, nextStepsOf } from './next-steps.ts';
+import { readNamesOfCallers, readSale } from './sale-facts.ts';
+import type { Sale, Step, StoryCommand, Unclear } from './sale-model.ts';
+import { adviceOf, type Mark, marksOf, outcomeOf } from './sale-outcome.ts';
+import { type RawSale, rawOf } from './sale-raw.ts';
+import { saleSteps } from './sale-steps.ts';
+import { unclearSpans, withLostAnswer } from './sale-unclear.ts';
+
+export interface SalePage {
+  sale: Sale;
+  /** The command, and everything that is related to it, as rows of a list by id. */
+  rows: Map<string, ListedCommand>;
+  outcome: Text;
+  advice: Text;
+  marks: Mark[];
+  facts: Record<string, string | number | undefined>;
+  receipt: PaperReceipt | undefined;
+  timeline: Step[];
+  unclear: Unclear[];
+  raw: RawSale;
+  steps: NextStep[];
+}
+
+export interface PaperReceipt {
+  number?: string | undefined;
+  fiscalNumber?: string | undefined;
+  commandId?: string | undefined;
+  deviceName?: string | undefined;
+  items: { name: string; quantity: number; price: number }[];
+  totalBani?: Bani | undefined;
+}
+
+export async function readSalePage(
+  queries: Queries,
+  scope: Scope,
+  commandId: string,
+  events: readonly CommandEvent[],
+  nowMs: number,
+): Promise<SalePage | undefined> {
+  const sale = await readSale(queries, scope, commandId, events);
+  if (!sale) return undefined;
+  const related = [sale.command, ...sale.followers, ...sale.linked, ...(sale.payment ? [sale.payment] : [])];
+  const listed = await readListed(
+    queries,
+    { merchantId: sale.command.merchantId },
+    related.map(({ id }) => id),
+  );
+  const keyNames = await readNamesOfCallers(queries, [sale.command.caller]);
+  const timeline = saleSteps(sale, keyNames);
+  const lost = timeline.find(({ kind }) => kind === 'answerLost');
+  const unclear = withLostAnswer(unclearSpans(sale.events, sale.command.settledAtMs), lost?.atMs, sale.command.settledAtMs);
+  return {
+    sale,
+    rows: new Map(listed.map((row) => [row.id, row])),
+    outcome: outcomeOf(sale, unclear, nowMs),
+    advice: adviceOf(sale),
+    marks: marksOf(sale),
+    facts: factsOf(sale, keyNames),
+    receipt: receiptOf(sale),
+    timeline,
+    unclear,
+    raw: rawOf(sale.command),
+    steps: nextStepsOf(sale, nowMs),
+  };
+}
+
+function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>): SalePage['facts'] {
+  const { command } = sale;
+  const report = readReport(command.report);
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return {
+    card: text(report['maskedCard']),
+    authCode: text(report['authCode']),
+    left: command.name === 'Pay' && command.state === 'done' ? baniToLei(leftBaniOf(sale)) : undefined,
+    cash: command.cashBani === null ? undefined : baniToLei(command.cashBani),
+    cardPart: command.cardBani === null ? undefined : baniToLei(command.cardBani),
+    key: keyNames.get(command.caller?.replace(/^key /, '') ?? ''),
+    person: command.caller?.startsWith('person ') ? command.caller.slice('person '.length) : undefined,
+    reason: command.reason ?? undefined,
+  };
+}
+
+/** The paper of this sale: of the command itself, or of the receipt that was printed for the payment. */
+function receiptOf({ command, linked }: Sale): PaperReceipt | undefined {
+  const print =
+    command.name === 'PrintReceipt' ? command : linked.findLast(({ name, state }) => name === 'PrintReceipt' && state === 'done');
+  return print && paperOf(print);
+}
+
+function paperOf(print: StoryCommand): PaperReceipt {
+  const { fiscalNumber } = readReport(print.report);
+  return {
+    number: print.receiptId ?? undefined,
+    fiscalNumber: typeof fiscalNumber === 'string' || typeof fiscalNumber === 'number' ? String(fiscalNumber) : undefined,
+    commandId: print.id,
+    deviceName: print.deviceName,
+    items: itemsOf(print.args['receipt']),
+    totalBani: print.amountBani ?? undefined,
+  };
+}
+
+export function itemsOf(receipt: unknown): PaperReceipt['items'] {
+  const items = (receipt as { Items?: unknown } | undefined)?.Items;
+  if (!Array.isArray(items)) return [];
+  return (items as { Name?: unknown; Quantity?: unknown; Price?: unknown }[]).map(({ Name, Quantity, Price }) => ({
+    name: String(Name),
+    quantity: Number(Quantity),
+    price: Number(Price),
+  }));
+}

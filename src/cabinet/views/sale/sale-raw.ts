@@ -1,0 +1,50 @@
+// The call as it came, the device's report as it came, and what the caller was told, each as JSON to look at. Pure.
+// The bank's token opens a void, and a callback's address may hold a login: both are starred.
+
+import { maskReport } from '../../../kernel/card-mask.ts';
+import { errorCodes, GatewayError } from '../../../kernel/error-codes.ts';
+import { answerOf } from '../../../ledger/rules.ts';
+import { hideLogin } from './hidden-login.ts';
+import type { StoryCommand } from './sale-model.ts';
+
+export interface RawSale {
+  request?: Record<string, unknown> | undefined;
+  report?: Record<string, unknown> | undefined;
+  told?: Record<string, unknown> | undefined;
+}
+
+export function rawOf(command: StoryCommand): RawSale {
+  return {
+    request: requestOf(command),
+    report: command.report === null ? undefined : starred(JSON.parse(command.report) as Record<string, unknown>),
+    told: command.state === 'sent' ? undefined : toldOf(command),
+  };
+}
+
+function requestOf({ request, args, name }: StoryCommand): Record<string, unknown> | undefined {
+  if (request === null) return undefined;
+  const { body, ...call } = JSON.parse(request) as { body: Record<string, unknown> };
+  // A receipt is kept once, with what was sent to the register.
+  const receipt = name === 'PrintReceipt' && args['receipt'] !== undefined ? { Receipt: maskReport(args['receipt']) } : {};
+  return { ...call, body: starred({ ...body, ...receipt }) };
+}
+
+function starred(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      if (name === 'token' && typeof value === 'string' && value !== '') return [name, '***'];
+      return [name, name === 'CallbackURI' && typeof value === 'string' ? hideLogin(value) : value];
+    }),
+  );
+}
+
+/** Derived, because an answer is a function of the command: the same for whoever asks, today as then. */
+function toldOf(command: StoryCommand): Record<string, unknown> {
+  try {
+    const { report, ...answer } = answerOf(command);
+    return { errorCode: 0, errorMessage: '', ...answer, ...(report === undefined ? {} : { report: 'as above' }) };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { errorCode: errorCodes[error.errorName].code, errorMessage: `${error.errorName}: ${error.message}`, ...error.fields };
+  }
+}

@@ -1,0 +1,35 @@
+// What the ledger is asked for: who calls and how a repeat of the call is recognised, and what goes out if it repeats nothing.
+import type { Queries } from '../../database/database.ts';
+import type { Recipient } from '../../http/recipient.ts';
+import type { ChannelName } from '../../link/channel.ts';
+import type { Command } from '../command.ts';
+import type { NewCommand } from '../store.ts';
+
+/** Who asks, and how a repeat of it is recognised: all that is looked at before the device [D60]. */
+export interface CommandCall {
+  merchantId: string;
+  deviceId: string;
+  idempotency?: { key: string; requestHash: string } | undefined;
+  /** What was asked, for calls that are recognised by it when they bring no key [D58]. */
+  requestHash?: string | undefined;
+  /** Who waits for the answer; undefined: whoever called is there for sure. */
+  recipient?: Recipient | undefined;
+  origin?: NewCommand['origin'];
+  /** The command that this request repeats; throws when it contradicts that one. */
+  findEarlier?: ((queries: Queries) => Promise<Command | undefined>) | undefined;
+}
+
+/** What goes out for a call that repeats nothing. */
+export interface CommandPlan
+  extends Omit<NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId' | 'requestHash' | 'isUnheard' | 'origin'> {
+  /** The journal as stored with the device; what the device itself says now wins. */
+  journalId: string | undefined;
+  /** The channel that is tried first. */
+  preferredChannel: ChannelName;
+  /** The approved payment that this command may act on although it holds the device [D14]. */
+  mayPass?: string | undefined;
+  /** Checks inside the insert's transaction, under its locks; throws to refuse. */
+  guard?(queries: Queries): Promise<void>;
+}
+
+export interface CommandRequest extends CommandCall, CommandPlan {}

@@ -1,0 +1,80 @@
+// The SQL of repeats that bring no key [D58]: commands whose outcome no caller is known to have received, found by what was asked.
+// They are few, and an index of their own holds no others.
+import { type SqlBool, sql } from 'kysely';
+import type { Queries } from '../../database/database.ts';
+import { nowMs } from '../../database/dialect.ts';
+import { deadAfterMs } from '../../database/instances.ts';
+import { type Command, commandColumns, openOnly, toCommand } from '../command.ts';
+
+/** So long after its end, or after the last time that 3 was said about it, a command is recognised. */
+const recognisedForMs = 10 * 60_000;
+const maxIdsPerStatement = 500;
+
+export interface Content {
+  merchantId: string;
+  deviceId: string;
+  requestHash: string;
+  /** Not this one. */
+  exceptId?: string | undefined;
+}
+
+export interface Untold {
+  command: Command;
+  /** Whether the gateway that it was sent from lives, so that its caller may still be waiting there. */
+  isInstanceLiving: boolean;
+}
+
+/** The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. */
+export async function findUntold(queries: Queries, { merchantId, deviceId, requestHash, exceptId }: Content): Promise<Untold | undefined> {
+  const since = sql<number>`now_ms() - cast(${recognisedForMs} as bigint)`;
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .select((column) =>
+      column
+        .exists(
+          column
+            .selectFrom('instances')
+            .select('instances.id')
+            .whereRef('instances.id', '=', 'commands.instance_id')
+            .where('instances.stopped_at', 'is', null)
+            .where('instances.heartbeat_at', '>', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`),
+        )
+        .as('is_living'),
+    )
+    .where('merchant_id', '=', merchantId)
+    .where('device_id', '=', deviceId)
+    .where('request_hash', '=', requestHash)
+    .where(sql<SqlBool>`request_hash is not null and told_at is null`)
+    .where('state', '!=', 'never')
+    .$if(exceptId !== undefined, (query) => query.where('id', '!=', exceptId ?? ''))
+    .where((where) => where.or([openOnly, where('settled_at', '>', since), where('unheard_at', '>', since)]))
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && { command: toCommand(row), isInstanceLiving: Boolean(row.is_living) };
+}
+
+/** Somebody knows the outcome: from now on an equal request is a new one. */
+export async function writeTold(queries: Queries, ids: readonly string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
+    await queries
+      .updateTable('commands')
+      .set({ told_at: nowMs })
+      .where('id', 'in', ids.slice(start, start + maxIdsPerStatement))
+      .where('told_at', 'is', null)
+      .execute();
+  }
+}
+
+/** The caller is without the outcome. Each 3 counts anew; that somebody left counts once. */
+export async function writeUnheard(queries: Queries, ids: readonly string[], why: 'answered 3' | 'left'): Promise<void> {
+  for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
+    await queries
+      .updateTable('commands')
+      .set({ unheard_at: nowMs })
+      .where('id', 'in', ids.slice(start, start + maxIdsPerStatement))
+      .$if(why === 'left', (query) => query.where('unheard_at', 'is', null))
+      .execute();
+  }
+}

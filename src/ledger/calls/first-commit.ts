@@ -1,0 +1,94 @@
+// The first commit of a command: its row as `sent`, which is the device's lock too, with its Idempotency-Key in the same transaction.
+// Nothing goes out before it. Undefined: another command was faster, and nothing was written.
+
+import { claimKey, moveKey } from '../../access/idempotency.ts';
+import type { Database, Queries } from '../../database/database.ts';
+import type { Link } from '../../link/link.ts';
+import type { Command } from '../command.ts';
+import * as store from '../store.ts';
+import type { CommandRequest } from './call.ts';
+import { findUntold } from './content-store.ts';
+import { otherRequestUnderKey } from './keyed-calls.ts';
+import type { Reception } from './reception.ts';
+
+export interface FirstCommits {
+  begin(request: CommandRequest, id: string): Promise<Command | undefined>;
+  /** Ends a command that expired by a wrong clock, and begins it once more under a new id, in one transaction. */
+  beginAgain(expired: Command, reason: string | undefined, request: CommandRequest, id: string): Promise<Command | undefined>;
+}
+
+class LostRace extends Error {}
+
+interface Deps {
+  database: Database;
+  link: Link;
+  instanceId: string;
+  reception: Pick<Reception, 'noteOn'>;
+}
+
+export function createFirstCommits({ database, link, instanceId, reception }: Deps): FirstCommits {
+  function freshCommand(request: CommandRequest, id: string): store.NewCommand {
+    const seen = link.presence.of(request.deviceId);
+    const isUnheard = request.recipient?.hasLeft();
+    return { ...request, id, instanceId, isUnheard, journalId: seen ? seen.journalId : request.journalId };
+  }
+
+  async function transactionOrLost(work: (queries: Queries) => Promise<Command | undefined>): Promise<Command | undefined> {
+    try {
+      return await database.transaction(work);
+    } catch (error) {
+      if (error instanceof LostRace) return undefined;
+      throw error;
+    }
+  }
+
+  /** An equal command may have begun and ended since it was looked for, and left its caller without the outcome. */
+  async function refuseIfRepeat(queries: Queries, request: CommandRequest, exceptId?: string): Promise<void> {
+    const { merchantId, deviceId, requestHash, idempotency } = request;
+    if (requestHash === undefined || idempotency) return;
+    const untold = await findUntold(queries, { merchantId, deviceId, requestHash, exceptId });
+    if (untold && reception.noteOn(untold.command.id) !== 'told') throw new LostRace();
+  }
+
+  function insertUnderLocks(fresh: store.NewCommand, request: CommandRequest): Promise<Command | undefined> {
+    const { merchantId, idempotency, guard } = request;
+    return transactionOrLost(async (queries) => {
+      await refuseIfRepeat(queries, request);
+      await guard?.(queries);
+      const command = await store.insertSent(queries, fresh);
+      // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
+      if (command) await refuseIfRepeat(queries, request, command.id);
+      if (!command || !idempotency) return command;
+      const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
+      const claimed = await claimKey(queries, claim);
+      if (claimed.kind === 'other') throw otherRequestUnderKey();
+      if (claimed.kind === 'same') {
+        // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
+        const earlier = await store.findCommand(queries, claimed.subjectId);
+        if (earlier?.state !== 'never') throw new LostRace();
+        await moveKey(queries, merchantId, idempotency.key, fresh.id);
+      }
+      return command;
+    });
+  }
+
+  return {
+    async begin(request, id) {
+      const fresh = freshCommand(request, id);
+      const isAlone = !request.idempotency && !request.guard && request.requestHash === undefined;
+      return isAlone ? store.insertSent(database.queries, fresh) : insertUnderLocks(fresh, request);
+    },
+    beginAgain: (expired, reason, request, id) =>
+      transactionOrLost(async (queries) => {
+        const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason, reissuedAs: id } as const;
+        const settled = await store.settle(queries, expired, settlement);
+        // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
+        if (settled?.abortRequestedAtMs !== null) throw new LostRace();
+        const again = freshCommand(request, id);
+        const fresh = await store.insertSent(queries, { ...again, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
+        if (!fresh) throw new LostRace();
+        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
+        return fresh;
+      }),
+  };
+}

@@ -1,0 +1,172 @@
+// The commands that this instance is carrying: from the committed row, over the wire, to the committed outcome.
+// Once one may have been published, whatever of ours fails is 3 to the caller [D59]: its outcome is kept and committed when the database is back.
+//
+//   what the link found ... done, refused, never: settled     not-sent: `never`     silent, timeout: `unknown`, and Recall goes on
+//   `expired` ............. the clock offset was wrong and is corrected: once more under a new id, while less than 10 s have passed [D65]
+import type { Database } from '../../database/database.ts';
+import { isDatabaseDown } from '../../database/errors.ts';
+import { maskCardNumbers } from '../../kernel/card-mask.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { CarryEnded, CarryResult } from '../../link/carrying/delivery.ts';
+import { type Fence, isStartOver } from '../../link/carrying/fence.ts';
+import type { Link } from '../../link/link.ts';
+import { type Command, namesOf } from '../command.ts';
+import { judge } from '../rules.ts';
+import type { LateCommits } from '../settling/late-commits.ts';
+import type { Settlements } from '../settling/settlement.ts';
+import { commandsTopic } from '../settling/state-change.ts';
+import type { Timeline } from '../timeline.ts';
+import type { CommandRequest } from './call.ts';
+import type { FirstCommits } from './first-commit.ts';
+import type { Reception } from './reception.ts';
+
+interface Deps {
+  database: Database;
+  link: Link;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  timeline: Timeline;
+  settlements: Settlements;
+  reception: Reception;
+  firstCommits: FirstCommits;
+  lateCommits: LateCommits;
+}
+
+export class CommandsInFlight {
+  readonly #deps: Deps;
+  readonly #ids = new Set<string>();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  has(commandId: string): boolean {
+    return this.#ids.has(commandId);
+  }
+
+  get count(): number {
+    return this.#ids.size;
+  }
+
+  /** Commits the request's command and carries it out. Undefined: another command was faster, and nothing was written or sent. */
+  async run(request: CommandRequest): Promise<Command | undefined> {
+    const { link, random, firstCommits } = this.#deps;
+    const id = random.uuid();
+    // Before any wait for the commit: what that takes is taken from the time to begin.
+    const fence = link.fence(request.deviceId, request.answerWithinMs);
+    this.#ids.add(id);
+    try {
+      const command = await firstCommits.begin(request, id).catch((error: unknown) => this.#unclear(id, error));
+      return command && (await this.#noted(this.#carryOut(command, request, fence)));
+    } finally {
+      this.#ids.delete(id);
+    }
+  }
+
+  /** For the last commits of what is still under way. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  #unclear(commandId: string, error: unknown): never {
+    if (isDatabaseDown(error)) this.#deps.lateCommits.readBack(commandId, error);
+    throw error;
+  }
+
+  async #noted<Result>(work: Promise<Result>): Promise<Result> {
+    this.#running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
+    }
+  }
+
+  async #carryOut(first: Command, request: CommandRequest, fence: Fence): Promise<Command> {
+    const { link, logger, reception } = this.#deps;
+    let command = first;
+    let result: CarryResult | undefined;
+    request.recipient?.onLeft(() => reception.left(command));
+    try {
+      result = await this.#carry(command, request, fence);
+      if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, fence)) {
+        const nextFence = link.fence(request.deviceId, request.answerWithinMs);
+        const again = await this.#issueAgain(command, request, result);
+        if (again) {
+          command = again;
+          result = await this.#carry(command, request, nextFence);
+        }
+      }
+      return await this.#conclude(command, result);
+    } catch (error) {
+      if (result?.kind === 'not-sent' && command === first) throw error;
+      logger.error({ err: error, ...namesOf(command) }, 'a command was sent and its outcome could not be written down yet');
+      return command;
+    } finally {
+      this.#ids.delete(first.id);
+      this.#ids.delete(command.id);
+    }
+  }
+
+  #carry(command: Command, request: CommandRequest, fence: Fence): Promise<CarryResult> {
+    const { link, settlements, timeline } = this.#deps;
+    return link.carry({
+      id: command.id,
+      deviceId: command.deviceId,
+      name: command.name,
+      args: command.args,
+      fence,
+      preferredChannel: request.preferredChannel,
+      journalId: command.journalId ?? undefined,
+      onAccepted: () => settlements.accepted(command.id),
+      onStep: ({ atMs, step, channel, detail }) => timeline.add({ commandId: command.id, atMs, step, channel, detail }),
+    });
+  }
+
+  /** `expired` is only believed if the device had not begun; and whoever pressed the button is still there only for so long [D65]. */
+  #mayGoOutAgain(command: Command, ended: CarryEnded, fence: Fence): boolean {
+    return ended.outcome === 'expired' && judge(command, ended, undefined).kind === 'settle' && !isStartOver(this.#deps.clock, fence);
+  }
+
+  async #issueAgain(command: Command, request: CommandRequest, ended: CarryEnded): Promise<Command | undefined> {
+    const { database, random, logger, timeline, firstCommits, lateCommits } = this.#deps;
+    const id = random.uuid();
+    const reason = ended.reason === undefined ? undefined : maskCardNumbers(ended.reason);
+    this.#ids.add(id);
+    const again = await firstCommits.beginAgain(command, reason, request, id).catch((error: unknown) => {
+      logger.error({ err: error, ...namesOf(command) }, 'a command that expired could not be issued again');
+      // The new one was not published, and if its row is there it is ended; what is known of the first one still stands.
+      if (isDatabaseDown(error)) lateCommits.readBack(id, error);
+      return undefined;
+    });
+    if (!again) {
+      this.#ids.delete(id);
+      return undefined;
+    }
+    timeline.add({ commandId: command.id, step: 'settled', detail: `never by answer; issued again as ${id}` });
+    timeline.add({ commandId: id, step: 'issued again', detail: `after ${command.id} expired by a wrong clock` });
+    database.wake(commandsTopic, command.id);
+    return again;
+  }
+
+  /** Commits what the link found. If that fails the outcome is kept and tried again. */
+  async #conclude(command: Command, result: CarryResult): Promise<Command> {
+    const { settlements, logger, lateCommits } = this.#deps;
+    const commit = () => {
+      if (result.kind === 'ended') return settlements.apply(command, result, result.by);
+      if (result.kind === 'not-sent') return settlements.neverSent(command, result.reason);
+      return settlements.becomeUnknown(command, 0);
+    };
+    try {
+      return await commit();
+    } catch (error) {
+      logger.error({ err: error, ...namesOf(command), result: result.kind }, 'an outcome could not be committed; it will be tried again');
+      lateCommits.keepTrying(commit);
+      throw error;
+    }
+  }
+}

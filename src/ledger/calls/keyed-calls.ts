@@ -1,0 +1,51 @@
+// What the Idempotency-Key of a call stands for among the ledger's commands [D13]: same key and body, same command; other body, 22.
+
+import { claimKey, findKey, moveKey, releaseKey } from '../../access/idempotency.ts';
+import type { Database } from '../../database/database.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Command } from '../command.ts';
+import { findCommand } from '../store.ts';
+
+export interface KeyedCall {
+  merchantId: string;
+  idempotency?: { key: string; requestHash: string } | undefined;
+}
+
+export interface KeyedCalls {
+  /** What the Idempotency-Key of this call stands for; throws 22 when it stands for another request. */
+  findByKey(call: KeyedCall): Promise<Command | undefined>;
+  /** The call's Idempotency-Key stands for this command from now on. */
+  keepKey(call: KeyedCall, commandId: string): Promise<void>;
+  /** Only outcomes of what was sent are kept under a key [D13]. If this fails, the next attempt takes the key over. Never rejects. */
+  dropKeyOfNever(call: KeyedCall, command: Command): Promise<void>;
+}
+
+export function createKeyedCalls({ database, logger }: { database: Database; logger: Logger }): KeyedCalls {
+  return {
+    async findByKey({ merchantId, idempotency }) {
+      if (!idempotency) return undefined;
+      const entry = await findKey(database.queries, merchantId, idempotency.key);
+      if (entry && entry.requestHash !== idempotency.requestHash) throw otherRequestUnderKey();
+      return entry && findCommand(database.queries, entry.subjectId);
+    },
+    async keepKey({ merchantId, idempotency }, commandId) {
+      if (!idempotency) return;
+      const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: commandId } as const;
+      const claimed = await claimKey(database.queries, claim);
+      if (claimed.kind === 'other') throw otherRequestUnderKey();
+      if (claimed.kind === 'same' && claimed.subjectId !== commandId)
+        await moveKey(database.queries, merchantId, idempotency.key, commandId);
+    },
+    async dropKeyOfNever({ merchantId, idempotency }, { id: commandId, state }) {
+      if (state !== 'never' || !idempotency) return;
+      await releaseKey(database.queries, merchantId, idempotency.key, commandId).catch((error: unknown) =>
+        logger.warn({ err: error, commandId }, 'the Idempotency-Key of a command that never began could not be released'),
+      );
+    },
+  };
+}
+
+export function otherRequestUnderKey(): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', 'The Idempotency-Key was used for a different request; take a new key.');
+}

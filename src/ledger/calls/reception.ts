@@ -1,0 +1,92 @@
+// Which callers have received the outcome of a command that is recognised by its content [D58]. What is learnt counts here at once and is written
+// in the background, many in one statement, so that no answer waits for it.
+//
+// If the process dies before a note is written, the command counts as unheard: a repeat gets the stored outcome and runs nothing.
+// The same holds if the database is away; notes are tried again, and over the bound the oldest are let go.
+import type { Database } from '../../database/database.ts';
+import type { Recipient } from '../../http/recipient.ts';
+import { growingPauseMs } from '../../kernel/backoff.ts';
+import type { Cancel, Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { type Command, isOpen } from '../command.ts';
+import { writeTold, writeUnheard } from './content-store.ts';
+
+type Note = 'told' | 'answered 3' | 'left';
+
+const maxWaiting = 10_000;
+const pauses = { firstMs: 500, maxMs: 30_000 };
+
+export interface Reception {
+  /** What is known here and perhaps not yet written. */
+  noteOn(commandId: string): Note | undefined;
+  /** The call that carries or follows the command ends with this answer; it may or may not reach its recipient. Without one it does. */
+  answered(command: Command, recipient: Recipient | undefined): void;
+  /** An answer with the outcome goes out to somebody who only asked; that it is still open changes nothing. */
+  shown(command: Command, recipient: Recipient | undefined): void;
+  /** Whoever waits for the command has gone. */
+  left(command: Command): void;
+  /** A later call showed that the outcome is known. */
+  known(command: Command): void;
+  /** Writes what is waiting; call it at the end. */
+  stop(): Promise<void>;
+}
+
+export function createReception({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): Reception {
+  const waiting = new Map<string, Note>();
+  let writing: Promise<void> | undefined;
+  let failures = 0;
+  let cancelRetry: Cancel | undefined;
+
+  function add({ id, requestHash, toldAtMs }: Command, note: Note): void {
+    if (requestHash === null || toldAtMs !== null || waiting.get(id) === 'told') return;
+    waiting.delete(id);
+    waiting.set(id, note);
+    const [oldest] = waiting.keys();
+    if (waiting.size > maxWaiting && oldest !== undefined) waiting.delete(oldest);
+    if (!cancelRetry) writing ??= write();
+  }
+
+  async function write(): Promise<void> {
+    try {
+      while (waiting.size > 0) {
+        const batch = [...waiting];
+        const idsOf = (note: Note) => batch.flatMap(([id, noted]) => (noted === note ? [id] : []));
+        await writeTold(database.queries, idsOf('told'));
+        await writeUnheard(database.queries, idsOf('answered 3'), 'answered 3');
+        await writeUnheard(database.queries, idsOf('left'), 'left');
+        for (const [id, note] of batch) if (waiting.get(id) === note) waiting.delete(id);
+      }
+      failures = 0;
+    } catch (error) {
+      logger.warn({ err: error, waiting: waiting.size }, 'who heard which outcome could not be written and will be tried again');
+      failures += 1;
+      cancelRetry = clock.after(growingPauseMs(failures, pauses), () => {
+        cancelRetry = undefined;
+        writing ??= write();
+      });
+    } finally {
+      writing = undefined;
+    }
+  }
+
+  function shown(command: Command, recipient: Recipient | undefined): void {
+    if (command.requestHash === null || isOpen(command)) return;
+    if (!recipient) add(command, 'told');
+    else void recipient.received.then((isReceived) => add(command, isReceived ? 'told' : 'left'));
+  }
+
+  return {
+    noteOn: (commandId) => waiting.get(commandId),
+    answered(command, recipient) {
+      if (isOpen(command)) add(command, 'answered 3');
+      else shown(command, recipient);
+    },
+    shown,
+    left: (command) => add(command, 'left'),
+    known: (command) => add(command, 'told'),
+    async stop() {
+      cancelRetry?.();
+      await (writing ?? write());
+    },
+  };
+}

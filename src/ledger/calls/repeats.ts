@@ -1,0 +1,64 @@
+// Which command a call repeats, looked for before anything else is [D60]: by its Idempotency-Key, by what the slice knows (documentNr,
+// Receipt.Uid), and by its content [D58].
+//
+// By content, for calls that bring no key: the newest equal command, as long as its caller is without the outcome.
+//   its caller still waits for it ........ no repeat; the device is busy, 31
+//   he was answered 3, or has gone ....... a repeat, also after the settlement
+//   his answer is being written out ...... wait for how that ends; if that cannot be told, a repeat: better answered twice than charged twice
+//   he has the outcome, or `never` ....... a new attempt
+import type { Database } from '../../database/database.ts';
+import { type Clock, sleep } from '../../kernel/clock.ts';
+import type { Command } from '../command.ts';
+import type { CommandCall } from './call.ts';
+import { findUntold } from './content-store.ts';
+import type { KeyedCalls } from './keyed-calls.ts';
+import type { Reception } from './reception.ts';
+
+/** An answer is written out within milliseconds, and so is the note about it; a caller who does not read may take longer. */
+const pausesMs = [20, 40, 80, 160, 300, 400, 500, 500];
+
+export interface Earlier {
+  command: Command;
+  /** How it was recognised: `number` is a documentNr or a Receipt.Uid. */
+  by: 'key' | 'number' | 'content';
+}
+
+export interface Repeats {
+  find(call: CommandCall): Promise<Earlier | undefined>;
+}
+
+interface Deps {
+  database: Database;
+  clock: Clock;
+  reception: Pick<Reception, 'noteOn'>;
+  findByKey: KeyedCalls['findByKey'];
+}
+
+export function createRepeats({ database, clock, reception, findByKey }: Deps): Repeats {
+  async function findByContent({ merchantId, deviceId, requestHash, idempotency }: CommandCall): Promise<Command | undefined> {
+    if (requestHash === undefined || idempotency) return undefined;
+    for (const pauseMs of [...pausesMs, undefined]) {
+      const untold = await findUntold(database.queries, { merchantId, deviceId, requestHash });
+      if (!untold) return undefined;
+      const { command, isInstanceLiving } = untold;
+      const note = reception.noteOn(command.id);
+      if (note === 'told') return undefined;
+      const isUnheard = note !== undefined || command.unheardAtMs !== null || command.state === 'unknown' || !isInstanceLiving;
+      if (isUnheard || pauseMs === undefined) return command;
+      if (command.state === 'sent') return undefined;
+      await sleep(clock, pauseMs);
+    }
+    return undefined;
+  }
+
+  return {
+    async find(call) {
+      const keyed = await findByKey(call);
+      if (keyed && keyed.state !== 'never') return { command: keyed, by: 'key' };
+      const named = await call.findEarlier?.(database.queries);
+      if (named) return { command: named, by: 'number' };
+      const command = await findByContent(call);
+      return command && { command, by: 'content' };
+    },
+  };
+}

@@ -1,0 +1,130 @@
+// Every call's way into the ledger: it joins the command that it repeats, runs a new one, or is told that the device is busy.
+// If whoever asked hangs up or this process dies, the command goes on, and a repeat of the call joins it.
+import type { Database } from '../../database/database.ts';
+import { isDatabaseDown } from '../../database/errors.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { deviceOffline, GatewayError } from '../../kernel/error-codes.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Link } from '../../link/link.ts';
+import { type Command, isOpen, namesOf } from '../command.ts';
+import { busyWith, tooManyWait } from '../rules.ts';
+import type { Recall } from '../settling/recall.ts';
+import * as store from '../store.ts';
+import type { Timeline } from '../timeline.ts';
+import type { CommandCall, CommandPlan, CommandRequest } from './call.ts';
+import type { CommandsInFlight } from './in-flight.ts';
+import type { KeyedCalls } from './keyed-calls.ts';
+import type { Earlier, Repeats } from './repeats.ts';
+import type { OutcomeWaits, WaitingCaller } from './wait-for-outcome.ts';
+
+/** A repeat of a request whose outcome is unknown waits this long for the device to tell. */
+const askAgainForMs = 5_000;
+/** The answer may be on its way into the database when answerBy comes. */
+const graceMs = 1_000;
+const defaultJoiners = 20;
+
+export interface Ran {
+  command: Command;
+  /** It was recognised by its content alone [D58]. */
+  isRepeated: boolean;
+}
+
+export interface RunOrJoin {
+  /**
+   * Waits for the command that the call repeats, or runs the one that `plan` makes: asked only when there is none, so that whatever was
+   * done is found before the device is looked at [D60]. Returns it settled, or still open when its time ran out
+   * or its outcome could not be written.
+   */
+  run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran>;
+  /** How the command stands now. If its outcome is unknown, the device is asked once more and given a moment; nothing is started. */
+  lookAgain(command: Command): Promise<Command>;
+}
+
+interface Deps {
+  database: Database;
+  link: Pick<Link, 'locate'>;
+  clock: Clock;
+  logger: Logger;
+  timeline: Pick<Timeline, 'addCounted'>;
+  repeats: Repeats;
+  keyedCalls: KeyedCalls;
+  inFlight: Pick<CommandsInFlight, 'run' | 'has'>;
+  recall: Pick<Recall, 'ask'>;
+  outcomeWaits: OutcomeWaits;
+  /** Calls that may wait together for one command [D62]. */
+  joinersPerCommand?: number;
+}
+
+export function createRunOrJoin(deps: Deps): RunOrJoin {
+  const { database, link, clock, logger, timeline, repeats, keyedCalls, inFlight, recall, outcomeWaits } = deps;
+  const { joinersPerCommand = defaultJoiners } = deps;
+
+  async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
+    const earlier = await repeats.find(call);
+    if (earlier) return join(earlier, call);
+    try {
+      return await begin({ ...call, ...(await plan()) });
+    } catch (error) {
+      if (!(error instanceof GatewayError) || isDatabaseDown(error)) throw error;
+      // Whatever refuses it: the very one that this call repeats may have begun, and even ended, since it was looked for. Then that is its answer.
+      const winner = await repeats.find(call);
+      if (!winner) throw error;
+      return await join(winner, call);
+    }
+  }
+
+  async function begin(request: CommandRequest): Promise<Ran> {
+    const holder = await store.findHolder(database.queries, request.deviceId);
+    if (holder && holder.id !== request.mayPass) throw busyWith(holder);
+    if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
+    const command = await inFlight.run(request);
+    if (!command) throw busyWith(await store.findHolder(database.queries, request.deviceId));
+    await keyedCalls.dropKeyOfNever(request, command);
+    return { command, isRepeated: false };
+  }
+
+  /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
+  async function join(earlier: Earlier, request: CommandCall): Promise<Ran> {
+    const atMs = clock.now();
+    const ran = await answerOfEarlier(earlier, request);
+    const { id: commandId, state, outcome } = ran.command;
+    // What the caller is told follows from the command as it stands now.
+    const detail = [earlier.by, state, outcome ?? '-', clock.now() - atMs].join(' ');
+    timeline.addCounted({ commandId, atMs, step: 'asked again', detail });
+    return ran;
+  }
+
+  async function answerOfEarlier({ command, by }: Earlier, request: CommandCall): Promise<Ran> {
+    const isRepeated = by === 'content';
+    if (isOpen(command) && outcomeWaits.countOf(command.id) >= joinersPerCommand) throw tooManyWait(command);
+    await keyedCalls.keepKey(request, command.id);
+    const latest = await waitFor(command, request.recipient);
+    // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
+    const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
+    if (again === 'hidden') return { command, isRepeated };
+    if (again.id !== latest.id) return answerOfEarlier({ command: again, by }, request);
+    await keyedCalls.dropKeyOfNever(request, latest);
+    return { command: latest, isRepeated };
+  }
+
+  async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {
+    if (isUnknownAndIdle(command)) {
+      recall.ask(command).catch((error: unknown) => logger.warn({ err: error, ...namesOf(command) }, 'Recall for a repeat failed'));
+      return outcomeWaits.waitFor(command, clock.now() + askAgainForMs, caller);
+    }
+    const leftMs = command.answerByMs - command.issuedAtMs + graceMs;
+    return outcomeWaits.waitFor(command, clock.now() + leftMs, caller);
+  }
+
+  /** No call on this instance carries it, so the device may be asked from here. */
+  function isUnknownAndIdle({ id, state }: Command): boolean {
+    return state === 'unknown' && !inFlight.has(id);
+  }
+
+  return { run, lookAgain: async (command) => (isUnknownAndIdle(command) ? waitFor(command) : command) };
+}
+
+function unlessDown(error: unknown): 'hidden' {
+  if (isDatabaseDown(error)) return 'hidden';
+  throw error;
+}

@@ -1,0 +1,35 @@
+// What a device's answer says about a command: to the command itself, to Recall, to LastTransaction. Pure.
+import { readRecallReport } from '../../link/messages.ts';
+import type { EndingOutcome } from '../../link/protocol.ts';
+import type { AnswerMessage } from '../../link/wire-schemas.ts';
+import type { Command } from '../command.ts';
+import type { Finding } from '../rules.ts';
+
+/** Of an answer that ends the command, that is, of any but `accepted`. */
+export function findingOfAnswer({ outcome, report, reason, journalId }: AnswerMessage): Finding {
+  return { outcome: outcome as EndingOutcome, report, reason, journalId, wasAccepted: false };
+}
+
+/** undefined when the answer makes no sense. */
+export function findingOfRecall(answer: AnswerMessage): Finding | 'running' | undefined {
+  const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
+  if (recalled === undefined) return undefined;
+  if (recalled.state === 'running') return 'running';
+  const { state, outcome = 'unknown', report } = recalled;
+  return {
+    outcome: state === 'final' ? outcome : state,
+    report: state === 'final' ? report : undefined,
+    reason: recalled.reason ?? answer.reason,
+    journalId: answer.journalId,
+    wasAccepted: false,
+  };
+}
+
+/** undefined when the device's last transaction is another one, or it does not say how this one ended. */
+export function findingOfLastTransaction(command: Command, answer: AnswerMessage): Finding | 'running' | undefined {
+  const { outcome: word, report, journalId } = answer;
+  if (report?.['commandId'] !== command.id) return undefined;
+  if (report['state'] === 'running') return 'running';
+  const outcome = report['state'] === 'approved' ? 'done' : report['state'] === 'refused' ? 'refused' : undefined;
+  return word === 'done' && outcome ? { outcome, report, reason: undefined, journalId, wasAccepted: false } : undefined;
+}

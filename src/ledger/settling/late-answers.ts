@@ -1,0 +1,47 @@
+// Answers that come when no call waits for them any more: they settle what is still open, and contradict or confirm what is not.
+// A doubled answer of a command whose first copy is being committed right now settles nothing twice: the update is guarded.
+// If the process dies before the commit, the command is still open and Recall asks for it.
+import type { Database } from '../../database/database.ts';
+import type { AnswerMessage } from '../../link/wire-schemas.ts';
+import { findCommand } from '../store.ts';
+import { findingOfAnswer } from './findings.ts';
+import type { Settlements } from './settlement.ts';
+
+/** A device has one open command at a time; one that says more than this at once is broken, and must not keep the database from the others. */
+const maxAtOnce = 20;
+
+export interface LateAnswers {
+  /** Does nothing while too many answers of this device are being looked at. */
+  settle(deviceId: string, answer: AnswerMessage): Promise<void>;
+}
+
+interface Deps {
+  database: Pick<Database, 'queries'>;
+  settlements: Pick<Settlements, 'apply' | 'accepted'>;
+}
+
+export function createLateAnswers({ database, settlements }: Deps): LateAnswers {
+  const underWay = new Map<string, number>();
+
+  async function look(deviceId: string, answer: AnswerMessage): Promise<void> {
+    const command = await findCommand(database.queries, answer.id);
+    if (command?.deviceId !== deviceId) return;
+    if (answer.outcome !== 'accepted') await settlements.apply(command, findingOfAnswer(answer), 'late-answer');
+    else if (command.acceptedAtMs === null) settlements.accepted(command.id);
+  }
+
+  return {
+    async settle(deviceId, answer) {
+      const count = underWay.get(deviceId) ?? 0;
+      if (count >= maxAtOnce) return;
+      underWay.set(deviceId, count + 1);
+      try {
+        await look(deviceId, answer);
+      } finally {
+        const left = (underWay.get(deviceId) ?? 1) - 1;
+        if (left === 0) underWay.delete(deviceId);
+        else underWay.set(deviceId, left);
+      }
+    },
+  };
+}

@@ -1,0 +1,107 @@
+// Asking a device what became of a command. Asking is harmless: it starts nothing, and an answer that comes twice settles nothing twice.
+// A device without a journal is asked for its LastTransaction, which settles only by an equal command id; all else is for a person.
+//
+// Always holds: one question about a command at a time on this instance, and one instance that asks: it takes the command over first, by a
+// guarded update that also says when the next question is due. If the process dies after that, the next question is asked at its time.
+import type { Database } from '../../database/database.ts';
+import { growingPauseMs } from '../../kernel/backoff.ts';
+import type { Link } from '../../link/link.ts';
+import type { AnswerMessage } from '../../link/wire-schemas.ts';
+import { type Command, isOpen } from '../command.ts';
+import * as store from '../store.ts';
+import type { Timeline } from '../timeline.ts';
+import { findingOfLastTransaction, findingOfRecall } from './findings.ts';
+import type { Settlements } from './settlement.ts';
+
+const timeoutMs = 10_000;
+/** 2 s, 4 s, 8 s ... 5 min. */
+const pauses = { firstMs: 2_000, maxMs: 5 * 60_000 };
+const lastIsAnother = 'The device keeps no journal, and its last transaction is another one.';
+
+export interface Recall {
+  /**
+   * Asks the device about an open command now; returns how it stands afterwards. `isDeviceBack`: it has just appeared, so a question that
+   * is under way went out when the device was not there.
+   */
+  ask(command: Command, isDeviceBack?: boolean): Promise<Command>;
+  /** The same, also about one that is settled: its device's journal is read and compared. */
+  recheck(command: Command): Promise<Command>;
+}
+
+interface Deps {
+  database: Database;
+  link: Pick<Link, 'ask' | 'presence'>;
+  instanceId: string;
+  settlements: Pick<Settlements, 'apply' | 'accepted'>;
+  timeline: Timeline;
+}
+
+export function createRecall({ database, link, instanceId, settlements, timeline }: Deps): Recall {
+  const underWay = new Map<string, Promise<Command>>();
+
+  function ask(command: Command, isDeviceBack = false): Promise<Command> {
+    const running = underWay.get(command.id);
+    if (running && !isDeviceBack) return running;
+    const asked: Promise<Command> = takeOverAndAsk(command).finally(() => {
+      if (underWay.get(command.id) === asked) underWay.delete(command.id);
+    });
+    underWay.set(command.id, asked);
+    return asked;
+  }
+
+  async function takeOverAndAsk(command: Command): Promise<Command> {
+    const pauseMs = growingPauseMs(command.recalls + 1, pauses);
+    if (!(await store.takeOver(database.queries, command, instanceId, pauseMs))) return store.latestOf(database.queries, command);
+    const settled = command.journalId === null ? await askLastTransaction(command) : await askJournal(command);
+    return settled ?? store.latestOf(database.queries, command);
+  }
+
+  async function askJournal(command: Command): Promise<Command | undefined> {
+    timeline.add({ commandId: command.id, step: 'recall' });
+    const answer = await sendRecall(command);
+    const finding = answer && findingOfRecall(answer);
+    if (finding === 'running') settlements.accepted(command.id);
+    return finding && finding !== 'running' ? settlements.apply(command, finding, 'recall') : undefined;
+  }
+
+  async function askLastTransaction(command: Command): Promise<Command | undefined> {
+    timeline.add({ commandId: command.id, step: 'asked last transaction' });
+    const preferredChannel = channelOf(command);
+    const answer = await link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs, preferredChannel });
+    const finding = answer && findingOfLastTransaction(command, answer);
+    if (finding === 'running') settlements.accepted(command.id);
+    else if (finding) return settlements.apply(command, finding, 'last-transaction');
+    else if (answer && command.reviewSinceMs === null) await putOnReview(command);
+    return undefined;
+  }
+
+  async function putOnReview({ id }: Command): Promise<void> {
+    if (await store.putOnReview(database.queries, id, lastIsAnother, { unless: 'settled' }))
+      timeline.add({ commandId: id, step: 'review', detail: lastIsAnother });
+  }
+
+  function channelOf({ deviceId }: Command) {
+    return link.presence.of(deviceId)?.liveOn[0] ?? 'mqtt';
+  }
+
+  function sendRecall(command: Command): Promise<AnswerMessage | undefined> {
+    const preferredChannel = channelOf(command);
+    return link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs, preferredChannel });
+  }
+
+  return {
+    ask,
+    async recheck(command) {
+      if (isOpen(command)) return ask(command);
+      if (command.journalId === null) return command;
+      const channel = channelOf(command);
+      timeline.add({ commandId: command.id, step: 'recall', channel });
+      const answer = await sendRecall(command);
+      const finding = answer && findingOfRecall(answer);
+      if (!finding) return command;
+      const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
+      timeline.add({ commandId: command.id, step: 'recalled', channel, detail });
+      return finding === 'running' ? command : settlements.apply(command, finding, 'recall');
+    },
+  };
+}

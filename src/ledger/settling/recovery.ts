@@ -1,0 +1,118 @@
+// Settling what stayed open, in the background: this instance's commands and those of dead ones are asked about when they are due and as
+// soon as their device appears again; late answers are taken; what stays unknown for too long comes on the review list.
+import type { Database } from '../../database/database.ts';
+import { deadAfterMs } from '../../database/instances.ts';
+import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Link } from '../../link/link.ts';
+import { type Command, namesOf } from '../command.ts';
+import * as store from '../store.ts';
+import type { Timeline } from '../timeline.ts';
+import type { LateAnswers } from './late-answers.ts';
+import type { Recall } from './recall.ts';
+import type { Settlements } from './settlement.ts';
+
+const sweepEveryMs = 2_000;
+/** The call that carries a command ends with its time; this is more than its commit can take. */
+const abandonedAfterMs = 5_000;
+const reviewAfterMs = 15 * 60_000;
+const maxPerSweep = 50;
+
+interface Deps {
+  database: Database;
+  link: Pick<Link, 'onLateAnswer' | 'onSeen'>;
+  clock: Clock;
+  logger: Logger;
+  instanceId: string;
+  settlements: Pick<Settlements, 'becomeUnknown'>;
+  timeline: Timeline;
+  recall: Pick<Recall, 'ask'>;
+  lateAnswers: LateAnswers;
+  /** Commands that a call on this instance is carrying right now: those are not asked about from here. */
+  inFlight: { has(commandId: string): boolean; readonly count: number };
+}
+
+export class Recovery {
+  readonly #deps: Deps;
+  readonly #cancels: Cancel[] = [];
+  #isStopped = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    const { clock, link, logger, lateAnswers } = this.#deps;
+    this.#cancels.push(
+      every(clock, sweepEveryMs, () => this.#sweep()),
+      link.onLateAnswer((deviceId, answer) => {
+        lateAnswers
+          .settle(deviceId, answer)
+          .catch((error: unknown) =>
+            logger.warn({ err: error, commandId: answer.id }, 'a late answer could not be recorded; Recall will ask again'),
+          );
+      }),
+      link.onSeen((deviceId) => {
+        this.#askAfterReturn(deviceId).catch((error: unknown) =>
+          logger.warn({ err: error, deviceId }, 'looking for open commands of a device failed'),
+        );
+      }),
+    );
+    void this.#sweep();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const cancel of this.#cancels) cancel();
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.#askDue();
+      await this.#endAbandoned();
+      await this.#reviewOverdue();
+    } catch (error) {
+      this.#deps.logger.warn({ err: error }, 'looking for open commands failed and will be tried again');
+    }
+  }
+
+  async #askDue(): Promise<void> {
+    const { database, instanceId, inFlight } = this.#deps;
+    // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
+    const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, maxPerSweep + inFlight.count);
+    const ids = due.filter((id) => !inFlight.has(id)).slice(0, maxPerSweep);
+    this.#askAll(await store.findCommands(database.queries, ids), false);
+  }
+
+  /** No call carries them any more, and their time is over: whoever waits for them is told so, and so are the completion notices. */
+  async #endAbandoned(): Promise<void> {
+    const { database, instanceId, inFlight, settlements } = this.#deps;
+    const abandoned = await store.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, maxPerSweep);
+    for (const command of abandoned) if (!inFlight.has(command.id)) await settlements.becomeUnknown(command, 0);
+  }
+
+  async #reviewOverdue(): Promise<void> {
+    const { database, logger, timeline } = this.#deps;
+    for (const commandId of await store.putOverdueOnReview(database.queries, reviewAfterMs)) {
+      logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
+      timeline.add({ commandId, step: 'review' });
+    }
+  }
+
+  async #askAfterReturn(deviceId: string): Promise<void> {
+    const { database, instanceId } = this.#deps;
+    const open = await store.openCommandsOf(database.queries, deviceId);
+    const own = open.filter((command) => command.instanceId === instanceId);
+    this.#askAll(own, true);
+  }
+
+  #askAll(commands: Command[], isDeviceBack: boolean): void {
+    const { recall, inFlight, logger } = this.#deps;
+    for (const command of commands) {
+      if (inFlight.has(command.id) || this.#isStopped) continue;
+      recall
+        .ask(command, isDeviceBack)
+        .catch((error: unknown) => logger.warn({ err: error, ...namesOf(command) }, 'Recall failed and will be tried again'));
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// The review list: what nothing else could settle, and a person's decision about it [D15]. It is never guessed.
+// A person decides only when the device cannot act any more: judged by the statement that settles, in the database's clock [D63].
+// What the caller writes alongside (who decided, and why) is in the same transaction: neither is there without the other.
+import type { Database } from '../../database/database.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { type Command, isOpen } from '../command.ts';
+import type { CommandKinds } from '../command-kind.ts';
+import * as store from '../store.ts';
+import type { Timeline } from '../timeline.ts';
+import type { Settlements } from './settlement.ts';
+import type { Alongside } from './state-change.ts';
+
+export interface Decision {
+  state: 'done' | 'refused';
+  reason: string;
+  actor: string;
+  operationId?: string | undefined;
+  rrn?: string | undefined;
+}
+
+export interface Review {
+  /** Oldest first. */
+  listReview(limit: number, merchantId?: string): Promise<Command[]>;
+  /** A person settles an open command, or closes the review of a settled one. */
+  decide(commandId: string, decision: Decision, alongside?: Alongside): Promise<Command>;
+}
+
+interface Deps {
+  database: Database;
+  kinds: CommandKinds;
+  settlements: Settlements;
+  timeline: Timeline;
+}
+
+export function createReview({ database, kinds, settlements, timeline }: Deps): Review {
+  const { queries } = database;
+
+  /** The command is settled, and a contradiction put it on the list: the person has seen it. */
+  async function closeReview(command: Command, { actor, reason }: Decision, alongside?: Alongside): Promise<Command> {
+    const closed = await database.transaction(async (tx) => {
+      const result = await store.closeReview(tx, command.id);
+      if (result) await alongside?.(tx, result);
+      return result;
+    });
+    if (!closed) throw alreadySettled((await store.findCommand(queries, command.id)) ?? command);
+    timeline.add({ commandId: command.id, step: 'review closed', detail: `${actor}: ${reason}` });
+    return closed;
+  }
+
+  return {
+    listReview: (limit, merchantId) => store.listReview(queries, limit, merchantId),
+    async decide(commandId, decision, alongside) {
+      const command = await store.findCommand(queries, commandId);
+      if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
+      if (!isOpen(command)) return closeReview(command, decision, alongside);
+      const { state, reason, operationId, rrn, actor } = decision;
+      const report = state === 'done' ? kinds[command.name]?.reportOfDecision?.(command, { operationId, rrn }) : undefined;
+      const settlement = {
+        state,
+        by: 'person',
+        outcome: undefined,
+        report: report && JSON.stringify(report),
+        reason,
+        operationId,
+        rrn,
+      } as const;
+      const settled = await settlements.decide(command, settlement, alongside);
+      if (!settled) throw whyNot(await store.latestOf(queries, command));
+      timeline.add({ commandId, step: 'decided', detail: `${actor}: ${state}, ${reason}` });
+      return settled;
+    },
+  };
+}
+
+function whyNot(command: Command): GatewayError {
+  if (!isOpen(command)) return alreadySettled(command);
+  const fromMs = command.answerByMs + store.personDecidesAfterMs;
+  return new GatewayError(
+    'The_status_cannot_be_applied',
+    `The device may still carry the command out; unless it tells the outcome itself, it can be decided from ${new Date(fromMs).toISOString()} on.`,
+  );
+}
+
+function alreadySettled(command: Command): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', `The command is settled already: ${command.state} by ${command.settledBy}.`);
+}

@@ -1,0 +1,130 @@
+// Turning what became known about a command into its one settlement.
+//
+// If the process dies before the commit, the command is still open and Recall asks again; after it, the same answer coming
+// again finds the command settled and changes nothing. An answer that contradicts a settlement is kept and shown to a person.
+import type { Database } from '../../database/database.ts';
+import { maskCardNumbers, maskReport } from '../../kernel/card-mask.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { EndingOutcome, JsonObject } from '../../link/protocol.ts';
+import { type Command, isOpen, type SettledBy } from '../command.ts';
+import type { CommandKinds } from '../command-kind.ts';
+import { endsAsUnknown, type Finding, judge } from '../rules.ts';
+import * as store from '../store.ts';
+import type { Timeline } from '../timeline.ts';
+import { createAcceptances } from './acceptance.ts';
+import { createContradictions } from './contradictions.ts';
+import { type Alongside, createStateChanges } from './state-change.ts';
+
+const saysNotBegun: ReadonlySet<EndingOutcome> = new Set<EndingOutcome>(['busy', 'expired', 'never']);
+
+export interface Settlements {
+  /** Applies a finding and returns the command as it stands afterwards. */
+  apply(command: Command, finding: Finding, by: SettledBy): Promise<Command>;
+  /** The gateway knows by itself that nothing was sent. */
+  neverSent(command: Command, reason: string): Promise<Command>;
+  /** A person decides what nothing else can [D15]. */
+  decide(command: Command, decision: store.Settlement, alongside?: Alongside): Promise<Command | undefined>;
+  /** The device has taken the command on. Returns at once; see acceptance.ts. */
+  accepted(commandId: string): void;
+  /** The time ran out: the outcome is unknown from now on. */
+  becomeUnknown(command: Command, recallAfterMs: number): Promise<Command>;
+  contradictions(): number;
+  /** Writes which commands were accepted, as far as that is not written yet. */
+  stop(): Promise<void>;
+}
+
+interface Deps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  timeline: Timeline;
+  kinds: CommandKinds;
+}
+
+export function createSettlements(deps: Deps): Settlements {
+  const { database, timeline, kinds } = deps;
+  const { queries } = database;
+  const contradictions = createContradictions(deps);
+  const acceptances = createAcceptances({
+    ...deps,
+    onContradiction: (settled, why) => contradictions.note(settled, 'accepted', why),
+  });
+  const changeState = createStateChanges({ ...deps, onSettled: acceptances.forget });
+
+  async function apply(command: Command, found: Finding, by: SettledBy): Promise<Command> {
+    const finding = await completed(command, found);
+    const { outcome, report, reason, wasAccepted } = finding;
+    const kind = kinds[command.name];
+    const doubt = outcome === 'done' ? kind?.doubt?.(command, report ?? {}) : undefined;
+    const verdict = judge(command, finding, doubt);
+    if (verdict.kind === 'review') return putOnReview(command, finding, verdict.why);
+    const extracted = outcome === 'done' ? kind?.extract?.(report ?? {}) : undefined;
+    const stored = report === undefined ? undefined : JSON.stringify(report);
+    const { state } = verdict;
+    const settlement = { state, by, outcome, report: stored, reason, wasAccepted, opensDocument: kind?.opensDocument, ...extracted };
+    const settled = await changeState({ command, to: state, update: (on) => store.settle(on, command, settlement) });
+    if (settled) return settled;
+    const latest = await store.latestOf(queries, command);
+    // Another instance was told `accepted` in this very moment, and the settling statement saw it.
+    const isNewlyAccepted = !wasAccepted && isOpen(latest) && latest.acceptedAtMs !== null;
+    if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
+    return contradictions.compare(latest, finding, extracted?.operationId);
+  }
+
+  /** Card numbers masked; and whether it was accepted is looked up where that decides: another call or instance may have been told. */
+  async function completed(command: Command, { outcome, report, reason, journalId, wasAccepted }: Finding): Promise<Finding> {
+    return {
+      outcome,
+      report: report === undefined ? undefined : (maskReport(report) as JsonObject),
+      reason: reason === undefined ? undefined : maskCardNumbers(reason),
+      journalId,
+      wasAccepted: wasAccepted || (saysNotBegun.has(outcome) && (await wasAcceptedBefore(command))),
+    };
+  }
+
+  async function wasAcceptedBefore(command: Command): Promise<boolean> {
+    await acceptances.flush();
+    return (await store.latestOf(queries, command)).acceptedAtMs !== null;
+  }
+
+  async function putOnReview(command: Command, finding: Finding, why: string): Promise<Command> {
+    const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : await store.latestOf(queries, command);
+    const isEnded = endsAsUnknown(command, finding);
+    // Recall is told the same again and again: it is on the list for that already.
+    const isListed = moved.reviewSinceMs !== null && moved.reviewReason === why && (!isEnded || moved.endedUnknownAtMs !== null);
+    if (isOpen(moved) && isListed) return moved;
+    if (!isOpen(moved) || !(await store.putOnReview(queries, command.id, why, { unless: 'settled', isEnded }))) {
+      return contradictions.compare(await store.latestOf(queries, command), finding);
+    }
+    const { outcome, report } = finding;
+    timeline.add({ commandId: command.id, step: 'review', detail: JSON.stringify({ why, outcome, report }) });
+    return store.latestOf(queries, command);
+  }
+
+  async function becomeUnknown(command: Command, recallAfterMs: number): Promise<Command> {
+    const update = (on: typeof queries) => store.markUnknown(on, command.id, recallAfterMs);
+    return (await changeState({ command, to: 'unknown', update })) ?? store.latestOf(queries, command);
+  }
+
+  async function neverSent(command: Command, reason: string): Promise<Command> {
+    const settlement = { state: 'never', by: 'gateway', outcome: undefined, report: undefined, reason } as const;
+    const settled = await changeState({ command, to: 'never', update: (on) => store.settle(on, command, settlement) });
+    return settled ?? store.latestOf(queries, command);
+  }
+
+  function decide(command: Command, decision: store.Settlement, alongside?: Alongside): Promise<Command | undefined> {
+    const settlement = { ...decision, opensDocument: kinds[command.name]?.opensDocument };
+    return changeState({ command, to: decision.state, update: (on) => store.settle(on, command, settlement), alongside });
+  }
+
+  return {
+    apply,
+    becomeUnknown,
+    neverSent,
+    decide,
+    accepted: acceptances.note,
+    stop: acceptances.stop,
+    contradictions: contradictions.count,
+  };
+}

@@ -1,0 +1,59 @@
+// A command enters another state: the guarded update with all that its slice and the caller write alongside, in one transaction.
+//
+// If the process dies before the commit, nothing has changed; between the commit and the wake-up, whoever waits looks at the row by himself.
+// A change whose update finds the command in another state writes nothing at all.
+import type { Database, Queries } from '../../database/database.ts';
+import { type Command, type CommandState, isOpen } from '../command.ts';
+import type { CommandKinds } from '../command-kind.ts';
+import type { Timeline } from '../timeline.ts';
+
+/** Topic on which every instance is told that a command has changed. */
+export const commandsTopic = 'commands';
+
+/** What else is written in the same transaction. */
+export type Alongside = (queries: Queries, command: Command) => Promise<void>;
+
+export interface StateChange {
+  command: Command;
+  to: Exclude<CommandState, 'sent'>;
+  /** Undefined: the command was in another state than this update expects. */
+  update(queries: Queries): Promise<Command | undefined>;
+  alongside?: Alongside | undefined;
+}
+
+/** The command as it stands afterwards; undefined when nothing was changed. */
+export type ChangeState = (change: StateChange) => Promise<Command | undefined>;
+
+interface Deps {
+  database: Database;
+  timeline: Timeline;
+  kinds: CommandKinds;
+  onSettled(commandId: string): void;
+}
+
+export function createStateChanges({ database, timeline, kinds, onSettled }: Deps): ChangeState {
+  /** One statement when nothing else is to be written, one transaction otherwise. */
+  async function write({ command, to, update, alongside }: StateChange): Promise<Command | undefined> {
+    const onState = kinds[command.name]?.onState?.[to];
+    if (!onState && !alongside) return update(database.queries);
+    return database.transaction(async (queries) => {
+      const changed = await update(queries);
+      if (!changed) return undefined;
+      await onState?.(queries, changed);
+      await alongside?.(queries, changed);
+      return changed;
+    });
+  }
+
+  return async (change) => {
+    const changed = await write(change);
+    if (!changed) return undefined;
+    const { id, state, settledBy } = changed;
+    if (!isOpen(changed)) onSettled(id);
+    const step = state === 'unknown' ? 'unknown' : 'settled';
+    timeline.add({ commandId: id, step, detail: settledBy ? `${state} by ${settledBy}` : undefined });
+    database.wake(commandsTopic, id);
+    kinds[changed.name]?.afterState?.(changed);
+    return changed;
+  };
+}
