@@ -1,15 +1,21 @@
 // The six stories on the real wire: each ends with what was seen and with books that agree; one that is broken on purpose says that they do not.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storyNames } from '../../src/cabinet/playground/view-schema.ts';
+import { emptyPlace, engines } from '../support/engines.ts';
 import { openSandboxRoom, type SandboxRoom } from './sandbox-room.ts';
 
-let room: SandboxRoom;
-beforeAll(async () => {
-  room = await openSandboxRoom();
-}, 60_000);
-afterAll(() => room?.close());
+describe.each(engines)('each story on %s', (engine) => {
+  let room: SandboxRoom;
+  let place: Awaited<ReturnType<typeof emptyPlace>>;
+  beforeAll(async () => {
+    place = await emptyPlace(engine);
+    room = await openSandboxRoom(place.options.url === undefined ? {} : { TILLGATE_DATABASE_URL: place.options.url });
+  }, 60_000);
+  afterAll(async () => {
+    await room?.close();
+    await place?.remove();
+  });
 
-describe('each story', () => {
   it.each(storyNames)('%s comes to its end, and the books agree', { timeout: 60_000 }, async (name) => {
     expect(await room.post(`/stories/${name}`)).toMatchObject({ errorCode: 0, runId: expect.any(String) });
     expect(await room.post(`/stories/${name}`)).toMatchObject({ errorCode: 31 });
