@@ -3,7 +3,7 @@
 // Started by the bench with one JSON argument; prints `ready` when all are connected and have said that they are there.
 import { randomUUID } from 'node:crypto';
 import { connect as connectAmqp } from 'amqplib';
-import { connectAsync as connectMqtt } from 'mqtt';
+import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { mqttTopics, queueNames } from '../src/link/protocol.ts';
 
 export interface LightDevices {
@@ -54,8 +54,15 @@ function presenceOf(device: string): object {
   };
 }
 
+/** Two answers follow each other closely: without no-delay the second would wait for the first one's acknowledgement. */
+async function connectMqtt(url: string, options: IClientOptions): Promise<MqttClient> {
+  const client = await connectAsync(url, { protocolVersion: 4, keepalive: 15, ...options });
+  (client.stream as { setNoDelay?(isOn: boolean): void }).setNoDelay?.(true);
+  return client;
+}
+
 async function onMqttForTillgate(url: string, { id, secret }: LightDevices['devices'][number]): Promise<void> {
-  const client = await connectMqtt(url, { protocolVersion: 4, clientId: id, username: id, password: secret, keepalive: 15 });
+  const client = await connectMqtt(url, { clientId: id, username: id, password: secret });
   const publish = (topic: string, message: object) => client.publish(topic, JSON.stringify(message), { qos: 1 });
   client.on('message', (_topic, payload) => {
     answerTillgate(id, payload.toString('utf8'), (replyTo, message) => publish(mqttTopics.answers(id, replyTo), message));
@@ -92,7 +99,7 @@ interface NestCommand {
 const nestAnswer = ({ id, data }: NestCommand) => JSON.stringify({ id, response: reportOf(data), isDisposed: true });
 
 async function onMqttForNest(url: string, { id }: LightDevices['devices'][number]): Promise<void> {
-  const client = await connectMqtt(url, { protocolVersion: 4, keepalive: 15 });
+  const client = await connectMqtt(url, {});
   const pattern = `device.${id}`;
   client.on('message', (_topic, payload) => {
     client.publish(`${pattern}/reply`, nestAnswer(JSON.parse(payload.toString('utf8')) as NestCommand));

@@ -28,7 +28,8 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
   const directory = mkdtempSync(join(tmpdir(), 'tillgate-mosquitto-'));
   const owned = ownDirectory(directory);
   const port = await freePort();
-  const lines = [`listener ${port} 127.0.0.1`, 'persistence false', 'log_dest stderr'];
+  // Without no-delay a device's second answer waits 40 ms for the acknowledgement of its first: deploy/mosquitto.conf has it too.
+  const lines = [`listener ${port} 127.0.0.1`, 'persistence false', 'log_dest stderr', 'set_tcp_nodelay true'];
   // As root it would become the user `mosquitto` and could no longer read its own directory.
   if (isRoot) lines.push('user root');
   if (options.users) {
