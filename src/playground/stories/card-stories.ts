@@ -1,7 +1,9 @@
 // Four unhappy card sales: the answer is lost, the power goes, the button is pressed twice, more is to be refunded than is left.
-
+import type { WireView } from '../../cabinet/playground/view-schema.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { formatLei } from '../../kernel/money.ts';
+import type { BankEntry } from '../../virtual/books/bank.ts';
+import type { Sale } from '../erp/sale.ts';
 import { amountParams, chargesOf, customerPays, isThrough, nothing, type Script, type Stage } from './stage.ts';
 
 /** How long the Wi-Fi is away. */
@@ -12,25 +14,42 @@ async function agree(stage: Stage, sale: Parameters<typeof isThrough>[0]): Promi
   await stage.until(() => isThrough(sale), 30_000);
 }
 
+/** The till asks, and the gateway sends it on; `key` is what the story calls that. */
+function paySent(stage: Stage, sale: Sale, key: string): Promise<WireView> {
+  return stage.step(
+    key,
+    () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
+    () => amountParams(sale),
+  );
+}
+
+function bankSaysYes(stage: Stage, sale: Sale): Promise<BankEntry> {
+  return stage.step(
+    'bankYes',
+    async () => {
+      await customerPays(stage);
+      return await stage.until(() => chargesOf(stage.terminal, sale.id)[0]);
+    },
+    ({ authCode }) => ({ authCode }),
+  );
+}
+
+function booksAgree(stage: Stage, sale: Sale): Promise<unknown> {
+  return stage.step(
+    'booksAgree',
+    () => agree(stage, sale),
+    () => amountParams(sale),
+  );
+}
+
 export const lostAnswer: Script = {
   steps: ['asks', 'bankYes', 'answerLost', 'recall', 'booksAgree'],
   async play(stage) {
     const { terminal, clock } = stage;
     terminal.mishaps.arm({ loseAnswer: true });
     const sale = stage.sell();
-    const asked = await stage.step(
-      'asks',
-      () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
-      () => amountParams(sale),
-    );
-    const charge = await stage.step(
-      'bankYes',
-      async () => {
-        await customerPays(stage);
-        return await stage.until(() => chargesOf(terminal, sale.id)[0]);
-      },
-      ({ authCode }) => ({ authCode }),
-    );
+    const asked = await paySent(stage, sale, 'asks');
+    const charge = await bankSaysYes(stage, sale);
     const lostAtMs = await stage.step('answerLost', async () => {
       await stage.until(() => stage.seenOnWire({ what: 'done', fate: 'lost' }));
       const atMs = clock.elapsed();
@@ -48,11 +67,7 @@ export const lostAnswer: Script = {
       },
       () => ({ seconds: Math.round((clock.elapsed() - lostAtMs) / 100) / 10 }),
     );
-    await stage.step(
-      'booksAgree',
-      () => agree(stage, sale),
-      () => amountParams(sale),
-    );
+    await booksAgree(stage, sale);
     return { sales: [sale], erpHadToDo: nothing, params: { ...amountParams(sale), authCode: charge.authCode } };
   },
 };
@@ -63,27 +78,12 @@ export const powerCut: Script = {
     const { terminal } = stage;
     terminal.mishaps.arm({ powerCut: 'afterBank' });
     const sale = stage.sell();
-    await stage.step(
-      'asks',
-      () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
-      () => amountParams(sale),
-    );
-    const charge = await stage.step(
-      'bankYes',
-      async () => {
-        await customerPays(stage);
-        return await stage.until(() => chargesOf(terminal, sale.id)[0]);
-      },
-      ({ authCode }) => ({ authCode }),
-    );
+    await paySent(stage, sale, 'asks');
+    const charge = await bankSaysYes(stage, sale);
     await stage.step('powerLost', () => stage.until(() => !terminal.isOn() || stage.seenOnWire({ what: 'Recall' })));
     await stage.step('comesBack', () => stage.until(() => terminal.isOn() && terminal.isConnected('mqtt'), 30_000));
     await stage.step('answerFound', () => told(stage, sale));
-    await stage.step(
-      'booksAgree',
-      () => agree(stage, sale),
-      () => amountParams(sale),
-    );
+    await booksAgree(stage, sale);
     return { sales: [sale], erpHadToDo: nothing, params: { ...amountParams(sale), authCode: charge.authCode } };
   },
 };
@@ -93,22 +93,14 @@ export const doubleClick: Script = {
   async play(stage) {
     const { terminal, till } = stage;
     const sale = stage.sell();
-    await stage.step(
-      'firstClick',
-      () => stage.until(() => stage.seenOnWire({ what: 'Pay' })),
-      () => amountParams(sale),
-    );
+    await paySent(stage, sale, 'firstClick');
     const [, second] = await stage.step('secondClick', () => Promise.all([customerPays(stage), till.clickAgain(sale)]));
     await stage.step(
       'oneCharge',
       () => stage.until(() => sale.paidBani > 0 && second.errorCode === 0 && second.OID === sale.commandId, 30_000),
       () => ({ charges: chargesOf(terminal, sale.id).length }),
     );
-    await stage.step(
-      'booksAgree',
-      () => agree(stage, sale),
-      () => amountParams(sale),
-    );
+    await booksAgree(stage, sale);
     return { sales: [sale], erpHadToDo: nothing, params: amountParams(sale) };
   },
 };
@@ -149,11 +141,7 @@ export const refundOverRest: Script = {
       () => refund(restBani, (code) => code === 0),
       () => ({ amount: formatLei(restBani) }),
     );
-    await stage.step(
-      'booksAgree',
-      () => agree(stage, sale),
-      () => amountParams(sale),
-    );
+    await booksAgree(stage, sale);
     const erpHadToDo = { key: 'playground.erpHadToDo.smallerRefund', params: { left: formatLei(restBani) } };
     return { sales: [sale], erpHadToDo, params: amountParams(sale) };
   },
