@@ -19,6 +19,13 @@ export function databaseDown(sentence: string, cause?: unknown): GatewayError {
   return new GatewayError('Error_Connection_Database', sentence, cause === undefined ? {} : { cause });
 }
 
+/** Another transaction held a row for too long; nothing was done. */
+export class DatabaseBusy extends GatewayError {
+  constructor(cause: unknown) {
+    super('Error_Connection_Database', 'The database was too busy with the same rows; try again.', { cause });
+  }
+}
+
 /** A standby after a failover, a disk that was remounted, or a reader that tries to write. */
 export function databaseReadOnly(cause: unknown): GatewayError {
   return databaseDown('The database can only be read now.', cause);
@@ -26,4 +33,9 @@ export function databaseReadOnly(cause: unknown): GatewayError {
 
 export function isDatabaseDown(error: unknown): boolean {
   return error instanceof GatewayError && error.errorName === 'Error_Connection_Database';
+}
+
+/** Nothing of what the statement or transaction was to write is there, so it may be tried in another way. */
+export function isCertainlyUndone(error: unknown): boolean {
+  return !isDatabaseDown(error) || error instanceof DatabaseBusy;
 }

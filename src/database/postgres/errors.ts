@@ -1,5 +1,5 @@
 // PostgreSQL's and the network's errors, translated into the gateway's: the statement's own fault stays as it is, everything else means "down".
-import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly } from '../errors.ts';
+import { type ConstraintKind, ConstraintViolation, DatabaseBusy, databaseDown, databaseReadOnly } from '../errors.ts';
 
 const constraintKinds: Record<string, ConstraintKind> = {
   '23505': 'unique',
@@ -31,6 +31,8 @@ const statementClasses = new Set([
 ]);
 // Serialization failure, deadlock.
 const conflictCodes = new Set(['40001', '40P01']);
+// A lock did not come free in time.
+const lockTimeoutCode = '55P03';
 // A transaction cannot write: this server became, or still is, a standby.
 const readOnlyCode = '25006';
 
@@ -42,6 +44,7 @@ export function translatePostgresError(error: unknown): Error {
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     if (code.startsWith('23')) return new ConstraintViolation(constraintKinds[code] ?? 'other', message ?? code, error);
     if (code === readOnlyCode) return databaseReadOnly(error);
+    if (code === lockTimeoutCode) return new DatabaseBusy(error);
     if (statementClasses.has(code.slice(0, 2))) return error as Error;
   }
   // Addresses and the like stay in the cause: this sentence reaches the caller of the API.

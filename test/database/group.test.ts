@@ -1,0 +1,140 @@
+// What a group promises whoever commits through it, on a commit that the test ends by hand.
+import { describe, expect, it } from 'vitest';
+import { ConstraintViolation, DatabaseBusy, databaseDown } from '../../src/database/errors.ts';
+import { createGroup } from '../../src/database/group.ts';
+
+interface Row {
+  id: string;
+  names: string[];
+}
+
+/** Each call of `together` and `alone` waits until the test ends it. */
+function setUp(limits: { maxRows?: number; inFlight?: number; maxWaiting?: number } = {}) {
+  const batches: { ids: string[]; succeed(): Promise<void>; fail(error: Error): Promise<void> }[] = [];
+  const alone: { id: string; succeed(): Promise<void>; fail(error: Error): Promise<void> }[] = [];
+  const told: string[] = [];
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  };
+  const pending = <Value>(value: Value) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Value>();
+    const succeed = () => (resolve(value), turns());
+    const fail = (error: Error) => (reject(error), turns());
+    return { promise, succeed, fail };
+  };
+  const group = createGroup<Row, string>({
+    ...limits,
+    namesOf: ({ names }) => names,
+    together(rows) {
+      const { promise, ...ends } = pending(rows.map(({ id }) => `${id} done`));
+      batches.push({ ids: rows.map(({ id }) => id), ...ends });
+      return promise;
+    },
+    alone({ id }) {
+      const { promise, ...ends } = pending(`${id} done alone`);
+      alone.push({ id, ...ends });
+      return promise;
+    },
+  });
+  const add = (id: string, ...names: string[]) =>
+    void group.add({ id, names: [id, ...names] }).then(
+      (outcome) => told.push(outcome),
+      (error: Error) => told.push(`${id} ${error.message}`),
+    );
+  return { group, batches, alone, told, add };
+}
+
+const ids = (batches: { ids: string[] }[]) => batches.map((batch) => batch.ids);
+
+describe('a group', () => {
+  it('commits whoever comes alone at once, and together what came meanwhile, in one fixed order', async () => {
+    const { group, batches, add, told } = setUp({ inFlight: 1 });
+    add('one');
+    expect(ids(batches)).toEqual([['one']]);
+    for (const id of ['delta', 'alpha', 'charlie', 'bravo']) add(id);
+    expect(group.waiting).toBe(4);
+    await batches[0]?.succeed();
+    expect(ids(batches)).toEqual([['one'], ['alpha', 'bravo', 'charlie', 'delta']]);
+    expect(told).toEqual(['one done']);
+    await batches[1]?.succeed();
+    expect(told.slice(1)).toEqual(['alpha done', 'bravo done', 'charlie done', 'delta done']);
+    expect(group.waiting).toBe(0);
+  });
+
+  it('keeps to its bounds: so many commits under way, so many rows in each, and over the number that may wait each by itself', async () => {
+    const { batches, alone, add, told } = setUp({ maxRows: 2, inFlight: 2, maxWaiting: 3 });
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) add(id);
+    expect(ids(batches)).toEqual([['a'], ['b']]);
+    expect(alone.map(({ id }) => id)).toEqual(['f']);
+    await batches[1]?.succeed();
+    expect(ids(batches).slice(2)).toEqual([['c', 'd']]);
+    await alone[0]?.succeed();
+    expect(told).toEqual(['b done', 'f done alone']);
+  });
+
+  it('never has two rows under way that share a name, and keeps their order', async () => {
+    const { group, batches, add, told } = setUp({ inFlight: 2 });
+    add('first', 'terminal 1', 'document 1');
+    add('second', 'terminal 1', 'document 2');
+    add('third', 'terminal 2', 'document 1');
+    add('fourth', 'terminal 1', 'document 3');
+    add('free', 'terminal 3');
+    expect(ids(batches)).toEqual([['first'], ['free']]);
+    await batches[0]?.succeed();
+    // The second and the third share nothing with each other.
+    expect(ids(batches).slice(2)).toEqual([['second', 'third']]);
+    await batches[2]?.succeed();
+    expect(ids(batches).slice(3)).toEqual([['fourth']]);
+    await batches[3]?.succeed();
+    await batches[1]?.succeed();
+    expect(told).toEqual(['first done', 'second done', 'third done', 'fourth done', 'free done']);
+    expect(group.waiting).toBe(0);
+  });
+
+  it('lets a row that waits for two names keep nobody from the one that is free', async () => {
+    const { batches, add } = setUp({ inFlight: 3 });
+    add('first', 'terminal 1');
+    add('second', 'terminal 2');
+    add('both', 'terminal 1', 'terminal 2');
+    add('third', 'terminal 1');
+    await batches[0]?.succeed();
+    expect(ids(batches)).toEqual([['first'], ['second'], ['third']]);
+    await batches[1]?.succeed();
+    await batches[2]?.succeed();
+    expect(ids(batches)).toEqual([['first'], ['second'], ['third'], ['both']]);
+  });
+
+  it.each([
+    ['a bad row', new ConstraintViolation('check', 'bad row')],
+    ['a lock that does not come free', new DatabaseBusy(new Error('lock'))],
+  ])('tries row by row after %s, and that keeps no other batch', async (_what, error) => {
+    const { batches, alone, add, told } = setUp({ inFlight: 1 });
+    add('gate');
+    for (const id of ['a', 'b', 'c']) add(id);
+    await batches[0]?.succeed();
+    await batches[1]?.fail(error);
+    expect(told).toEqual(['gate done']);
+    expect(alone.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+    add('next');
+    add('after a', 'a');
+    expect(ids(batches).slice(2)).toEqual([['next']]);
+    await alone[1]?.fail(error);
+    await alone[2]?.succeed();
+    await alone[0]?.succeed();
+    await batches[2]?.succeed();
+    expect(told).toEqual(['gate done', `b ${error.message}`, 'c done alone', 'a done alone', 'next done']);
+    expect(ids(batches).slice(3)).toEqual([['after a']]);
+  });
+
+  it('tells everybody that a commit is unclear, and tries nothing again by itself', async () => {
+    const { batches, alone, add, told } = setUp({ inFlight: 1 });
+    add('gate');
+    for (const id of ['a', 'b']) add(id);
+    await batches[0]?.succeed();
+    await batches[1]?.fail(databaseDown('The database cannot be reached.'));
+    expect(told.slice(1)).toEqual(['a The database cannot be reached.', 'b The database cannot be reached.']);
+    expect(alone).toEqual([]);
+    add('later', 'a');
+    expect(ids(batches).slice(2)).toEqual([['later']]);
+  });
+});
