@@ -50,7 +50,7 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
     .where('operation_id', '=', name.operationId)
     .where('document_nr', documentNr === null ? 'is' : '=', documentNr)
     .where(paymentsOnly)
-    .where('state', '=', 'done')
+    .where('state', '=', sql.lit('done'))
     .$if(rrn !== undefined, (query) => query.where('rrn', '=', rrn as string))
     .orderBy('issued_at', 'desc')
     .limit(1)
@@ -67,7 +67,7 @@ export async function isOperationKnown(queries: Queries, name: Omit<OperationNam
     .where('device_id', '=', name.deviceId)
     .where('operation_id', '=', name.operationId)
     .where(paymentsOnly)
-    .where('state', '=', 'done')
+    .where('state', '=', sql.lit('done'))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -88,7 +88,7 @@ export async function refundedOf(queries: Queries, paymentId: string): Promise<B
     .selectFrom('commands')
     .select(sql<number>`cast(coalesce(sum(amount_bani), 0) as bigint)`.as('bani'))
     .where('target_id', '=', paymentId)
-    .where('name', '=', 'Refund')
+    .where('name', '=', sql.lit('Refund'))
     .where(openOrDone)
     .executeTakeFirstOrThrow();
   return row.bani;
@@ -100,7 +100,7 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
     .selectFrom('commands')
     .select(commandColumns)
     .where('target_id', '=', paymentId)
-    .where('name', '=', 'CloseDoc')
+    .where('name', '=', sql.lit('CloseDoc'))
     .where(openOrDone)
     .orderBy('issued_at', 'desc')
     .limit(1)
@@ -114,7 +114,7 @@ export async function closeDocument(queries: Queries, paymentId: string): Promis
     .updateTable('commands')
     .set({ document_state: 'closed', told_at: toldNow })
     .where('id', '=', paymentId)
-    .where('document_state', '=', 'open')
+    .where('document_state', '=', sql.lit('open'))
     .returning('id')
     .executeTakeFirst();
   return row !== undefined;
@@ -139,7 +139,7 @@ export async function settleBankDay(queries: Queries, deviceId: string): Promise
     .set({ bank_day_closed_at: nowMs })
     .where('device_id', '=', deviceId)
     .where(paymentsOnly)
-    .where('document_state', '=', 'closed')
+    .where('document_state', '=', sql.lit('closed'))
     .where('bank_day_closed_at', 'is', null)
     .execute();
 }

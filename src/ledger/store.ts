@@ -180,7 +180,7 @@ export async function markUnknown(queries: Queries, id: string, recallAfterMs: n
       unheard_at: sql<number>`coalesce(unheard_at, now_ms())`,
     })
     .where('id', '=', id)
-    .where('state', '=', 'sent')
+    .where('state', '=', sql.lit('sent'))
     .returning(commandColumns)
     .executeTakeFirst();
   return row && toCommand(row);
@@ -316,7 +316,7 @@ export async function abandoned(
     .selectFrom('commands')
     .select(commandColumns)
     .where(openOnly)
-    .where('state', '=', 'sent')
+    .where('state', '=', sql.lit('sent'))
     .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
     .where(ownOrOrphaned(instanceId, deadAfterMs))
     .limit(limit)

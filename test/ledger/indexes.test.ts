@@ -31,7 +31,7 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   findPrintOfReceipt: ({ queries }) => findPrintOfReceipt(queries, 'merchant', 'uid'),
 };
 
-it.each(Object.keys(reads))('%s reads by an index', async (name) => {
+async function runOnce(name: string) {
   const statements: string[] = [];
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
   const storage = hookedStorage(createMemoryStorage(), ({ kind, sql: text, when }) => {
@@ -42,8 +42,13 @@ it.each(Object.keys(reads))('%s reads by an index', async (name) => {
   statements.length = 0;
   await reads[name]?.(database);
   const [statement] = statements;
-  expect(statement).toBeDefined();
-  const plan = await sql<{ detail: string }>`${sql.raw(`explain query plan ${(statement ?? '').replaceAll('?', "'1'")}`)}`.execute(
+  if (statement === undefined) throw new Error(`${name} asked nothing.`);
+  return { database, statement };
+}
+
+it.each(Object.keys(reads))('%s reads by an index', async (name) => {
+  const { database, statement } = await runOnce(name);
+  const plan = await sql<{ detail: string }>`${sql.raw(`explain query plan ${statement.replaceAll('?', "'1'")}`)}`.execute(
     database.queries,
   );
   const steps = plan.rows.map(({ detail }) => detail).filter((detail) => detail.includes('commands'));
@@ -53,4 +58,11 @@ it.each(Object.keys(reads))('%s reads by an index', async (name) => {
     expect(step).toMatch(
       /USING INDEX (one_|commands_open|commands_to_review|commands_by_operation|commands_by_target|commands_by_document|commands_by_receipt|commands_untold)/,
     );
+});
+
+// SQLite looks at the value of a parameter in `limit ?`, and of one that an index condition might need, and throws the plan away when
+// another value is bound: planning such a statement takes ten times as long as running it.
+it.each(Object.keys(reads))('%s is planned once, whatever its parameters', async (name) => {
+  const { statement } = await runOnce(name);
+  expect(statement).not.toMatch(/limit \?|"(state|name|document_state)" = \?/);
 });

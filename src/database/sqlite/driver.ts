@@ -5,10 +5,12 @@ import {
   type DatabaseConnection,
   type Dialect,
   type Driver,
+  type LimitNode,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  ValueNode,
 } from 'kysely';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import type { StatementResult } from './connection.ts';
@@ -143,11 +145,20 @@ class PipeliningAdapter extends SqliteAdapter {
   }
 }
 
+/** Planned anew at every run: SQLite looks at the value of a parameter in `limit ?`, and drops the plan when another is bound. */
+class LiteralLimitCompiler extends SqliteQueryCompiler {
+  protected override visitLimit(node: LimitNode): void {
+    const value = ValueNode.is(node.limit) ? node.limit.value : undefined;
+    if (typeof value !== 'number' || !Number.isSafeInteger(value)) return super.visitLimit(node);
+    this.append(`limit ${value}`);
+  }
+}
+
 export function createSqliteDialect(executor: SqliteExecutor, gate: TransactionGate, guard: TransactionGuard): Dialect {
   return {
     createAdapter: () => new PipeliningAdapter(),
     createDriver: () => new SqliteDriver(executor, gate, guard),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new LiteralLimitCompiler(),
   };
 }

@@ -79,7 +79,9 @@ export class Recovery {
   async #askDue(): Promise<void> {
     const { database, instanceId, inFlight } = this.#deps;
     // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
-    const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, maxPerSweep + inFlight.count);
+    // In whole steps: the limit is part of the statement's text, and each text is planned and kept by itself.
+    const limit = maxPerSweep * (1 + Math.ceil(inFlight.count / maxPerSweep));
+    const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, limit);
     const ids = due.filter((id) => !inFlight.has(id)).slice(0, maxPerSweep);
     this.#askAll(await store.findCommands(database.queries, ids), false);
   }
