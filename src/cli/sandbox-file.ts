@@ -32,6 +32,9 @@ export function writeSandboxFile(path: string, file: SandboxFile): void {
   renameSync(draft, path);
 }
 
+/** How this program is called: in a clone by npm, where a package is installed by its name. */
+const tillgate = import.meta.url.endsWith('.ts') ? 'npm run -s tillgate --' : 'tillgate';
+
 /** What a newcomer sees: where it listens, the key, and commands that can be pasted as they are. */
 export function describeSandbox({ file, path }: { file: SandboxFile; path: string }): string {
   const { baseUrl, apiKey, callbackSecret, adminToken, devices, mqttUrl, queueUrl } = file;
@@ -61,7 +64,7 @@ export function describeSandbox({ file, path }: { file: SandboxFile; path: strin
     'Pay by card (an amount ending in .61 is declined, in .66 loses the answer; `tillgate simulate --help` lists them all):',
     `  curl -s ${baseUrl}/Device/payment/Pay ${json} -d '${JSON.stringify(pay)}'`,
     'Watch callbacks arrive (in another terminal):',
-    '  npm run -s tillgate -- sink --port 9000',
+    `  ${tillgate} sink --port 9000`,
     '',
     'Stop with Ctrl-C.',
   ].join('\n');

@@ -31,7 +31,8 @@ export interface Program {
 /** Generous: the machine may be busy with other tests. */
 export const patienceMs = 30_000;
 
-export const mainFile = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** The sources; or, by this variable, another form of the program: `npm run test:packed` names the packed one. */
+const programFile = () => process.env['TILLGATE_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const running = new Set<ChildProcess>();
 const directories = new Set<string>();
 
@@ -54,7 +55,7 @@ function cleanEnvironment(settings: Settings): NodeJS.ProcessEnv {
 
 /** The kernel ends the program when the test process is killed, so that none is left behind. */
 function wrapped(args: string[]): [string, string[]] {
-  const own = [process.execPath, mainFile, ...args];
+  const own = [process.execPath, programFile(), ...args];
   return existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', ['--pdeathsig=SIGKILL', ...own]] : [process.execPath, own.slice(1)];
 }
 

@@ -1,0 +1,86 @@
+// The packed form: what is in it, that any Node starts it, and that end-to-end tests of the sources hold for it as they stand.
+// `npm run test:packed` runs all of them on it; here it is one file of them, and what only a package can get wrong.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { SandboxFile } from '../../src/cli/sandbox-file.ts';
+import { patienceMs, startProgram, temporaryDirectory } from '../support/gateway-process.ts';
+import { packProgram } from '../support/packed-program.ts';
+
+const run = promisify(execFile);
+const slowTest = { timeout: 3 * patienceMs };
+/** Lets the Node that runs say that it is 20. */
+const olderNode = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})`;
+
+const packed = await packProgram();
+process.env['TILLGATE_TEST_PROGRAM'] = packed.program;
+
+describe('the package', () => {
+  it('holds the program as JavaScript, what it reads, the papers, and nothing else', () => {
+    const parts = new Set(packed.files.map((file) => (file.includes('/') ? `${file.split('/')[0]}/` : file)));
+    expect([...parts].sort()).toEqual([
+      '.env.example',
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'asyncapi/',
+      'bin/',
+      'deploy/',
+      'dist/',
+      'docs/',
+      'migrations/',
+      'openapi/',
+      'package.json',
+      'web/',
+    ]);
+    expect(packed.files.filter((file) => /\.(ts|tsx|png|map)$|\.test\.[jt]s$|^scripts|node_modules/.test(file))).toEqual([]);
+    expect(packed.files.filter((file) => file.startsWith('web/') && !file.startsWith('web/dist/'))).toEqual([]);
+    expect(packed.tarballBytes).toBeLessThan(3_000_000);
+  });
+
+  it('has every source file, line by line', () => {
+    const source = fileURLToPath(new URL('../../src/gateway.ts', import.meta.url));
+    const lines = (path: string) => readFileSync(path, 'utf8').split('\n');
+    const [written, made] = [lines(source), lines(join(packed.home, 'dist/gateway.js'))];
+    expect(made).toHaveLength(written.length);
+    // Whatever stack traces of a package name is found at that line of the sources.
+    const at = written.findIndex((line) => line.startsWith('export async function startGateway'));
+    expect(made[at]).toMatch(/^export async function startGateway/);
+  });
+
+  it('is started by its name, with arguments and exit code its own', slowTest, async () => {
+    const { version } = JSON.parse(readFileSync(join(packed.home, 'package.json'), 'utf8')) as { version: string };
+    const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
+    expect((await run(packed.program, ['--version'], { env })).stdout).toBe(`${version}\n`);
+    for (const node of [[], ['--import', olderNode]]) {
+      const wrong = await run(process.execPath, [...node, packed.program, 'sel'], { env }).catch((error: unknown) => error);
+      expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no command "sel"') });
+    }
+  });
+
+  it('runs from an older Node on the one that came along, and finds all that it reads from where it lies', slowTest, async () => {
+    const dataDir = temporaryDirectory();
+    const settings = { TILLGATE_DATA_DIR: dataDir, TILLGATE_PORT: '0', TILLGATE_MQTT_PORT: '0' };
+    const sandbox = startProgram(['sandbox'], settings, [process.execPath, ['--import', olderNode, packed.program, 'sandbox']]);
+    await sandbox.prints(/\n {2}tillgate sink --port 9000\n/);
+    const { baseUrl } = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxFile;
+    const get = async (path: string) => {
+      const answer = await fetch(`${baseUrl}${path}`);
+      return { status: answer.status, text: await answer.text() };
+    };
+    expect(JSON.parse((await get('/health/ready')).text)).toMatchObject({ errorCode: 0 });
+    expect(await get('/cabinet')).toMatchObject({ status: 200, text: expect.stringContaining('<script') });
+    expect(await get('/docs')).toMatchObject({ status: 200, text: expect.stringContaining('swagger') });
+    expect(JSON.parse((await get('/openapi.json')).text)).toMatchObject({ paths: expect.any(Object) });
+    // Once, however many processes there are: the gateway takes a second signal as "at once", and ends with 1.
+    expect(await sandbox.terminate()).toEqual({ code: 0, signal: null });
+    await expect(get('/health/live')).rejects.toThrow();
+  });
+});
+
+describe('on the package', async () => {
+  await import('./simulate.test.ts');
+});
