@@ -51,6 +51,7 @@ export const calls = {
 
   registerDevice: { who: owners, isConfirmed: true },
   listDevices: { who: everyone },
+  listDeviceMessages: { who: everyone, row: 'device' },
   askDeviceStatus: { who: owners, row: 'device' },
   askLastTransaction: { who: owners, row: 'device' },
   orderCloseDay: { who: owners, isConfirmed: true, row: 'device' },

@@ -17,6 +17,7 @@ import { registerSalePageRoutes, type SalePageDeps } from './sales/sale-page-rou
 import { registerSaleRoutes, type SaleRoutesDeps } from './sales/sale-routes.ts';
 import { type AccessRoutesDeps, registerAccessRoutes } from './setup/access-routes.ts';
 import { type DeveloperDeps, registerDeveloperRoutes } from './setup/developer-routes.ts';
+import { type DeviceMessageDeps, registerDeviceMessageRoutes } from './setup/device-message-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './setup/device-routes.ts';
 import { registerSigningRoutes, type SigningRoutesDeps } from './setup/signing-routes.ts';
 import { type DecisionRoutesDeps, registerDecisionRoutes } from './steps/decision-routes.ts';
@@ -29,6 +30,7 @@ import { createCsvExports, type ExportBounds } from './views/lists/export.ts';
 export type CabinetDeps = AccessRoutesDeps &
   CallbackRoutesDeps &
   DeviceAdminDeps &
+  DeviceMessageDeps &
   SaleRoutesDeps &
   DecisionRoutesDeps &
   PeopleRoutesDeps &
@@ -50,6 +52,7 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   guardRows(app, deps);
   registerAccessRoutes(app, deps);
   registerDeviceAdminRoutes(app, deps);
+  registerDeviceMessageRoutes(app, deps);
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
   registerDecisionRoutes(app, deps);

@@ -1,6 +1,6 @@
 // What the command line can ask of the cabinet: one entry a command, with its options, the call of the cabinet's API that it makes
 // and how its answer is shown. A new command is a new entry.
-import { type Definition, fields, merchantOption, part, table, wholeNumber } from './cabinet-definition.ts';
+import { type Body, type Definition, fields, merchantOption, part, plain, table, wholeNumber } from './cabinet-definition.ts';
 import { everydayCalls } from './everyday-calls.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -178,5 +178,28 @@ export const definitions: readonly Definition[] = [
     call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/pairing` }),
     show: fields('pairingCode', 'pairingExpiresAt'),
   },
+  {
+    name: 'device messages',
+    help: 'Shows what of a device the gateway dropped: which field, and why. Of the instance that answers, since its start.',
+    subject: 'DEVICE_ID',
+    call: (_values, id) => ({ method: 'GET', path: `/devices/${part(id)}/messages` }),
+    show: (body) => ((body['dropped'] as Body[]).length === 0 ? 'Nothing was dropped.' : droppedTable(body)),
+    follow: { fresh: newDrops, line: dropLine },
+  },
   ...everydayCalls,
 ];
+
+const droppedTable = table('dropped', 'lastAt', 'channel', 'reason', 'field', 'count', 'why');
+
+/** The kinds of which there are more than before, the oldest first. */
+function newDrops(body: Body, before: Body): Body[] {
+  const known = new Map((before['dropped'] as Body[]).map((drop) => [keyOf(drop), drop['count']]));
+  return (body['dropped'] as Body[]).filter((drop) => drop['count'] !== known.get(keyOf(drop))).reverse();
+}
+
+function dropLine({ lastAt, channel, reason, field, why, count }: Body): string {
+  const named = field === undefined ? [] : [`${plain(field)}:`];
+  return [lastAt, channel, reason, ...named, why, `(${plain(count)})`].map(plain).join(' ');
+}
+
+const keyOf = ({ channel, reason, field, why }: Body) => [channel, reason, field, why].join(' ');

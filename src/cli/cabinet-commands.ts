@@ -11,6 +11,8 @@ export interface CommandIo {
   /** Used when --url is absent: base URL with the first path segment. */
   baseUrl: string;
   adminToken: string | undefined;
+  /** Resolves when it is time to look again; rejects when nobody wants to know any more. */
+  pause(ms: number): Promise<void>;
 }
 
 export interface CabinetCommand {
@@ -28,16 +30,19 @@ const commonOptions = {
   help: 'show this text',
 };
 
+const followOption = { follow: 'go on and show what is new, until Ctrl-C' };
+const lookAgainMs = 1_000;
+
 const bare = (option: string) => option.replace('!', '');
 
-function usageOf({ name, subject, subjectIsOptional, options = {} }: Definition): string {
+function usageOf({ name, subject, subjectIsOptional, options = {}, follow }: Definition): string {
   const word = subject === undefined ? [] : [subjectIsOptional ? `[${subject}]` : subject];
   const named = Object.keys(options).map((option) => (option.endsWith('!') ? `--${bare(option)} …` : `[--${option} …]`));
-  return ['tillgate', name, ...word, ...named, '[--url …]', '[--json]'].join(' ');
+  return ['tillgate', name, ...word, ...named, ...(follow ? ['[--follow]'] : []), '[--url …]', '[--json]'].join(' ');
 }
 
 function helpOf(definition: Definition): string {
-  const all = Object.entries({ ...definition.options, ...commonOptions });
+  const all = Object.entries({ ...definition.options, ...(definition.follow && followOption), ...commonOptions });
   const width = Math.max(...all.map(([option]) => bare(option).length));
   const lines = all.map(([option, meaning]) => `  --${bare(option).padEnd(width)}  ${meaning}`);
   return [`Usage: ${usageOf(definition)}`, '', definition.help, '', ...lines, '', 'TILLGATE_ADMIN_TOKEN holds the admin token.'].join('\n');
@@ -46,17 +51,18 @@ function helpOf(definition: Definition): string {
 function readArguments(
   definition: Definition,
   args: string[],
-): { values: Values; flags: { json: boolean; help: boolean }; subject: string } {
+): { values: Values; flags: { json: boolean; help: boolean; follow: boolean }; subject: string } {
   const config: ParseArgsOptionsConfig = { url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } };
   for (const option of Object.keys(definition.options ?? {})) config[bare(option)] = { type: 'string' };
+  if (definition.follow) config['follow'] = { type: 'boolean' };
   let parsed: { values: Record<string, unknown>; positionals: string[] };
   try {
     parsed = parseArgs({ args, options: config, allowPositionals: true });
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
-  const { json, help, ...values } = parsed.values;
-  const flags = { json: json === true, help: help === true };
+  const { json, help, follow, ...values } = parsed.values;
+  const flags = { json: json === true, help: help === true, follow: follow === true };
   const [subject = '', ...more] = parsed.positionals;
   if (flags.help) return { values: {}, flags, subject };
   if (more.length > 0 || (subject !== '' && definition.subject === undefined)) {
@@ -113,6 +119,22 @@ function withBasePath(url: string, usual: string): string {
   return given.pathname === '/' && path !== '/' ? `${given.origin}${path}` : url;
 }
 
+/** Ends only by an error: of the gateway, or of `pause`. */
+async function goOn(
+  { fresh, line }: NonNullable<Definition['follow']>,
+  first: Body,
+  ask: () => Promise<Body>,
+  io: CommandIo,
+  isJson: boolean,
+) {
+  for (let before = first; ; ) {
+    await io.pause(lookAgainMs);
+    const body = await ask();
+    for (const row of fresh(body, before)) io.out(isJson ? JSON.stringify(row) : line(row));
+    before = body;
+  }
+}
+
 async function runDefinition(definition: Definition, args: string[], io: CommandIo): Promise<number> {
   try {
     const { values, flags, subject } = readArguments(definition, args);
@@ -124,8 +146,11 @@ async function runDefinition(definition: Definition, args: string[], io: Command
     if (!URL.canParse(url)) throw new UsageError(`--url must be an address such as http://127.0.0.1:8080/tillgate.`);
     const call = definition.call(own, subject);
     if (!io.adminToken) throw new UsageError('Set TILLGATE_ADMIN_TOKEN to the admin token of the gateway.');
-    const body = await callGateway(withBasePath(url, io.baseUrl), io.adminToken, call);
+    const { adminToken } = io;
+    const ask = () => callGateway(withBasePath(url, io.baseUrl), adminToken, call);
+    const body = await ask();
     io.out(flags.json ? JSON.stringify(body) : definition.show(body));
+    if (flags.follow && definition.follow) await goOn(definition.follow, body, ask, io, flags.json);
     return 0;
   } catch (error) {
     const { message } = error as Error;

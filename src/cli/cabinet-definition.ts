@@ -22,6 +22,8 @@ export interface Definition {
   options?: Record<string, string>;
   call(values: Values, subject: string): Call;
   show(body: Body): string;
+  /** With --follow the call is made again and again, and only what is new since the last time is shown. */
+  follow?: { fresh(body: Body, before: Body): Body[]; line(row: Body): string };
 }
 
 export const merchantOption = { merchant: 'only what belongs to the merchant with this id' };

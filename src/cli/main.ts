@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, type Mode, readAdminToken, readConfig } from '../config.ts';
 import type { World } from '../gateway.ts';
+import { sleep } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
@@ -117,7 +118,7 @@ async function main(args: string[]): Promise<number> {
   const call = cabinetCommands.find(({ name }) => name === `${first} ${second}`);
   if (call) {
     const { baseUrl, adminToken } = runningGateway();
-    return call.run(args.slice(2), { out, err, baseUrl, adminToken });
+    return call.run(args.slice(2), { out, err, baseUrl, adminToken, pause: (ms) => sleep(systemClock, ms) });
   }
   if (first === '--help' || first === '-h' || first === 'help') {
     out(overview());

@@ -1,6 +1,6 @@
 // The port to one way of reaching devices. Two are running in a gateway: `mqtt` (outside broker or embedded) and `queue` (RabbitMQ or built in).
 // What always holds: nothing is stored for later. A send either reaches a live connection now or is rejected.
-import type { DropReason } from './messages.ts';
+import type { DropDetail, DropReason } from './messages.ts';
 import type { AnswerMessage, CommandMessage, PresenceMessage } from './wire-schemas.ts';
 
 export type ChannelName = 'mqtt' | 'queue';
@@ -42,8 +42,8 @@ export interface ChannelListener {
   /** The gateway's own connection to the broker. */
   up(channel: ChannelName): void;
   down(channel: ChannelName): void;
-  /** A message was ignored, and why; for the counters. `deviceId` where the sender is established. */
-  dropped(channel: ChannelName, reason: DropReason, deviceId?: string): void;
+  /** A message was ignored, and why. `deviceId` where the sender is established. */
+  dropped(channel: ChannelName, reason: DropReason, deviceId?: string, detail?: DropDetail): void;
 }
 
 /** The gateway has no connection to the broker: nothing went out. */

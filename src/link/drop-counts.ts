@@ -1,34 +1,94 @@
-// How many messages of devices were dropped and why: in all, and per device for whoever looks for the one that is broken or in foreign hands.
-// Bounded: of more devices than `maxDevices` those are forgotten whose last drop is longest ago; the sums in all stay.
+// Which messages of devices were dropped and why: in all, and per device for whoever looks for the one that is broken or in foreign hands.
+// Of a device, drops of one kind (channel, reason, field) are one note with their number and their last moment, so that a flood of one
+// kind hides no other. Bounded: notes a device, and devices; those are forgotten whose last drop is longest ago, the sums in all stay.
+// In memory, of this instance: a stranger who sends rubbish must cost no writes.
 import type { Clock } from '../kernel/clock.ts';
-import type { DropReason } from './messages.ts';
+import type { ChannelName } from './channel.ts';
+import type { DropDetail, DropReason } from './messages.ts';
 
 /** `late-question`: the answer to a question that nobody waits for any more. */
 export type CountedReason = DropReason | 'late-question';
 export type Drops = Partial<Record<CountedReason, number>>;
 export type DeviceDrops = Partial<Record<CountedReason, { count: number; lastAtMs: number }>>;
 
+export interface Drop {
+  channel: ChannelName;
+  reason: CountedReason;
+  field?: string | undefined;
+  why: string;
+}
+
+export interface DropNote extends Drop {
+  count: number;
+  firstAtMs: number;
+  lastAtMs: number;
+}
+
 export interface DropCounts {
-  add(reason: CountedReason, deviceId: string | undefined): void;
+  /** The note of this drop; without a device there is none. */
+  add(channel: ChannelName, reason: CountedReason, deviceId: string | undefined, detail?: DropDetail): DropNote | undefined;
   inAll(): Drops;
   of(deviceId: string): DeviceDrops;
+  /** The newest first. */
+  notesOf(deviceId: string): DropNote[];
 }
+
+interface DeviceBook {
+  counts: DeviceDrops;
+  notes: Map<string, DropNote>;
+}
+
+const maxNotes = 30;
+
+/** Said of the message when nothing more exact is known. */
+const sentences: Record<CountedReason, string> = {
+  'too-large': 'it is larger than 1 MiB',
+  'too-deep': 'it is nested deeper than 100 levels',
+  'not-json': 'it is no JSON object',
+  version: 'it is of another version of the protocol',
+  field: 'a field is missing or has the wrong form',
+  'foreign-device': 'it speaks of another device',
+  'unknown-sender': 'nothing proves who sent it',
+  'unknown-address': 'nobody reads what is sent there',
+  retained: 'it was retained by a broker, so it is of another time',
+  'over-budget': 'the device says more, or connects more often, than its share',
+  'late-question': 'the question that it answers is over, and nobody waits for it',
+};
 
 export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000): DropCounts {
   const inAll: Drops = {};
-  const byDevice = new Map<string, DeviceDrops>();
+  const byDevice = new Map<string, DeviceBook>();
+
+  /** As the one that was heard of last. */
+  function bookOf(deviceId: string): DeviceBook {
+    const book = byDevice.get(deviceId) ?? { counts: {}, notes: new Map<string, DropNote>() };
+    byDevice.delete(deviceId);
+    byDevice.set(deviceId, book);
+    if (byDevice.size > maxDevices) forgetOldest(byDevice);
+    return book;
+  }
 
   return {
-    add(reason, deviceId) {
+    add(channel, reason, deviceId, { field, why = sentences[reason] } = {}) {
       inAll[reason] = (inAll[reason] ?? 0) + 1;
-      if (deviceId === undefined) return;
-      const drops = byDevice.get(deviceId) ?? {};
-      byDevice.delete(deviceId);
-      byDevice.set(deviceId, drops);
-      drops[reason] = { count: (drops[reason]?.count ?? 0) + 1, lastAtMs: clock.now() };
-      if (byDevice.size > maxDevices) for (const oldest of byDevice.keys().take(1)) byDevice.delete(oldest);
+      if (deviceId === undefined) return undefined;
+      const { counts, notes } = bookOf(deviceId);
+      const lastAtMs = clock.now();
+      counts[reason] = { count: (counts[reason]?.count ?? 0) + 1, lastAtMs };
+      const key = `${channel} ${reason} ${field ?? ''} ${why}`;
+      const before = notes.get(key);
+      const note = { channel, reason, field, why, count: (before?.count ?? 0) + 1, firstAtMs: before?.firstAtMs ?? lastAtMs, lastAtMs };
+      notes.delete(key);
+      notes.set(key, note);
+      if (notes.size > maxNotes) forgetOldest(notes);
+      return note;
     },
     inAll: () => ({ ...inAll }),
-    of: (deviceId) => ({ ...byDevice.get(deviceId) }),
+    of: (deviceId) => ({ ...byDevice.get(deviceId)?.counts }),
+    notesOf: (deviceId) => [...(byDevice.get(deviceId)?.notes.values() ?? [])].reverse(),
   };
+}
+
+function forgetOldest(map: Map<string, unknown>): void {
+  for (const oldest of map.keys().take(1)) map.delete(oldest);
 }

@@ -7,6 +7,7 @@ import { restrainLogger } from '../kernel/restrained-logger.ts';
 import type { ChannelListener, ChannelName, OfferedMessage } from './channel.ts';
 import type { CountedReason, DropCounts } from './drop-counts.ts';
 import { createIntake, type Intake } from './intake.ts';
+import type { DropDetail } from './messages.ts';
 import type { PresenceBook } from './presence.ts';
 import type { DeviceSnapshot, Sighting } from './sightings.ts';
 import type { WaitingRoom } from './waiting.ts';
@@ -22,6 +23,8 @@ interface UnderWay {
   lost(channel: ChannelName): void;
   seenAgain(channel: ChannelName, isReboot: boolean): void;
 }
+
+const droppedSentence = 'a message from a device was dropped';
 
 export interface IncomingDeps {
   clock: Clock;
@@ -40,17 +43,18 @@ export class Incoming implements ChannelListener {
   readonly #intake: Intake;
   readonly #lateListeners = new Set<LateAnswerListener>();
   readonly #seenListeners = new Set<SeenListener>();
+  readonly #restrained: Logger;
 
   constructor(deps: IncomingDeps) {
     this.#deps = deps;
-    const restrained = restrainLogger(deps.logger, deps.clock);
+    this.#restrained = restrainLogger(deps.logger, deps.clock);
     this.#intake = createIntake({
       clock: deps.clock,
       messagesPerS: deps.deviceMessagesPerS,
       isAwaited: deps.waiting.isWaitingFor,
-      onDropped(channel, deviceId) {
-        deps.drops.add('over-budget', deviceId);
-        restrained.warn({ channel, deviceId }, 'a device says more than its share; some of it is dropped');
+      onDropped: (channel, deviceId) => {
+        deps.drops.add(channel, 'over-budget', deviceId);
+        this.#restrained.warn({ channel, deviceId }, 'a device says more than its share; some of it is dropped');
       },
     });
   }
@@ -79,8 +83,8 @@ export class Incoming implements ChannelListener {
     const { book, waiting, drops } = this.#deps;
     const sighting = book.noteAnswer(channel, deviceId, answer, waiting.isWaiting(answer.id));
     const taken = waiting.deliver(channel, deviceId, answer);
-    if (taken === 'foreign') drops.add('foreign-device', deviceId);
-    else if (taken === 'forgotten') drops.add('late-question', deviceId);
+    if (taken === 'foreign') drops.add(channel, 'foreign-device', deviceId, { field: 'id', why: 'the command is of another device' });
+    else if (taken === 'forgotten') drops.add(channel, 'late-question', deviceId);
     else if (taken === 'unknown') {
       for (const listen of this.#lateListeners) this.#guarded(() => listen(deviceId, answer, channel));
     }
@@ -110,9 +114,13 @@ export class Incoming implements ChannelListener {
     for (const each of this.#deps.underWay) each.lost(channel);
   }
 
-  dropped(channel: ChannelName, reason: CountedReason, deviceId?: string): void {
-    this.#deps.drops.add(reason, deviceId);
-    this.#deps.logger.debug({ channel, reason, deviceId }, 'a message from a device was dropped');
+  dropped(channel: ChannelName, reason: CountedReason, deviceId?: string, detail?: DropDetail): void {
+    const note = this.#deps.drops.add(channel, reason, deviceId, detail);
+    const facts = { deviceId, channel, reason, field: detail?.field, why: note?.why ?? detail?.why, count: note?.count };
+    // The first of its kind, the tenth, the hundredth: the rest is counted.
+    const isNews = Number.isInteger(Math.log10(note?.count ?? 1));
+    if (isNews) this.#restrained.warn(facts, droppedSentence);
+    else this.#deps.logger.debug(facts, droppedSentence);
   }
 
   #noticed(channel: ChannelName, deviceId: string, { isReconnect, isReboot }: Sighting): void {

@@ -7,7 +7,7 @@ import type { CarryResult, Delivery } from './carrying/delivery.ts';
 import { type Fence, raiseFence } from './carrying/fence.ts';
 import { type AskedCommand, PlainCommands } from './carrying/plain-commands.ts';
 import type { Channel, ChannelName } from './channel.ts';
-import { createDropCounts, type DeviceDrops, type Drops } from './drop-counts.ts';
+import { createDropCounts, type DeviceDrops, type DropNote, type Drops } from './drop-counts.ts';
 import { Incoming, type LateAnswerListener, type SeenListener } from './incoming.ts';
 import { createPresenceBook } from './presence.ts';
 import type { DeviceSnapshot } from './sightings.ts';
@@ -42,6 +42,8 @@ export interface Link {
   disconnectDevice(deviceId: string): void;
   /** How many messages of this device were dropped, by reason, as far as it is remembered. */
   droppedOf(deviceId: string): DeviceDrops;
+  /** What exactly was dropped of this device, one note a kind, the newest first. */
+  dropNotesOf(deviceId: string): DropNote[];
   stats(): LinkStats;
 }
 
@@ -115,6 +117,7 @@ export function createLink(deps: LinkDeps): Link {
     onSeen: (listen) => incoming.onSeen(listen),
     presence: { of: book.of, all: book.all },
     droppedOf: drops.of,
+    dropNotesOf: drops.notesOf,
 
     disconnectDevice(deviceId) {
       for (const channel of channels) channel.disconnectDevice?.(deviceId);

@@ -32,7 +32,19 @@ export const dropReasons = [
 /** `field`: a required field is missing or has the wrong form. `foreign-device`: the payload names another device than the wire does. `over-budget`: it said more than its share. */
 export type DropReason = (typeof dropReasons)[number];
 
-export type Reading<Message> = { message: Message; problem?: undefined } | { message?: undefined; problem: DropReason };
+/** What exactly was wrong, for whoever has to mend the device: which field, and a sentence without anything of the message in it. */
+export interface DropDetail {
+  field?: string;
+  why?: string;
+}
+
+export type Reading<Message> = { message: Message; problem?: undefined } | ({ message?: undefined; problem: DropReason } & DropDetail);
+
+const wrongField = (field: string, why: string) => ({ problem: 'field', field, why }) as const;
+const otherVersion = { problem: 'version', field: 'v', why: `must be the number ${protocolVersion}` } as const;
+const otherDevice = { problem: 'foreign-device', field: 'device', why: 'must be the DeviceID of this login' } as const;
+const noTime = (field: string) => wrongField(field, 'must be an ISO 8601 time with a zone');
+const noUuid = (field: string) => wrongField(field, 'must be a UUID');
 
 const outcomeNames: ReadonlySet<string> = new Set(outcomes);
 const endingNames: ReadonlySet<string> = new Set(endingOutcomes);
@@ -79,7 +91,7 @@ export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string):
     const reading = presenceOf(presence, fromDevice);
     return reading.message === undefined ? reading : { message: { presence: reading.message } };
   }
-  return { problem: 'field' };
+  return wrongField('answer', 'a frame holds one object, `answer` or `presence`');
 }
 
 /** What the `done` of a Recall says about its target, or undefined if it says nothing usable. */
@@ -97,14 +109,16 @@ export function readRecallReport(report: unknown): RecallReport | undefined {
 }
 
 function answerOf(object: JsonObject, fromDevice: string): Reading<AnswerMessage> {
-  if (object['v'] !== protocolVersion) return { problem: 'version' };
+  if (object['v'] !== protocolVersion) return otherVersion;
   const id = parseUuid(object['id']);
   const { clock, outcome, report } = object;
-  if (id === undefined || !isTime(clock) || typeof outcome !== 'string' || !outcomeNames.has(outcome)) return { problem: 'field' };
-  if (report !== undefined && report !== null && !isJsonObject(report)) return { problem: 'field' };
+  if (id === undefined) return noUuid('id');
+  if (!isTime(clock)) return noTime('clock');
+  if (typeof outcome !== 'string' || !outcomeNames.has(outcome)) return wrongField('outcome', `must be one of ${outcomes.join(', ')}`);
+  if (report !== undefined && report !== null && !isJsonObject(report)) return wrongField('report', 'must be a JSON object');
   const journal = optionalUuid(object['journalId']);
-  if (journal === null) return { problem: 'field' };
-  if (parseUuid(object['device']) !== fromDevice) return { problem: 'foreign-device' };
+  if (journal === null) return noUuid('journalId');
+  if (parseUuid(object['device']) !== fromDevice) return otherDevice;
   return {
     message: {
       v: 1,
@@ -123,13 +137,14 @@ function answerOf(object: JsonObject, fromDevice: string): Reading<AnswerMessage
 function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMessage> {
   const { v, online, clock, device } = object;
   const isShortWill = online === false && v === undefined;
-  if (v !== protocolVersion && !isShortWill) return { problem: 'version' };
-  if (typeof online !== 'boolean') return { problem: 'field' };
-  if (online && !isTime(clock)) return { problem: 'field' };
+  if (v !== protocolVersion && !isShortWill) return otherVersion;
+  if (typeof online !== 'boolean') return wrongField('online', 'must be true or false');
+  if (online && !isTime(clock)) return noTime('clock');
   const journal = optionalUuid(object['journalId']);
   const bootId = optionalUuid(object['bootId']);
-  if (journal === null || bootId === null) return { problem: 'field' };
-  if ((online || device !== undefined) && parseUuid(device) !== fromDevice) return { problem: 'foreign-device' };
+  if (journal === null) return noUuid('journalId');
+  if (bootId === null) return noUuid('bootId');
+  if ((online || device !== undefined) && parseUuid(device) !== fromDevice) return otherDevice;
   return {
     message: {
       v: 1,
@@ -150,15 +165,20 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
 
 function readJsonObject(bytes: Uint8Array | string, limitBytes = maxMessageBytes): Reading<JsonObject> {
   if (sizeOf(bytes) > limitBytes) return { problem: 'too-large' };
+  let text: string;
   let value: unknown;
   try {
-    const text = typeof bytes === 'string' ? bytes : strictUtf8.decode(bytes);
-    if (brokenCap(text, { deepest }) !== undefined) return { problem: 'too-deep' };
+    text = typeof bytes === 'string' ? bytes : strictUtf8.decode(bytes);
+  } catch {
+    return { problem: 'not-json', why: 'it is not UTF-8' };
+  }
+  if (brokenCap(text, { deepest }) !== undefined) return { problem: 'too-deep' };
+  try {
     value = parseExactJson(text);
   } catch {
-    return { problem: 'not-json' };
+    return { problem: 'not-json', why: 'it is no JSON' };
   }
-  return isJsonObject(value) ? { message: value } : { problem: 'not-json' };
+  return isJsonObject(value) ? { message: value } : { problem: 'not-json', why: 'it is JSON, but no object' };
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });

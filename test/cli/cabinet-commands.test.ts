@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandIo, cabinetCommands } from '../../src/cli/cabinet-commands.ts';
+import type { DropNote } from '../../src/link/drop-counts.ts';
 import { adminToken, openCabinet, type RunningCabinet } from '../cabinet/running-cabinet.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
 import { freePort } from '../support/free-port.ts';
@@ -30,6 +31,7 @@ describe('the cabinet by command line', () => {
       err: (text: string) => err.push(text),
       baseUrl: cabinet.url,
       adminToken,
+      pause: () => Promise.reject(new Error('Enough.')),
       ...changes,
     };
     const code = await command.run(words.slice(2), io);
@@ -160,6 +162,43 @@ describe('the cabinet by command line', () => {
     expect((await run(`callback show ${id}`)).out).toMatch(
       /^url +https:\/\/erp\.example\.md\/paid\n\n.*\n1 +\S+ +- +7 +The ERP is away\.$/m,
     );
+  });
+
+  it('shows what of a device was dropped, and follows what is dropped from then on', async () => {
+    const { queries } = cabinet.database;
+    const { id: merchantId } = await seedMerchant(queries);
+    const { id } = await seedDevice(queries, merchantId);
+    expect(await run(`device messages ${id}`)).toMatchObject({ code: 0, out: 'Nothing was dropped.' });
+    expect(await run(`device messages ${randomUUID()}`)).toMatchObject({ code: 1, err: expect.stringContaining('errorCode 20') });
+    const note = (field: string, count: number): DropNote => ({
+      channel: 'mqtt',
+      reason: 'field',
+      field,
+      why: 'must be so',
+      count,
+      firstAtMs: 0,
+      lastAtMs: count * 1_000,
+    });
+    const dropNow = (...notes: DropNote[]) => cabinet.link.dropNotes.set(id, notes);
+    dropNow(note('clock', 1));
+    expect((await run(`device messages ${id}`)).out).toMatch(/^lastAt .*\n1970-01-01T00:00:01.000Z +mqtt +field +clock +1 +must be so$/);
+
+    // The second look finds two kinds more, the third nothing new, then somebody presses Ctrl-C.
+    const looks = [() => dropNow(note('outcome', 3), note('clock', 2)), () => {}];
+    const pause = async () => {
+      const look = looks.shift();
+      if (!look) throw new Error('Enough.');
+      look();
+    };
+    const { out } = await run(`device messages ${id} --follow`, { pause });
+    expect(out.split('\n').slice(2)).toEqual([
+      '1970-01-01T00:00:02.000Z mqtt field clock: must be so (2)',
+      '1970-01-01T00:00:03.000Z mqtt field outcome: must be so (3)',
+    ]);
+    looks.push(() => dropNow(note('outcome', 4), note('clock', 2)));
+    const lines = (await run(`device messages ${id} --follow --json`, { pause })).out.split('\n').map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([{ dropped: [{ count: 3 }, { count: 2 }] }, { field: 'outcome', count: 4 }]);
+    expect(await run(`device list --follow`)).toMatchObject({ code: 2 });
   });
 
   it('goes on with a long list', async () => {

@@ -163,26 +163,45 @@ describe('garbage', () => {
     const { answer, command } = await pay(device);
     const { replyTo, id } = command.message;
     const right = { v: 1, id, device: device.deviceId, clock: device.clock(), outcome: 'done', report: approval() };
-    const bad: [string, string][] = [
+    const bad: [string, string, string?][] = [
       ['not-json', wire === 'mqtt' ? 'hello' : '{'],
-      [wire === 'mqtt' ? 'not-json' : 'field', '[]'],
-      ['version', JSON.stringify({ ...right, v: 2 })],
-      ['version', JSON.stringify({ ...right, v: '1' })],
-      ['field', JSON.stringify({ ...right, outcome: 'maybe' })],
-      ['field', JSON.stringify({ ...right, id: 'x' })],
-      ['field', JSON.stringify({ ...right, clock: undefined })],
-      ['field', JSON.stringify({ ...right, report: 'text' })],
-      ['field', JSON.stringify({ ...right, journalId: 'x' })],
-      ['foreign-device', JSON.stringify({ ...right, device: randomUUID() })],
+      wire === 'mqtt' ? ['not-json', '[]'] : ['field', '[]', 'answer'],
+      ['version', JSON.stringify({ ...right, v: 2 }), 'v'],
+      ['version', JSON.stringify({ ...right, v: '1' }), 'v'],
+      ['field', JSON.stringify({ ...right, outcome: 'maybe' }), 'outcome'],
+      ['field', JSON.stringify({ ...right, id: 'x' }), 'id'],
+      ['field', JSON.stringify({ ...right, clock: undefined }), 'clock'],
+      ['field', JSON.stringify({ ...right, report: 'text' }), 'report'],
+      ['field', JSON.stringify({ ...right, journalId: 'x' }), 'journalId'],
+      ['foreign-device', JSON.stringify({ ...right, device: randomUUID() }), 'device'],
     ];
-    for (const [reason, text] of bad) {
+    for (const [reason, text, field] of bad) {
       const before = await dropped(reason);
       await device.line(wire).answer(replyTo, text);
       await droppedOneMore(reason, before);
+      const { dropped: notes } = await shop.till.admin(`/devices/${device.deviceId}/messages`);
+      expect((notes as Fields[])[0]).toMatchObject({ channel: wire, reason, why: expect.any(String), ...(field && { field }) });
     }
     await device.say(command, 'refused', { unknownField: { ignored: true } });
     expect(await answer).toMatchObject({ errorCode: 50 });
     await device.leave();
+  });
+
+  it('by a topic that is not its own, or to a gateway that is none, is told of the device that sent it', async () => {
+    const device = await shop.live('terminal', 'mqtt');
+    const messages = async () => (await shop.till.admin(`/devices/${device.deviceId}/messages`))['dropped'] as Fields[];
+    await device.line('mqtt').answer('nobody-by-this-name', '{}');
+    await eventually('the address is named', messages, (notes) => notes[0]?.['field'] === 'answers/nobody-by-this-name');
+    const client = await connectAsync(device.mqttUrl, loginOf(device));
+    const ended = new Promise<void>((resolve) => client.once('close', () => resolve()));
+    client.publish(`tillgate/devices/${randomUUID()}/presence`, '{}');
+    await ended;
+    expect((await messages())[0]).toMatchObject({
+      reason: 'unknown-address',
+      field: 'topic',
+      why: expect.stringContaining('not the device'),
+    });
+    await client.endAsync(true);
   });
 
   it('over 1 MiB is dropped and counted; 1 MiB is not', async () => {

@@ -105,4 +105,22 @@ describe('embedded broker, beyond the contract', () => {
     await expect(connectAsync(urlOf(broker), mqttOptions(deviceA))).rejects.toMatchObject({ code: 3 });
     await broker.stop();
   });
+
+  it('a login too many is refused as unavailable, a wrong one as wrong', async () => {
+    const broker = new EmbeddedBroker({
+      host: '127.0.0.1',
+      port: 0,
+      gatewayId,
+      clock: systemClock,
+      logger: quietLogger,
+      deviceLogins: 1,
+      checkDevice: async (_deviceId, secret) => secret !== 'wrong',
+    });
+    await broker.start(createRecorder());
+    await expect(connectAsync(urlOf(broker), { ...mqttOptions(deviceA), password: 'wrong' })).rejects.toMatchObject({ code: 4 });
+    const first = await connectAsync(urlOf(broker), mqttOptions(deviceA));
+    await expect(connectAsync(urlOf(broker), mqttOptions(deviceA))).rejects.toMatchObject({ code: 3 });
+    await first.endAsync(true);
+    await broker.stop();
+  });
 });

@@ -2,14 +2,17 @@
 
 import type { AskedCommand } from '../../src/link/carrying/plain-commands.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
+import type { DropNote } from '../../src/link/drop-counts.ts';
 import type { SeenListener } from '../../src/link/incoming.ts';
 import type { Link } from '../../src/link/link.ts';
 import type { DeviceSnapshot } from '../../src/link/sightings.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 
-export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence' | 'droppedOf'> {
+export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence' | 'droppedOf' | 'dropNotesOf'> {
   readonly asked: { deviceId: string; question: AskedCommand }[];
   readonly snapshots: Map<string, DeviceSnapshot>;
+  /** What was dropped, by device. */
+  readonly dropNotes: Map<string, DropNote[]>;
   /** Makes the device live; `answer` is what it says to the next questions, undefined for silence. */
   answers(deviceId: string, answer: Partial<AnswerMessage> | undefined): void;
   /** As when the link hears a device for the first time, or again. */
@@ -25,8 +28,10 @@ export function createFakeLink(): FakeLink {
   const snapshots = new Map<string, DeviceSnapshot>();
   const listeners = new Set<SeenListener>();
   const asked: FakeLink['asked'] = [];
+  const dropNotes: FakeLink['dropNotes'] = new Map();
   return {
     asked,
+    dropNotes,
     snapshots,
     answers: (deviceId, answer) => live.set(deviceId, answer),
     seen(deviceId, news) {
@@ -47,6 +52,7 @@ export function createFakeLink(): FakeLink {
       return () => listeners.delete(listener);
     },
     droppedOf: () => ({}),
+    dropNotesOf: (deviceId) => dropNotes.get(deviceId) ?? [],
     presence: {
       of: (deviceId) => snapshots.get(deviceId),
       all: () => [...snapshots].map(([deviceId, one]) => ({ deviceId, snapshot: one })),

@@ -86,9 +86,9 @@ describe('what is counted and said about it', () => {
     const drops = createDropCounts({ now: () => nowMs }, 2);
     for (const device of ['a', 'b', 'a', 'c']) {
       nowMs += 1_000;
-      drops.add('field', device);
+      drops.add('mqtt', 'field', device);
     }
-    drops.add('version', undefined);
+    drops.add('mqtt', 'version', undefined);
     expect([drops.of('a'), drops.of('b'), drops.of('c')]).toEqual([
       { field: { count: 2, lastAtMs: 3_000 } },
       {},

@@ -11,7 +11,7 @@ export interface DeviceMessage {
 export function offerAnswer(listener: ChannelListener, { channel, deviceId, bytes }: DeviceMessage): void {
   const read = () => {
     const reading = readAnswer(bytes, deviceId);
-    if (reading.message === undefined) listener.dropped(channel, reading.problem, deviceId);
+    if (reading.message === undefined) listener.dropped(channel, reading.problem, deviceId, reading);
     else listener.answer(channel, deviceId, reading.message);
   };
   listener.offer(channel, deviceId, { kind: 'answer', bytes, read });
@@ -20,7 +20,7 @@ export function offerAnswer(listener: ChannelListener, { channel, deviceId, byte
 export function offerPresence(listener: ChannelListener, { channel, deviceId, bytes }: DeviceMessage): void {
   const read = () => {
     const reading = readPresence(bytes, deviceId);
-    if (reading.message === undefined) listener.dropped(channel, reading.problem, deviceId);
+    if (reading.message === undefined) listener.dropped(channel, reading.problem, deviceId, reading);
     else listener.presence(channel, deviceId, reading.message);
   };
   listener.offer(channel, deviceId, { kind: 'presence', bytes, read });

@@ -34,6 +34,7 @@ const maxUnreadBytes = 4 * maxMessageBytes;
 /** The protocol asks for QoS 1; of QoS 2 each message lies in memory until its handshake ends. */
 const unfinishedMessages = 8;
 const topicLevels = 8;
+const foreignTopic = { field: 'topic', why: "it was published to a topic that is not the device's own; the connection is ended" };
 
 export class EmbeddedBroker implements Channel {
   readonly name = 'mqtt';
@@ -139,8 +140,11 @@ export class EmbeddedBroker implements Channel {
       authorizeSubscribe(client, subscription, done) {
         done(null, subscription.topic === mqttTopics.commands(client.id) ? subscription : null);
       },
-      authorizePublish(client, packet, done) {
-        if (client === null || !mayPublish(client.id, packet.topic)) return done(new Error('This topic is not yours.'));
+      authorizePublish: (client, packet, done) => {
+        if (client === null || !mayPublish(client.id, packet.topic)) {
+          if (client) this.#listener?.dropped('mqtt', 'unknown-address', this.#clients.deviceIdOf(client), foreignTopic);
+          return done(new Error('This topic is not yours.'));
+        }
         // A closed client publishes only its will. `gone` says the same, and in the right order when the device is back already.
         if (client.closed && packet.topic === mqttTopics.presence(client.id))
           return done(new Error('The end of the connection was noticed.'));

@@ -9,6 +9,8 @@ export interface MqttMessage {
   isRetained: boolean;
 }
 
+const notHere = 'no gateway of this name takes answers here';
+
 export function deliverMqttMessage(listener: ChannelListener, gatewayId: string, message: MqttMessage): void {
   const [root, branch, deviceId, subject, replyTo, ...more] = message.topic.split('/');
   if (root !== 'tillgate' || branch !== 'devices' || !isDeviceId(deviceId) || more.length > 0)
@@ -18,5 +20,5 @@ export function deliverMqttMessage(listener: ChannelListener, gatewayId: string,
   const received = { channel: 'mqtt', deviceId, bytes: message.payload } as const;
   if (subject === 'answers' && replyTo === gatewayId) offerAnswer(listener, received);
   else if (subject === 'presence' && replyTo === undefined) offerPresence(listener, received);
-  else listener.dropped('mqtt', 'unknown-address', deviceId);
+  else listener.dropped('mqtt', 'unknown-address', deviceId, { field: `${subject}/${replyTo}`.slice(0, 100), why: notHere });
 }

@@ -125,10 +125,11 @@ export class BuiltInQueue implements Channel {
 
   #received({ deviceId, data, isBinary, isFromCurrent }: Frame): void {
     if (this.#listener === undefined) return;
-    if (isBinary) return this.#listener.dropped('queue', 'not-json', deviceId);
+    if (isBinary) return this.#listener.dropped('queue', 'not-json', deviceId, { why: 'it is a binary frame' });
     const read = () => {
-      const { message, problem } = readDeviceFrame(data, deviceId);
-      if (message === undefined) this.#listener?.dropped('queue', problem, deviceId);
+      const reading = readDeviceFrame(data, deviceId);
+      const { message } = reading;
+      if (message === undefined) this.#listener?.dropped('queue', reading.problem, deviceId, reading);
       // An answer counts also when it comes by a socket that was replaced meanwhile; what that one says about presence is over.
       else if (message.answer) this.#listener?.answer('queue', deviceId, message.answer);
       else if (message.presence && isFromCurrent()) this.#listener?.presence('queue', deviceId, message.presence);

@@ -34,10 +34,12 @@ export async function openInbox(model: ChannelModel, options: InboxOptions): Pro
   return inbox;
 }
 
+const noUserId = { field: 'user-id', why: 'the property user-id must be the DeviceID' };
+
 export function deliverQueueMessage(listener: ChannelListener, gatewayId: string, message: ConsumeMessage): void {
   const [deviceId, address, ...more] = message.fields.routingKey.split('.');
   if (!isDeviceId(deviceId) || more.length > 0) return listener.dropped('queue', 'unknown-address');
-  if (message.properties.userId !== deviceId) return listener.dropped('queue', 'unknown-sender', deviceId);
+  if (message.properties.userId !== deviceId) return listener.dropped('queue', 'unknown-sender', deviceId, noUserId);
   const received = { channel: 'queue', deviceId, bytes: message.content } as const;
   if (address === gatewayId) offerAnswer(listener, received);
   else offerPresence(listener, received);

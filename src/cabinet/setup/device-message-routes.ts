@@ -1,0 +1,75 @@
+// What of a device was dropped and why, for whoever writes its firmware: which channel, which field, what was wrong with it.
+// As far as this instance has heard, since its start; nothing of the messages themselves is kept or shown.
+import Type from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { noSuchDevice } from '../../devices/registry.ts';
+import { adminAnswers } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import type { Link } from '../../link/link.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
+
+export interface DeviceMessageDeps {
+  database: Database;
+  link: Pick<Link, 'dropNotesOf'>;
+}
+
+export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: DeviceMessageDeps): void {
+  app.get(
+    `${apiPath}/devices/:id/messages`,
+    {
+      config: configOf('listDeviceMessages'),
+      schema: {
+        tags,
+        operationId: 'listDeviceMessages',
+        summary: 'What a device sent and was dropped',
+        description:
+          'Messages of one kind (channel, reason, field) are one row with their number; the newest first, at most 30. As far as this instance has heard since its start.',
+        params: idParams,
+        response: adminAnswers(
+          {
+            description: 'What was dropped, and why.',
+            fields: {
+              dropped: listOf({
+                channel: Type.Enum(['mqtt', 'queue']),
+                reason: Type.String({ description: 'Kind of mistake.' }),
+                field: Type.Optional(Type.String({ description: 'What in the message, its address or its properties is wrong.' })),
+                why: Type.String({ description: 'A sentence for people.' }),
+                count: Type.Integer(),
+                firstAt: moment,
+                lastAt: moment,
+              }),
+            },
+            example: {
+              dropped: [
+                {
+                  channel: 'mqtt',
+                  reason: 'field',
+                  field: 'clock',
+                  why: 'must be an ISO 8601 time with a zone',
+                  count: 3,
+                  firstAt: exampleTime,
+                  lastAt: exampleTime,
+                },
+              ],
+            },
+          },
+          'Record_not_exist',
+        ),
+      },
+    },
+    async (request) => {
+      const id = request.params.id.toLowerCase();
+      const device = await database.queries.selectFrom('devices').select('id').where('id', '=', id).executeTakeFirst();
+      if (!device) throw noSuchDevice();
+      return {
+        dropped: link.dropNotesOf(id).map(({ firstAtMs, lastAtMs, ...note }) => ({
+          ...note,
+          firstAt: isoTime(firstAtMs),
+          lastAt: isoTime(lastAtMs),
+        })),
+      };
+    },
+  );
+}
