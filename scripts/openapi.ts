@@ -4,7 +4,7 @@ import { readConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { assemble } from '../src/gateway.ts';
 import { describeApi } from '../src/http/openapi.ts';
-import { type ApiDocument, partOf } from '../src/http/openapi-parts.ts';
+import { type ApiDocument, isForCabinet, isForErp, partOf } from '../src/http/openapi-parts.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
 import { runGenerator } from './generated-file.ts';
 
@@ -25,11 +25,11 @@ async function wholeDocument(): Promise<ApiDocument> {
 const whole = wholeDocument();
 
 export async function apiDocument(): Promise<object> {
-  return partOf(await whole, (tags) => !tags.includes('Cabinet'));
+  return partOf(await whole, isForErp);
 }
 
 export async function cabinetDocument(): Promise<object> {
-  return partOf(await whole, (tags) => tags.includes('Cabinet'));
+  return partOf(await whole, isForCabinet);
 }
 
 await runGenerator(import.meta.url, 'openapi/v1.json', apiDocument);

@@ -1,6 +1,7 @@
 // The six endpoints of POS Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
+import { exampleApiKey, exampleTerminal } from '../http/examples.ts';
 import {
   amountField,
   answers,
@@ -21,12 +22,12 @@ import type { Cards } from './cards.ts';
 import { closeDayReport, lastTransactionReport, payReport, refundReport } from './report-schemas.ts';
 import { administrativeTimeoutMs, lastTransactionTimeoutMs, maxLength, payTimeoutMs } from './rules.ts';
 
-const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.') };
+const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.', exampleTerminal) };
 const operation = {
   documentNr: textField('Document number of the payment.', 128),
   operationId: textField('Operation id, returned by Pay.', maxLength.operationId),
 };
-const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '0b1c2d3e-4f50-4617-a283-94a5b6c7d8e9' };
+const example = { APIKey: exampleApiKey, DeviceID: exampleTerminal };
 const operationExample = { ...example, documentNr: '3b241101-e2bb-4255-8caf-4136c566a962', operationId: 'OP000123' };
 const tag = { tags: ['POS Mode'] };
 const access = { config: { access: keyFor('POS') } };

@@ -2,6 +2,7 @@
 
 import Type from 'typebox';
 import { callerOf, keyFor, open } from '../http/authentication.ts';
+import { exampleTerminal } from '../http/examples.ts';
 import { answers, deviceTimeout, keyField, openAnswers, reportField, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { networkOf } from '../kernel/network-of.ts';
@@ -14,7 +15,7 @@ const exampleDeviceId = 'b4c7b0f6-3f5e-4f0e-9a51-5d2f8e7c1a90';
 
 const statusQuery = Type.Object({
   APIKey: keyField,
-  DeviceID: textField('Terminal or register.', 64),
+  DeviceID: Type.String({ minLength: 1, maxLength: 64, description: 'Terminal or register.', examples: [exampleTerminal] }),
 });
 
 const statusReport = reportField('DeviceStatusReport', {

@@ -1,6 +1,7 @@
 // The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
 import Type from 'typebox';
 import { keyFor } from '../http/authentication.ts';
+import { exampleApiKey, exampleErp, exampleRegister } from '../http/examples.ts';
 import { fiscalReceiptSchema } from '../http/receipt-schemas.ts';
 import {
   amountField,
@@ -25,16 +26,16 @@ import { cardReceiptTimeoutMs, cashReceiptTimeoutMs, registerTimeoutMs } from '.
 
 const register = {
   APIKey: keyField,
-  DeviceID: uuidField('Register id.'),
+  DeviceID: uuidField('Register id.', exampleRegister),
   CallbackURI: Type.Optional(
     Type.String({ maxLength: 2048, description: 'Notification URL template, called when the operation has ended.' }),
   ),
 };
-const example = { APIKey: '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a', DeviceID: '5e8f1a2b-3c4d-4e5f-9a6b-7c8d9e0f1a2b' };
+const example = { APIKey: exampleApiKey, DeviceID: exampleRegister };
 const tag = { tags: ['Fiscal Mode'] };
 const access = { config: { access: keyFor('Fiscal') } };
 const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
-const callbackExample = { CallbackURI: 'https://erp.example/notice?id=#OID#&state=#State#&receipt=#ReceiptID#' };
+const callbackExample = { CallbackURI: `${exampleErp}/notice?id=#OID#&state=#State#&receipt=#ReceiptID#` };
 
 export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
   cashRoute(app, '/Device/Money/In', 'cashIn', 'Cash deposit', 'Cash into the drawer: opening of the day, shift change.', fiscal.cashIn);

@@ -1,9 +1,11 @@
 // The readable API reference: Swagger UI from its npm package, served from here under a strict policy that lets
-// the page load nothing from elsewhere.
+// the page load nothing from elsewhere. Two pages: what an ERP calls, which stays quick on a phone, and the cabinet's calls.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { open } from './authentication.ts';
+import { type Demo, withDemo } from './examples.ts';
+import { type ApiDocument, isForCabinet, isForErp, partOf } from './openapi-parts.ts';
 
 const assets: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -11,11 +13,16 @@ const assets: Record<string, string> = {
   'favicon-32x32.png': 'image/png',
 };
 
+const pages = [
+  ['/docs', 'openapi.json', isForErp],
+  ['/docs/cabinet', 'cabinet.json', isForCabinet],
+] as const;
+
 // Swagger UI draws its icons from data: URLs in its style sheet; all else comes from this origin.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const page = (base: string) => `<!doctype html>
+const page = (base: string, document: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -26,7 +33,8 @@ const page = (base: string) => `<!doctype html>
 <link rel="stylesheet" href="${base}/docs/page.css">
 </head>
 <body>
-<div id="reference"></div>
+<nav><a href="${base}/docs">Calls of an ERP</a> <a href="${base}/docs/cabinet">Calls of the cabinet</a></nav>
+<div id="reference" data-document="${base}/docs/${document}"></div>
 <script src="${base}/docs/swagger-ui-bundle.js"></script>
 <script src="${base}/docs/start.js"></script>
 </body>
@@ -35,6 +43,8 @@ const page = (base: string) => `<!doctype html>
 
 // No routes here link to each other, so Swagger UI's column of links would only say so in every row.
 const pageStyle = `body { margin: 0; }
+nav { font: 14px sans-serif; padding: 14px 20px 0; max-width: 1460px; margin: 0 auto; box-sizing: border-box; }
+nav a { margin-right: 18px; color: #2158a8; }
 .swagger-ui .response-col_links { display: none; }
 .swagger-ui .info { margin: 30px 0; }
 .swagger-ui .info table { width: auto; margin: 12px 0; border-collapse: collapse; }
@@ -42,25 +52,40 @@ const pageStyle = `body { margin: 0; }
   padding: 3px 18px 3px 0; border-bottom: 1px solid #ddd; text-align: left; font-size: 14px; min-width: 0; width: auto;
 }
 .swagger-ui .scheme-container { padding: 14px 0; }
+@media (max-width: 640px) {
+  .swagger-ui .wrapper { padding: 0 10px; }
+  .swagger-ui .info table { display: block; overflow-x: auto; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: none; flex: 1 1 100%; }
+  .swagger-ui .parameters, .swagger-ui .responses-table, .swagger-ui .parameters tbody, .swagger-ui .responses-table tbody { display: block; }
+  .swagger-ui table.parameters thead, .swagger-ui table.responses-table thead { display: none; }
+  .swagger-ui table.parameters tr, .swagger-ui table.responses-table tr { display: block; padding: 8px 0; }
+  .swagger-ui table.parameters td, .swagger-ui table.responses-table td:not(.response-col_links) { display: block; width: auto; max-width: 100%; padding: 0 0 8px; }
+}
 `;
 
-const startScript = (base: string) => `SwaggerUIBundle({
-  url: ${JSON.stringify(`${base}/openapi.json`)},
+const startScript = `const reference = SwaggerUIBundle({
+  url: document.getElementById('reference').dataset.document,
   dom_id: '#reference',
   deepLinking: true,
   docExpansion: 'list',
-  defaultModelsExpandDepth: -1,
+  defaultModelExpandDepth: 8,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
   validatorUrl: null,
+  onComplete() {
+    const key = reference.specSelectors.specJson().getIn(['info', 'x-sandbox-key']);
+    if (key) reference.preauthorizeApiKey('keyInHeader', key);
+  },
 });
 `;
 
-export function registerDocsPage(app: FastifyInstance, basePath: string, describe: () => object): void {
+/** `demo` is asked at each visit: a sandbox has its key only after the server listens. */
+export function registerDocsPage(app: FastifyInstance, basePath: string, describe: () => ApiDocument, demo: () => Demo): void {
   const hidden = { config: { access: open }, schema: { hide: true } };
   const send = (reply: FastifyReply, contentType: string, body: string | Buffer) =>
     reply.type(contentType).header('content-security-policy', policy).send(body);
 
-  app.get('/docs', hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', page(basePath)));
-  app.get('/docs/start.js', hidden, (_request, reply) => send(reply, 'text/javascript; charset=utf-8', startScript(basePath)));
+  app.get('/docs/start.js', hidden, (_request, reply) => send(reply, 'text/javascript; charset=utf-8', startScript));
 
   app.get('/docs/page.css', hidden, (_request, reply) => send(reply, 'text/css; charset=utf-8', pageStyle));
 
@@ -70,6 +95,14 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
       content ??= readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
       return send(reply.header('cache-control', 'public, max-age=3600'), contentType, await content);
     });
+  }
+
+  for (const [path, file, isWanted] of pages) {
+    app.get(path, hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', page(basePath, file)));
+    // A page of another site cannot read it, though a sandbox's key is in it: no header lets it.
+    app.get(`/docs/${file}`, hidden, (_request, reply) =>
+      send(reply.header('cache-control', 'no-store'), 'application/json; charset=utf-8', withDemo(partOf(describe(), isWanted), demo())),
+    );
   }
 
   let document: string | undefined;

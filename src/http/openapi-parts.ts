@@ -25,11 +25,13 @@ const everywhere = {
   503: {
     name: 'Stopping',
     description: 'errorCode 41: the gateway is stopping, and this request did nothing. Retry-After tells when to come again.',
+    example: { errorCode: 41, errorMessage: 'Too_Many_Requests: The gateway is stopping.' },
   },
   default: {
     name: 'OtherFailure',
     description:
       'Whatever else goes wrong has the envelope, too: errorCode 40 with HTTP 404 (no such path), 405 (another method; Allow names it), 408, 413 and 415.',
+    example: { errorCode: 40, errorMessage: 'Invalid_Request: There is no such path.' },
   },
 };
 
@@ -46,8 +48,8 @@ export function shareParts(document: ApiDocument): ApiDocument {
       shareExamples(operation, examples);
       shareResponses(operation, responses);
       if (!isOfTheApi(path)) continue;
-      for (const [status, { name, description }] of Object.entries(everywhere)) {
-        responses[name] ??= { description, content: { 'application/json': { schema: failure } } };
+      for (const [status, { name, description, example }] of Object.entries(everywhere)) {
+        responses[name] ??= { description, content: { 'application/json': { schema: failure, example } } };
         operation.responses = { ...operation.responses, [status]: { $ref: `#/components/responses/${name}` } };
       }
     }
@@ -55,6 +57,10 @@ export function shareParts(document: ApiDocument): ApiDocument {
   const found = { schemas: sorted(schemas), responses: sorted(responses), examples: sorted(examples) };
   return { ...document, components: { ...document.components, ...found }, paths };
 }
+
+/** The two halves of the document: an ERP's developer reads and generates what he calls, and no more. */
+export const isForCabinet = (tags: readonly string[]) => tags.includes('Cabinet');
+export const isForErp = (tags: readonly string[]) => !isForCabinet(tags);
 
 /** The document of some calls only, with the components that they use. */
 export function partOf(document: ApiDocument, isWanted: (tags: readonly string[]) => boolean): ApiDocument {

@@ -18,8 +18,8 @@ export const keyField = Type.Optional(
   Type.String({ format: 'uuid', description: 'API key; may be sent in the header X-API-Key instead.' }),
 );
 
-export function uuidField(description: string) {
-  return Type.String({ format: 'uuid', description });
+export function uuidField(description: string, ...examples: string[]) {
+  return Type.String({ format: 'uuid', description, ...(examples.length === 0 ? {} : { examples }) });
 }
 
 export function textField(description: string, maxLength = 255, minLength = 1) {

@@ -22,11 +22,13 @@ import { createBodyIntake } from './body-intake.ts';
 import { registerCabinetFiles } from './cabinet-files.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
+import type { Demo } from './examples.ts';
 import { checkCharset, parseJsonBody } from './json-body.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import { createNewcomers } from './newcomers.ts';
 import { registerOpenApi } from './openapi.ts';
+import type { ApiDocument } from './openapi-parts.ts';
 import { registerOperationRoutes } from './operation-routes.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -49,6 +51,8 @@ export interface HttpServerOptions extends AccessOptions {
   /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   limits?: Partial<HttpLimits>;
+  /** What the reference page fills in; only a sandbox has something. */
+  demo?: () => Demo;
   /** Where the built cabinet lies, if not in web/dist. */
   cabinetDirectory?: URL;
 }
@@ -217,7 +221,7 @@ function wrapRoutes(app: FastifyInstance, routeTable: RouteTable, admission: Adm
 /** Health, metrics, the API document and the cabinet's files. */
 function registerOwnRoutes(
   app: FastifyInstance,
-  { basePath, logger, metrics, cabinetDirectory: directory }: HttpServerOptions,
+  { basePath, logger, metrics, demo = () => ({}), cabinetDirectory: directory }: HttpServerOptions,
   { refuseUnknown }: RouteTable,
   whyNotReady: () => Promise<string | undefined>,
 ): void {
@@ -225,7 +229,7 @@ function registerOwnRoutes(
   app.register(
     async (scope) => {
       registerOperationRoutes(scope, { metrics, whyNotReady });
-      registerDocsPage(scope, basePath, () => app.swagger());
+      registerDocsPage(scope, basePath, () => app.swagger() as unknown as ApiDocument, demo);
       registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory });
     },
     { prefix: basePath },

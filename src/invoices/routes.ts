@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/authentication.ts';
+import { exampleApiKey, exampleErp, exampleTerminal } from '../http/examples.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
 import { receiptSchema } from '../http/receipt-schemas.ts';
 import { answers, dateTimeField, idempotencyHeaders, keyField, named, textField, uuidField } from '../http/schemas.ts';
@@ -21,9 +22,7 @@ export interface InvoiceRoutesDeps {
 }
 
 const tag = { tags: ['QR Mode'] };
-const exampleKey = '7f3d2c1b-0a9e-4d5c-8b7a-6f5e4d3c2b1a';
 const exampleOid = '0f626737-14ee-4681-b349-4dab6b434305';
-const exampleDevice = '0b1c2d3e-4f50-4617-a283-94a5b6c7d8e9';
 const exampleQr = 'AQ9iZzcU7kaBs0lNq2tDQwWex87g9SwhwyqTJddp1P5X';
 const exampleReceipt = { Number: 'A-1001', Uid: 'erp-2026-1001', Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }] };
 
@@ -105,8 +104,8 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
             {
               examples: [
                 {
-                  APIKey: exampleKey,
-                  CallbackURI: 'https://erp.example/told?invoice=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#',
+                  APIKey: exampleApiKey,
+                  CallbackURI: `${exampleErp}/told?invoice=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`,
                   ValidTo: '2030-12-31T23:59:59Z',
                   PointOfSalesCode: 'SHOP-1',
                   Receipt: exampleReceipt,
@@ -207,7 +206,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
               Receipt: exampleReceipt,
               ValidTo: '2030-12-31T23:59:59.000Z',
               PointOfSalesCode: 'SHOP-1',
-              DeviceID: exampleDevice,
+              DeviceID: exampleTerminal,
             },
           },
           'Record_not_exist',
@@ -252,7 +251,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
             minLength: 1,
             maxLength: 64,
             description: 'The device that took the payment.',
-            examples: [exampleDevice],
+            examples: [exampleTerminal],
           }),
         }),
         response: answers(

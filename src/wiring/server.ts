@@ -62,6 +62,7 @@ export function createServer(deps: Deps): HttpServer {
     onFailedLogin: failedLogins.note,
     findSession: people.findSession,
     publicUrl: config.publicUrl,
+    demo: () => deps.sandbox.demo,
     whyNotReady: () => whyNotReady(deps),
   });
   if (builtInQueue) server.onUpgrade('/queue', (upgrade) => builtInQueue.handleUpgrade(upgrade));

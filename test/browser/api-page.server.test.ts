@@ -1,0 +1,94 @@
+// The API page of a sandbox in a real browser, on a screen and on a phone: what it fills in works as it stands, and schemas are open.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exampleApiKey, exampleErp, exampleRegister, exampleTerminal } from '../../src/http/examples.ts';
+import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
+import { launchChromium, newPerson, watch } from './support/chromium.ts';
+
+let shop: SandboxShop;
+let browser: Browser;
+beforeAll(async () => {
+  shop = await openSandboxShop();
+  browser = await launchChromium();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await shop?.close();
+});
+
+async function openDocs(width: number): Promise<Page> {
+  const page = await (await newPerson(browser)).newPage();
+  await page.setViewportSize({ width, height: 844 });
+  await page.goto(`${shop.sandbox.baseUrl}/docs`);
+  return page;
+}
+
+/** Opens a call, lets it be tried as it is filled in, and gives the answer. */
+async function tryIt(page: Page, id: string): Promise<Record<string, unknown>> {
+  const call = page.locator(`#operations-${id}`);
+  await call.locator('.opblock-summary').click();
+  await call.locator('.try-out__btn').click();
+  return execute(page, id);
+}
+
+async function execute(page: Page, id: string): Promise<Record<string, unknown>> {
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => response.request().resourceType() === 'fetch'),
+    page.locator(`#operations-${id} .execute`).click(),
+  ]);
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+describe.each([
+  ['a screen', 1280],
+  ['a phone', 390],
+])('the API page on %s', (_name, width) => {
+  it('tries calls of each mode with the key and the devices of the sandbox', async () => {
+    const page = await openDocs(width);
+    const watched = watch(page);
+    expect(await tryIt(page, 'Terminal_status-deviceStatus')).toMatchObject({ errorCode: 0 });
+    expect(await tryIt(page, 'QR_Mode-createInvoice')).toMatchObject({ errorCode: 0, QR: expect.any(String) });
+    expect(await tryIt(page, 'Fiscal_Mode-cashIn')).toMatchObject({ errorCode: 0 });
+    const paid = await tryIt(page, 'POS_Mode-pay');
+    expect(paid).toMatchObject({ errorCode: 0 });
+    expect(await execute(page, 'POS_Mode-pay'), 'the second time').toEqual(paid);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    expect(watched.complaints).toEqual([]);
+    expect([...watched.asked]).toEqual([new URL(shop.sandbox.baseUrl).origin]);
+    await page.context().close();
+  }, 60_000);
+
+  it('shows a schema with all that is in it', async () => {
+    const page = await openDocs(width);
+    const call = page.locator('#operations-Fiscal_Mode-printReceipt');
+    await call.locator('.opblock-summary').click();
+    await call.getByText('Schema', { exact: true }).first().click();
+    await call.getByText('PaymentCode', { exact: false }).first().waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    await page.context().close();
+  }, 60_000);
+});
+
+it('the calls of the cabinet have a page of their own', async () => {
+  const page = await openDocs(1280);
+  await page.getByRole('link', { name: 'Calls of the cabinet' }).click();
+  await page.locator('#operations-Cabinet-readDevelopers').waitFor();
+  expect(await page.locator('#operations-POS_Mode-pay').count()).toBe(0);
+  await page.context().close();
+}, 60_000);
+
+describe('what the page is drawn from', () => {
+  it('holds no made-up id in the sandbox, and may not be kept', async () => {
+    const response = await fetch(`${shop.sandbox.baseUrl}/docs/openapi.json`);
+    const text = await response.text();
+    for (const madeUp of [exampleApiKey, exampleTerminal, exampleRegister, exampleErp]) expect(text).not.toContain(madeUp);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('leaves the document for programs as it is everywhere', async () => {
+    const text = await (await fetch(`${shop.sandbox.baseUrl}/openapi.json`)).text();
+    expect(text).toContain(exampleApiKey);
+    expect(text).not.toContain(shop.sandbox.file.apiKey);
+  });
+});
