@@ -168,7 +168,8 @@ export const settings = {
     { sandbox: 'warn', serve: 'info' },
     'debug, info, warn, error or silent',
   ),
-  stopGraceS: setting('TILLGATE_STOP_GRACE_S', wholeNumber(0, 600), '30', 'seconds that calls in flight have to finish after SIGTERM'),
+  drainS: setting('TILLGATE_DRAIN_S', wholeNumber(0, 600), { sandbox: '0', serve: '5' }, 'seconds that it serves on after SIGTERM'),
+  stopGraceS: setting('TILLGATE_STOP_GRACE_S', wholeNumber(0, 600), '30', 'seconds that calls in flight have to finish after that'),
   mqttUrl: optional(
     'TILLGATE_MQTT_URL',
     urlOf('mqtt:', 'mqtts:'),

@@ -1,7 +1,8 @@
 // The composition root: settings -> database -> rooms -> server, and the order of start and stop in one place. How the rooms are put
 // together is in wiring/.
 //
-// Stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
+// Drain: `ready` says no and everything is served for some seconds more; only a signal asks for it. Then
+// stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
 // (they answer 3, their outcome stays open); then leases and the instance's heartbeat are released, so that others take over at once.
 import type { PlaygroundPort } from './cabinet/playground/port.ts';
 import type { Config } from './config.ts';
@@ -97,6 +98,12 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     logger.info({ ...known, instanceId: id, engine: database.engine, embedded }, 'the gateway is ready');
   }
 
+  async function drainAndStop(): Promise<void> {
+    if (config.drainS > 0) logger.info({ drainS: config.drainS }, 'the gateway is about to stop and still serves');
+    await server.drain(config.drainS * 1000);
+    await stop();
+  }
+
   async function stop(): Promise<void> {
     const { access, callbacks, devices, events, failedLogins, hourKeeper, invoices, ledger, link, people, presenceKeeper, removal } = rooms;
     const graceMs = config.stopGraceS * 1000;
@@ -120,6 +127,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     metrics,
     start,
     stop,
+    drainAndStop,
     addresses,
     setDemo(given: SandboxParts['demo']) {
       sandbox.demo = given;

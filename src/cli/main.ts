@@ -66,7 +66,7 @@ const commands: Record<string, Command> = {
       'Usage: tillgate serve [--json]',
       '',
       'Runs the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous',
-      'configuration. SIGTERM lets calls in flight finish within TILLGATE_STOP_GRACE_S.',
+      'configuration. After SIGTERM it still serves for TILLGATE_DRAIN_S, and calls in flight then have TILLGATE_STOP_GRACE_S.',
       '',
       '  --json  print the addresses as one line of JSON when it is ready',
     ],
@@ -170,7 +170,7 @@ async function runServe(values: Values): Promise<number> {
   const { startGateway } = await import('../gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
   // Whoever reads the line may send a signal at once.
-  const stopped = untilStopped(gateway.stop);
+  const stopped = untilStopped(gateway.drainAndStop);
   // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
   if (values['json']) out(JSON.stringify(gateway.addresses()));
   else err(`Tillgate listens at ${gateway.addresses().baseUrl}`);

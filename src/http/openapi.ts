@@ -56,7 +56,7 @@ const description = [
   '| 404 | 40 | there is no such path |',
   '| 405 | 40 | the path takes another method; Allow names it |',
   '| 429 | 41 | too many requests; Retry-After tells when to come again |',
-  '| 503 | 41 | the gateway is stopping; this request did nothing. /health/ready says 503 with 1 or 2 |',
+  '| 503 | 41 | the gateway is stopping; this request did nothing. /health/ready says 503 with 1, 2 or 41 |',
   '',
   'An answer without errorCode is not from the gateway but from something in front of it, which cannot know whether the request was carried out.',
   '',

@@ -8,11 +8,29 @@ import { adminAnswers, openAnswers } from './schemas.ts';
 
 export interface OperationOptions {
   metrics: Metrics;
-  /** Undefined when ready, otherwise one sentence that says what is missing; or it throws, where the catalogue has a name for that. */
-  whyNotReady: () => Promise<string | undefined>;
+  /** What works; it throws when nothing does. */
+  readiness: () => Promise<Readiness>;
 }
 
-export function registerOperationRoutes(app: FastifyInstance, { metrics, whyNotReady }: OperationOptions): void {
+const modes = ['POS', 'QR', 'Fiscal'] as const;
+/** `partly`: one of the two channels to the devices is missing. */
+const modeStates = ['up', 'partly', 'down'] as const;
+
+export interface Readiness {
+  modes: Record<(typeof modes)[number], (typeof modeStates)[number]>;
+  channels: Record<string, boolean>;
+}
+
+const readyQuery = Type.Object({
+  mode: Type.Optional(Type.Enum(modes, { description: 'Ask for this mode alone: 503 also when only this one is down.' })),
+});
+const modeField = Type.Enum(modeStates);
+const readyFields = {
+  modes: Type.Object({ POS: modeField, QR: modeField, Fiscal: modeField }),
+  channels: Type.Object({ mqtt: Type.Boolean(), queue: Type.Boolean() }, { description: 'The ways to the devices.' }),
+};
+
+export function registerOperationRoutes(app: FastifyInstance, { metrics, readiness }: OperationOptions): void {
   app.get(
     '/health/live',
     {
@@ -35,18 +53,25 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, whyNotR
         tags: ['Operation'],
         operationId: 'healthReady',
         summary: 'The gateway can serve',
-        description: 'HTTP 503 while the database is away or the gateway is stopping.',
-        response: openAnswers({ description: 'Ready.', example: {} }),
+        description:
+          'HTTP 503 while the database is away or the gateway is stopping. A broker that is away stops the modes that need devices and not QR Mode: the answer tells each mode, and ?mode= asks for one.',
+        querystring: readyQuery,
+        response: openAnswers({
+          description: 'Ready, at least for QR Mode.',
+          fields: readyFields,
+          example: { modes: { POS: 'partly', QR: 'up', Fiscal: 'partly' }, channels: { mqtt: true, queue: false } },
+        }),
       },
     },
-    async () => {
+    async (request) => {
       const notReady = { httpStatus: 503, retryAfterS: 1 };
-      const reason = await whyNotReady().catch((error: unknown) => {
+      const ready = await readiness().catch((error: unknown) => {
         if (error instanceof GatewayError) throw new GatewayError(error.errorName, error.message, { ...notReady, cause: error });
         throw error;
       });
-      if (reason !== undefined) throw new GatewayError('Internal_error', reason, notReady);
-      return {};
+      const { mode } = request.query as { mode?: (typeof modes)[number] };
+      if (mode !== undefined && ready.modes[mode] === 'down') throw new GatewayError('Internal_error', `${mode} Mode is down.`, notReady);
+      return ready;
     },
   );
 

@@ -1,6 +1,7 @@
 // The HTTP server: everything around a route's own work. A request passes, in this order: overload check, JSON body,
 // access [D8], schema, handler, envelope [D4 to D7], log line. It knows no slice; slices register their routes on it.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as TcpServer } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import fastify, {
   type FastifyBaseLogger,
@@ -10,7 +11,7 @@ import fastify, {
   type RouteOptions,
 } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, sleep } from '../kernel/clock.ts';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
@@ -29,7 +30,7 @@ import type { Metrics } from './metrics.ts';
 import { createNewcomers } from './newcomers.ts';
 import { registerOpenApi } from './openapi.ts';
 import type { ApiDocument } from './openapi-parts.ts';
-import { registerOperationRoutes } from './operation-routes.ts';
+import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createUpgrades, type UpgradeHandler, type Upgrades } from './upgrades.ts';
@@ -46,8 +47,8 @@ export interface HttpServerOptions extends AccessOptions {
   clock: Clock;
   random: Random;
   metrics: Metrics;
-  /** For /health/ready: undefined when ready, otherwise one sentence that says what is missing; or it throws, where the catalogue has a name for that. */
-  whyNotReady: () => Promise<string | undefined>;
+  /** For /health/ready: what works; it throws when nothing does. */
+  readiness: () => Promise<Readiness>;
   /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   limits?: Partial<HttpLimits>;
@@ -75,6 +76,11 @@ export interface HttpServer {
   listen(): Promise<{ url: string; port: number }>;
   /** Connections from now on see this certificate; those that stand go on. */
   renewCertificate(pair: { cert: string; key: string }): void;
+  /**
+   * Tells whoever asks that this instance is about to go, and serves all the same: `ready` says 503 and every answer ends its connection.
+   * After that time the listener is closed, and what came in before is still served for a moment. Nothing happens if the time is 0.
+   */
+  drain(announcedMs: number): Promise<void>;
   /** Accepts nothing new, lets what is under way end within the bound, then cuts what is left. */
   stop(graceMs: number): Promise<void>;
 }
@@ -82,8 +88,8 @@ export interface HttpServer {
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { basePath } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  let isStopping = false;
-  const whyNot = () => (isStopping ? stopping() : undefined);
+  let phase: 'serving' | 'leaving' | 'stopping' = 'serving';
+  const whyNot = () => (phase === 'stopping' ? stopping() : undefined);
 
   const newcomers = createNewcomers({
     perAddress: limits.newcomersPerAddress,
@@ -107,8 +113,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   readJsonBodies(app, limits, options.clock);
   wrapRoutes(app, routeTable, admission);
   admission.attach(app);
-  answerInEnvelope(app, () => isStopping);
-  registerOwnRoutes(app, options, routeTable, async () => (isStopping ? 'The gateway is stopping.' : options.whyNotReady()));
+  answerInEnvelope(app, () => phase !== 'serving');
+  registerOwnRoutes(app, options, routeTable, () => (phase === 'serving' ? options.readiness() : Promise.reject(stopping())));
 
   return {
     app,
@@ -122,8 +128,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     renewCertificate(pair) {
       (app.server as unknown as TlsServer).setSecureContext(pair);
     },
+    async drain(announcedMs) {
+      if (announcedMs === 0) return;
+      phase = 'leaving';
+      await sleep(options.clock, announcedMs);
+      closeListener(app);
+      await sleep(options.clock, lastArrivalsMs);
+    },
     async stop(graceMs) {
-      isStopping = true;
+      phase = 'stopping';
       const closed = app.close();
       await admission.drained(graceMs);
       upgrades.end();
@@ -131,6 +144,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       await closed;
     },
   };
+}
+
+/** A proxy that connected just before the listener closed has this long to bring its request. */
+const lastArrivalsMs = 1_000;
+
+/**
+ * Only the listener: what `close` of an HTTP server ends besides, idle connections, may have a request on its way that would get no answer.
+ * Called by a timer, right after the loop has taken in every connection that was waiting; one that is not yet taken in would be reset.
+ */
+function closeListener(app: FastifyInstance): void {
+  TcpServer.prototype.close.call(app.server);
 }
 
 /** 503 instead of 429 [D57]: a proxy in front takes it as a reason to try another instance. */
@@ -223,12 +247,12 @@ function registerOwnRoutes(
   app: FastifyInstance,
   { basePath, logger, metrics, demo = () => ({}), cabinetDirectory: directory }: HttpServerOptions,
   { refuseUnknown }: RouteTable,
-  whyNotReady: () => Promise<string | undefined>,
+  readiness: () => Promise<Readiness>,
 ): void {
   registerOpenApi(app, basePath);
   app.register(
     async (scope) => {
-      registerOperationRoutes(scope, { metrics, whyNotReady });
+      registerOperationRoutes(scope, { metrics, readiness });
       registerDocsPage(scope, basePath, () => app.swagger() as unknown as ApiDocument, demo);
       registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory });
     },

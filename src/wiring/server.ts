@@ -9,6 +9,7 @@ import { registerDeviceRoutes } from '../devices/routes.ts';
 import { registerFiscalRoutes } from '../fiscal/routes.ts';
 import { createTokenCheck } from '../http/authentication.ts';
 import type { Metrics } from '../http/metrics.ts';
+import type { Readiness } from '../http/operation-routes.ts';
 import { createHttpServer, type HttpServer, type RouteApp } from '../http/server.ts';
 import { registerInvoiceRoutes } from '../invoices/routes.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
@@ -63,7 +64,7 @@ export function createServer(deps: Deps): HttpServer {
     findSession: people.findSession,
     publicUrl: config.publicUrl,
     demo: () => deps.sandbox.demo,
-    whyNotReady: () => whyNotReady(deps),
+    readiness: () => readiness(deps),
   });
   if (builtInQueue) server.onUpgrade('/queue', (upgrade) => builtInQueue.handleUpgrade(upgrade));
   server.routes((app) => registerRoutes(app, deps));
@@ -107,13 +108,15 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
   });
 }
 
-/** For /health/ready. */
-async function whyNotReady({ shared: { database }, rooms: { link } }: Deps): Promise<string | undefined> {
+/** For /health/ready. Calls of QR Mode need the database alone; for the others a device may be reached by either channel. */
+async function readiness({ shared: { database }, rooms: { link } }: Deps): Promise<Readiness> {
   try {
     await database.ping();
   } catch (cause) {
     throw new GatewayError('Error_Connection_Database', 'The database cannot be reached.', { cause });
   }
-  const down = Object.entries(link.stats().connected).filter(([, isConnected]) => !isConnected);
-  return down.length === 0 ? undefined : `Not connected: ${down.map(([name]) => name).join(', ')}.`;
+  const channels = link.stats().connected;
+  const states = Object.values(channels);
+  const withDevices = states.every(Boolean) ? 'up' : states.some(Boolean) ? 'partly' : 'down';
+  return { modes: { POS: withDevices, QR: 'up', Fiscal: withDevices }, channels };
 }

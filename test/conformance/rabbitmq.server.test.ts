@@ -304,8 +304,8 @@ describe('RabbitMQ for both channels', () => {
     );
     await eventually(
       'the gateway is back',
-      async () => (await fetch(`${shop.till.baseUrl}/health/ready`)).status,
-      (status) => status === 200,
+      async () => (await fetch(`${shop.till.baseUrl}/health/ready`)).json() as Promise<{ modes?: { POS: string } }>,
+      ({ modes }) => modes?.POS === 'up',
     );
     const closing = closeDay(device);
     await device.say(await device.next('CloseDay'), 'done', { report: {} });

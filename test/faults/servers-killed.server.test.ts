@@ -49,8 +49,8 @@ async function closeAndCompare({ body }: Payment, answer: Answer): Promise<void>
 const isReady = () =>
   eventually(
     'the gateway is ready',
-    async () => (await fetch(`${shop.till.baseUrl}/health/ready`)).status,
-    (status) => status === 200,
+    async () => (await fetch(`${shop.till.baseUrl}/health/ready`)).json() as Promise<{ modes?: { POS: string } }>,
+    ({ modes }) => modes?.POS === 'up',
     2 * patienceMs,
   );
 

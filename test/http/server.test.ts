@@ -7,6 +7,7 @@ import { createTokenCheck, open } from '../../src/http/authentication.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { openRaw, parseAnswers, sendRaw } from './raw-socket.ts';
 import { adminToken, base, createSample, deviceId, deviceSecret, type Sample } from './sample-server.ts';
 import { selfSigned } from './self-signed.ts';
@@ -41,6 +42,44 @@ describe('overload', () => {
     const answers = await Promise.all(running.map(async (call) => (await (await call).json()) as { done: boolean }));
     expect(answers.map(({ done }) => done)).toEqual([true, true, true]);
     expect((await fetch(`${url}/test/echo`, { method: 'POST' })).status).toBe(200);
+  });
+});
+
+describe('drain', () => {
+  it('says 503 at ready and serves all else, each answer the last on its connection; then closes the door and serves what had come in', async () => {
+    const clock = createVirtualClock();
+    const { url, port } = await start({ clock });
+    const kept = await openRaw(port);
+    kept.socket.write(liveText);
+    await kept.until((text) => text.includes('}'));
+    const drained = sample.server.drain(5_000);
+    for (const seconds of [0, 4]) {
+      await clock.advance(seconds * 1_000);
+      const ready = await fetch(`${url}/health/ready`);
+      expect([ready.status, ready.headers.get('connection'), ((await ready.json()) as { errorCode: number }).errorCode]).toEqual([
+        503,
+        'close',
+        41,
+      ]);
+      const served = await fetch(`${url}/test/nothing`, { method: 'POST' });
+      expect([served.status, served.headers.get('connection')]).toEqual([200, 'close']);
+    }
+    const connected = await openRaw(port);
+    await clock.advance(1_000);
+    await expect(fetch(`${url}/health/live`)).rejects.toThrow();
+    for (const connection of [kept, connected]) {
+      connection.socket.write(liveText);
+      expect(parseAnswers(await connection.untilClosed()).at(-1)).toMatchObject({ status: 200 });
+    }
+    await clock.advance(1_000);
+    await drained;
+  });
+
+  it('of no time at all changes nothing', async () => {
+    const { url } = await start();
+    await sample.server.drain(0);
+    const ready = await fetch(`${url}/health/ready`);
+    expect([ready.status, ready.headers.get('connection')]).toEqual([200, 'keep-alive']);
   });
 });
 
@@ -244,16 +283,23 @@ describe('the base path', () => {
 });
 
 describe('health and metrics', () => {
-  it('ready tells what is missing, with 503', async () => {
-    const { url } = await start({ whyNotReady: async () => 'Not connected: mqtt.' });
-    const response = await fetch(`${url}/health/ready`);
-    expect([response.status, await response.json()]).toEqual([503, { errorCode: 1, errorMessage: 'Internal_error: Not connected: mqtt.' }]);
+  it('ready tells each mode, and says 503 to whoever asks for one that is down', async () => {
+    const ready = { modes: { POS: 'down', QR: 'up', Fiscal: 'partly' }, channels: { mqtt: false, queue: true } } as const;
+    const { url } = await start({ readiness: async () => ready });
+    const ask = async (query: string) => {
+      const response = await fetch(`${url}/health/ready${query}`);
+      return [response.status, await response.json()];
+    };
+    for (const query of ['', '?mode=QR', '?mode=Fiscal'])
+      expect(await ask(query)).toEqual([200, { errorCode: 0, errorMessage: '', ...ready }]);
+    expect(await ask('?mode=POS')).toEqual([503, { errorCode: 1, errorMessage: 'Internal_error: POS Mode is down.' }]);
+    expect(await ask('?mode=pos')).toEqual([400, { errorCode: 40, errorMessage: expect.stringContaining('mode') }]);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
   });
 
   it('ready has the code of a database that is away, and still 503', async () => {
     const away = new GatewayError('Error_Connection_Database', 'The database cannot be reached.');
-    const { url } = await start({ whyNotReady: () => Promise.reject(away) });
+    const { url } = await start({ readiness: () => Promise.reject(away) });
     const response = await fetch(`${url}/health/ready`);
     expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
       503,

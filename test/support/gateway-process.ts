@@ -172,6 +172,7 @@ export async function serveSettings(settings: Settings = {}): Promise<Settings> 
     TILLGATE_MQTT_PORT: String(await freePort()),
     TILLGATE_ADMIN_TOKEN: serveToken,
     TILLGATE_LOG_LEVEL: 'warn',
+    TILLGATE_DRAIN_S: '0',
     ...settings,
   };
 }
