@@ -3,13 +3,12 @@
 // .env.example and docs/operating.md are checked against this table by a test.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
+import { contradictions, dangers, doubts } from './setting-dangers.ts';
 import {
   banks,
   brokerTokens,
   cidr,
   listOf,
-  nowhereToDial,
   oneOf,
   type Parser,
   pathSegment,
@@ -260,6 +259,8 @@ export interface Config extends Values {
   mode: Mode;
   hostname: string;
   pid: number;
+  /** Settings that somebody wrote down, as against those that have their default. */
+  given: ReadonlySet<keyof Settings>;
   /** What is probably a mistake, though the gateway can run: one sentence each. */
   warnings: string[];
 }
@@ -281,7 +282,9 @@ type Environment = Record<string, string | undefined>;
 export function readConfig(mode: Mode, environment: Environment = process.env): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
+  const written = new Set<string>();
   for (const [name, { variable, parse, fallback }] of Object.entries(settings)) {
+    if (environment[variable]?.trim()) written.add(name);
     const given = environment[variable]?.trim() || (typeof fallback === 'object' ? fallback[mode] : fallback);
     if (given === undefined) continue;
     try {
@@ -291,7 +294,8 @@ export function readConfig(mode: Mode, environment: Environment = process.env): 
     }
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  const config = { ...values, mode, hostname: hostname(), pid: process.pid, warnings: misspellings(environment) } as unknown as Config;
+  const machine = { hostname: hostname(), pid: process.pid };
+  const config = { ...values, ...machine, mode, given: written, warnings: misspellings(environment) } as unknown as Config;
   problems.push(...contradictions(config), ...(mode === 'serve' ? dangers(config) : []));
   config.warnings.push(...(mode === 'serve' ? doubts(config) : []));
   if (problems.length > 0) throw new ConfigError(problems);
@@ -308,88 +312,6 @@ function misspellings(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((variable) => variable.startsWith('TILLGATE_') && !variable.startsWith('TILLGATE_TEST_') && !known.has(variable))
     .map((variable) => `${variable} is not a setting of Tillgate and has no effect; docs/operating.md lists those that are.`);
-}
-
-function contradictions(config: Config): string[] {
-  const problems: string[] = [];
-  if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
-    problems.push('TILLGATE_TLS_CERT and TILLGATE_TLS_KEY belong together: set both, or neither.');
-  }
-  return problems;
-}
-
-/** What `serve` refuses, because it would lose money or secrets [reliability]. */
-function dangers(config: Config): string[] {
-  const problems: string[] = [];
-  if (config.adminToken === undefined) {
-    problems.push(
-      'TILLGATE_ADMIN_TOKEN is not set, so nobody could administer this gateway: set it to a long random text, for example from `openssl rand -hex 32`.',
-    );
-  } else if (config.adminToken.length < 24) {
-    problems.push('TILLGATE_ADMIN_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
-  }
-  if (!isLoopback(config.host) && config.tlsCert === undefined && !config.behindProxy) {
-    problems.push(
-      `TILLGATE_HOST ${config.host} is reachable from outside and keys would travel unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY, or TILLGATE_BEHIND_PROXY=yes if a proxy in front ends HTTPS.`,
-    );
-  }
-  if (config.mqttUrl === undefined && config.tlsCert === undefined && !isMqttPlainOpen(config)) {
-    problems.push(
-      `The embedded MQTT broker on ${config.host} would take the secrets of devices unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY for MQTT over TLS on port ${config.mqttsPort}, or TILLGATE_MQTT_URL to an outside broker, or TILLGATE_MQTT_PLAIN=yes inside a network that you trust.`,
-    );
-  }
-  problems.push(...nowhereToDial(config.host, config.publicUrl));
-  if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
-  if (config.metricsToken !== undefined && config.metricsToken.length < 24) {
-    problems.push('TILLGATE_METRICS_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
-  }
-  if (config.behindProxy && !isLoopback(config.host) && config.trustedProxies.length === 0) {
-    problems.push(
-      `TILLGATE_BEHIND_PROXY=yes on ${config.host} does not say which proxy: set TILLGATE_TRUSTED_PROXIES to its addresses, for example 10.0.0.5/32, because anybody else could claim to be any address.`,
-    );
-  }
-  for (const range of config.trustedProxies) {
-    if (range.endsWith('/0'))
-      problems.push(`TILLGATE_TRUSTED_PROXIES ${range} would let everybody claim to be any address: name the addresses of your proxies.`);
-  }
-  for (const range of config.callbackAllow) {
-    if (range.endsWith('/0'))
-      problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
-  }
-  return problems;
-}
-
-/** Without a token anybody could ask which secrets are right, so the questions are not served without one. */
-function missingBrokerToken({ basePath }: Config): string {
-  const lines = ['user', 'vhost', 'resource', 'topic'].map(
-    (name) => `  auth_http.${name}_path = http://GATEWAY:PORT${basePath}/broker/rabbitmq/TOKEN/${name}`,
-  );
-  return [
-    'TILLGATE_BROKER_TOKEN is not set, and RabbitMQ (TILLGATE_QUEUE_URL) could not ask about devices: take a token from `openssl rand -hex 32`, put TILLGATE_BROKER_TOKEN=TOKEN into the environment and the token into these lines of rabbitmq.conf:',
-    ...lines,
-  ].join('\n');
-}
-
-/** What `serve` lets pass, because on a shop's own network it may be meant. */
-function doubts(config: Config): string[] {
-  if (isLoopback(config.host) || config.mqttUrl !== undefined || !config.mqttPlain) return [];
-  return [
-    `The embedded MQTT broker listens on ${config.host} without encryption (TILLGATE_MQTT_PLAIN), and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust.`,
-  ];
-}
-
-/** Without TLS only where nobody can listen in, or where somebody said so. The sandbox holds nothing of worth. */
-export function isMqttPlainOpen({ mode, host, mqttPlain }: Config): boolean {
-  return mode === 'sandbox' || isLoopback(host) || mqttPlain;
-}
-
-/** Whose X-Forwarded-For counts. */
-export function trustedProxiesOf({ behindProxy, trustedProxies }: Pick<Config, 'behindProxy' | 'trustedProxies'>): string[] {
-  return trustedProxies.length === 0 && behindProxy ? ['127.0.0.0/8', '::1/128'] : trustedProxies;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }
 
 /** Values of secret settings and logins inside addresses are not repeated in error messages. */

@@ -1,6 +1,7 @@
 // The cabinet's calls as commands: each is one call of a running gateway's cabinet API, so it works on the embedded database too.
 // main.ts dispatches by name; the address and the token are handed in. Exit codes: 0 done, 1 refused or unreachable, 2 wrong usage.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { systemSentence } from '../kernel/system-errors.ts';
 import { definitions } from './cabinet-calls.ts';
 import type { Body, Call, Definition, Values } from './cabinet-definition.ts';
 import { UsageError } from './usage-error.ts';
@@ -90,9 +91,7 @@ async function callGateway(baseUrl: string, adminToken: string, call: Call): Pro
       signal: AbortSignal.timeout(30_000),
     });
   } catch (error) {
-    const { cause } = error as Error;
-    const reason = cause instanceof Error ? cause.message || ('code' in cause ? String(cause.code) : cause.name) : (error as Error).message;
-    throw new Error(`No gateway answers at ${baseUrl} (${reason}). Start one, or name another with --url.`, { cause: error });
+    throw new Error(`No gateway answers at ${baseUrl}. ${whyNoAnswer(error)} Start one, or name another with --url.`, { cause: error });
   }
   const answer = (await response.json().catch(() => undefined)) as Body | undefined;
   if (typeof answer?.errorCode !== 'number') {
@@ -101,6 +100,11 @@ async function callGateway(baseUrl: string, adminToken: string, call: Call): Pro
   const { errorCode, errorMessage, ...own } = answer;
   if (errorCode !== 0) throw new Refused(String(errorMessage), errorCode);
   return own;
+}
+
+export function whyNoAnswer(error: unknown): string {
+  const { cause, message } = error as Error;
+  return systemSentence(error) ?? `(${cause instanceof Error && cause.message !== '' ? cause.message : message}).`;
 }
 
 /** The gateway's own word. */

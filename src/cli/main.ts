@@ -9,8 +9,10 @@ import { sleep } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
+import { systemSentence } from '../kernel/system-errors.ts';
 import { version } from '../version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
+import { refuseUselessDirectory } from './data-directory.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { tellFirstOperator } from './first-operator.ts';
 import { createLogger } from './logger.ts';
@@ -159,6 +161,7 @@ function overview(): string {
 
 async function runSandbox(values: Values): Promise<number> {
   const config = configFor('sandbox');
+  await refuseUselessDirectory(config.dataDir, systemClock);
   const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
   out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
@@ -167,6 +170,7 @@ async function runSandbox(values: Values): Promise<number> {
 
 async function runServe(values: Values): Promise<number> {
   const config = configFor('serve');
+  if (config.databaseUrl === undefined) await refuseUselessDirectory(config.dataDir, systemClock);
   const { startGateway } = await import('../gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
   // Whoever reads the line may send a signal at once.
@@ -191,6 +195,7 @@ async function runMigrate(values: Values): Promise<number> {
     out(values['json'] ? JSON.stringify({ applied: [] }) : 'The database is up to date.');
     return 0;
   }
+  if (url === undefined) await refuseUselessDirectory(dataDir, systemClock);
   const applied = await migrateDatabase(options);
   if (values['json']) out(JSON.stringify({ applied }));
   else
@@ -272,18 +277,18 @@ function untilStopped(stop: () => Promise<void>): Promise<number> {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.problems.join('\n');
   if (error instanceof UsageError || error instanceof StartRefused || error instanceof GatewayError) return error.message;
-  const { code, port, syscall } = error as { code?: string; port?: number; syscall?: string };
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is taken by another program: stop it, or set TILLGATE_PORT (or TILLGATE_MQTT_PORT, TILLGATE_MQTTS_PORT) to another one.`;
-  // A disk or network that says no: the system's own sentence names the file or address.
-  if (error instanceof Error && code !== undefined && syscall !== undefined) return error.message;
+  const sentence = systemSentence(error);
+  if (sentence !== undefined) return sentence;
+  // A disk or network that says no in a way that nobody has met yet: the system's own words name the file or address.
+  if (error instanceof Error && 'syscall' in error) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-main(process.argv.slice(2)).then(
+const typed = process.argv.slice(2);
+main(typed).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    err(explain(error));
+    err(typed.includes('--json') ? JSON.stringify({ error: explain(error) }) : explain(error));
     process.exit(error instanceof UsageError ? 2 : 1);
   },
 );

@@ -35,8 +35,8 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
     if (existsSync(path)) renameSync(path, earlierPath);
   };
   const adminToken = config.adminToken ?? remembered?.adminToken ?? Buffer.from(world.random.bytes(24)).toString('hex');
-  const mqttPort = (await isPortFree(config.host, config.mqttPort)) ? config.mqttPort : 0;
-  const mqttsPort = (await isPortFree(config.host, config.mqttsPort)) ? config.mqttsPort : 0;
+  const mqttPort = await portToTake(config, 'mqttPort');
+  const mqttsPort = await portToTake(config, 'mqttsPort');
   const gateway = await startGateway({ ...config, adminToken, mqttPort, mqttsPort }, world, setAside);
   const stops: (() => Promise<void>)[] = [];
   let stopPlayground = async () => {};
@@ -115,7 +115,14 @@ function wantedDevices(config: Config): WantedDevice[] {
   ];
 }
 
-/** A broker that runs on this machine already must not keep anybody from trying the sandbox. */
+/**
+ * A broker that runs on this machine already must not keep anybody from trying the sandbox. A port that was asked for stays: whoever
+ * named it points devices at it, and a taken one is refused.
+ */
+async function portToTake(config: Config, name: 'mqttPort' | 'mqttsPort'): Promise<number> {
+  return config.given.has(name) || (await isPortFree(config.host, config[name])) ? config[name] : 0;
+}
+
 function isPortFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

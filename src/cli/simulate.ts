@@ -12,6 +12,7 @@ import { describeMagic } from '../virtual/mishaps/magic-amounts.ts';
 import { startVirtualDevice } from '../virtual/run.ts';
 import { scanInvoice } from '../virtual/scan.ts';
 import { holdStateDir } from '../virtual/state-hold.ts';
+import { whyNoAnswer } from './cabinet-commands.ts';
 import { readSandboxFile } from './sandbox-file.ts';
 
 interface Io {
@@ -194,8 +195,8 @@ async function post(address: string, body: object, headers: Record<string, strin
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
-  } catch {
-    throw new StartRefused(`No gateway answers at ${address}; start one, or name another with --url.`);
+  } catch (error) {
+    throw new StartRefused(`No gateway answers at ${address}. ${whyNoAnswer(error)} Start one, or name another with --url.`);
   }
   const answer = (await response.json()) as Record<string, unknown>;
   if (answer['errorCode'] !== 0) throw new StartRefused(String(answer['errorMessage']));

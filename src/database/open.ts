@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
+import { systemSentence } from '../kernel/system-errors.ts';
 import type { Database } from './database.ts';
 import { databaseDown } from './errors.ts';
 import { migrationsDir } from './migration-files.ts';
@@ -46,7 +47,7 @@ export async function migrateDatabase(options: Omit<OpenOptions, 'role'>): Promi
 /** At the start it is the operator who reads the sentence: he needs what the callers of the API must not see. */
 function explain(error: unknown): never {
   if (!(error instanceof GatewayError) || !(error.cause instanceof Error)) throw error;
-  throw databaseDown(`${error.message} ${error.cause.message}`, error.cause);
+  throw databaseDown(`${error.message} ${systemSentence(error.cause) ?? error.cause.message}`, error.cause);
 }
 
 async function openMigrated(options: OpenOptions): Promise<{ database: Database; applied: AppliedMigration[] }> {

@@ -7,6 +7,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
+import { systemSentence } from '../kernel/system-errors.ts';
 
 // Compared by content and not by date: a link that is turned to another directory has neither a new date nor a new size for sure.
 const lookEveryMs = 5_000;
@@ -43,7 +44,7 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
     lastSeen = pair;
   } catch (error) {
     throw new StartRefused(
-      `TILLGATE_TLS_CERT and TILLGATE_TLS_KEY cannot be read as a certificate and its key in PEM: ${(error as Error).message}.`,
+      `TILLGATE_TLS_CERT and TILLGATE_TLS_KEY cannot be read as a certificate and its key in PEM: ${systemSentence(error) ?? `${(error as Error).message}.`}`,
     );
   }
 

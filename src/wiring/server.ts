@@ -3,7 +3,7 @@ import type { PlaygroundPort } from '../cabinet/playground/port.ts';
 import { registerCabinetRoutes } from '../cabinet/routes.ts';
 import type { DeveloperFacts } from '../cabinet/setup/developer-routes.ts';
 import { registerCardRoutes } from '../cards/routes.ts';
-import { type Config, trustedProxiesOf } from '../config.ts';
+import type { Config } from '../config.ts';
 import { registerBrokerRoutes } from '../devices/broker-routes.ts';
 import { registerDeviceRoutes } from '../devices/routes.ts';
 import { registerFiscalRoutes } from '../fiscal/routes.ts';
@@ -14,6 +14,7 @@ import { createHttpServer, type HttpServer, type RouteApp } from '../http/server
 import { registerInvoiceRoutes } from '../invoices/routes.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { registerLedgerRoutes } from '../ledger/routes.ts';
+import { trustedProxiesOf } from '../setting-dangers.ts';
 import { version } from '../version.ts';
 import { magicAmounts } from '../virtual/mishaps/magic-amounts.ts';
 import type { Certificate } from './certificate.ts';

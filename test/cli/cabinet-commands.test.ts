@@ -226,7 +226,10 @@ describe('the cabinet by command line', () => {
     const mistyped = await run('key revoke --json');
     expect([mistyped.code, JSON.parse(mistyped.err)]).toEqual([2, { error: 'KEY_ID is missing.' }]);
     const nowhere = await run(`merchant list --json --url http://127.0.0.1:${await freePort()}`);
-    expect([nowhere.code, JSON.parse(nowhere.err)]).toEqual([1, { error: expect.stringMatching(/No gateway answers.*\/tillgate /) }]);
+    expect([nowhere.code, JSON.parse(nowhere.err)]).toEqual([
+      1,
+      { error: expect.stringMatching(/No gateway answers.*\/tillgate\. Nothing listens/) },
+    ]);
   });
 
   it('finds the gateway when --url names only its host', async () => {

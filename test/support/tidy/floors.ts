@@ -44,6 +44,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/version.ts': 'wiring',
   'src/config.ts': 'settings',
+  'src/setting-dangers.ts': 'settings',
   'src/setting-parsers.ts': 'settings',
 };
 
@@ -77,6 +78,7 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['@fastify/swagger', 'swagger-ui-dist', 'ajv', 'prom-client'], places: ['http'] },
   { packages: ['pino'], places: ['wiring'] },
   { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'virtual', 'wiring'] },
+  { packages: ['node:child_process'], places: ['wiring'] },
   { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
   { packages: ['node:dns', 'node:dns/promises'], places: ['callbacks'] },
   { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'wiring'] },

@@ -1,0 +1,86 @@
+// What is wrong, dangerous or doubtful about settings that are each sound by themselves: one sentence for each, with what to do.
+import ipaddr from 'ipaddr.js';
+import type { Config } from './config.ts';
+import { nowhereToDial } from './setting-parsers.ts';
+
+export function contradictions(config: Config): string[] {
+  const problems: string[] = [];
+  if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
+    problems.push('TILLGATE_TLS_CERT and TILLGATE_TLS_KEY belong together: set both, or neither.');
+  }
+  return problems;
+}
+
+/** What `serve` refuses, because it would lose money or secrets [reliability]. */
+export function dangers(config: Config): string[] {
+  const problems: string[] = [];
+  if (config.adminToken === undefined) {
+    problems.push(
+      'TILLGATE_ADMIN_TOKEN is not set, so nobody could administer this gateway: set it to a long random text, for example from `openssl rand -hex 32`.',
+    );
+  } else if (config.adminToken.length < 24) {
+    problems.push('TILLGATE_ADMIN_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
+  }
+  if (!isLoopback(config.host) && config.tlsCert === undefined && !config.behindProxy) {
+    problems.push(
+      `TILLGATE_HOST ${config.host} is reachable from outside and keys would travel unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY, or TILLGATE_BEHIND_PROXY=yes if a proxy in front ends HTTPS.`,
+    );
+  }
+  if (config.mqttUrl === undefined && config.tlsCert === undefined && !isMqttPlainOpen(config)) {
+    problems.push(
+      `The embedded MQTT broker on ${config.host} would take the secrets of devices unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY for MQTT over TLS on port ${config.mqttsPort}, or TILLGATE_MQTT_URL to an outside broker, or TILLGATE_MQTT_PLAIN=yes inside a network that you trust.`,
+    );
+  }
+  problems.push(...nowhereToDial(config.host, config.publicUrl));
+  if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
+  if (config.metricsToken !== undefined && config.metricsToken.length < 24) {
+    problems.push('TILLGATE_METRICS_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
+  }
+  if (config.behindProxy && !isLoopback(config.host) && config.trustedProxies.length === 0) {
+    problems.push(
+      `TILLGATE_BEHIND_PROXY=yes on ${config.host} does not say which proxy: set TILLGATE_TRUSTED_PROXIES to its addresses, for example 10.0.0.5/32, because anybody else could claim to be any address.`,
+    );
+  }
+  for (const range of config.trustedProxies) {
+    if (range.endsWith('/0'))
+      problems.push(`TILLGATE_TRUSTED_PROXIES ${range} would let everybody claim to be any address: name the addresses of your proxies.`);
+  }
+  for (const range of config.callbackAllow) {
+    if (range.endsWith('/0'))
+      problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
+  }
+  return problems;
+}
+
+/** Without a token anybody could ask which secrets are right, so the questions are not served without one. */
+function missingBrokerToken({ basePath }: Config): string {
+  const lines = ['user', 'vhost', 'resource', 'topic'].map(
+    (name) => `  auth_http.${name}_path = http://GATEWAY:PORT${basePath}/broker/rabbitmq/TOKEN/${name}`,
+  );
+  return [
+    'TILLGATE_BROKER_TOKEN is not set, and RabbitMQ (TILLGATE_QUEUE_URL) could not ask about devices: take a token from `openssl rand -hex 32`, put TILLGATE_BROKER_TOKEN=TOKEN into the environment and the token into these lines of rabbitmq.conf:',
+    ...lines,
+  ].join('\n');
+}
+
+/** What `serve` lets pass, because on a shop's own network it may be meant. */
+export function doubts(config: Config): string[] {
+  if (isLoopback(config.host) || config.mqttUrl !== undefined || !config.mqttPlain) return [];
+  return [
+    `The embedded MQTT broker listens on ${config.host} without encryption (TILLGATE_MQTT_PLAIN), and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust.`,
+  ];
+}
+
+/** Without TLS only where nobody can listen in, or where somebody said so. The sandbox holds nothing of worth. */
+export function isMqttPlainOpen({ mode, host, mqttPlain }: Config): boolean {
+  return mode === 'sandbox' || isLoopback(host) || mqttPlain;
+}
+
+/** Whose X-Forwarded-For counts. */
+export function trustedProxiesOf({ behindProxy, trustedProxies }: Pick<Config, 'behindProxy' | 'trustedProxies'>): string[] {
+  return trustedProxies.length === 0 && behindProxy ? ['127.0.0.0/8', '::1/128'] : trustedProxies;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+}
