@@ -12,7 +12,6 @@ import {
   type Program,
   patienceMs,
   runProgram,
-  type SandboxProcess,
   startProgram,
   startSandboxProcess,
   temporaryDirectory,
