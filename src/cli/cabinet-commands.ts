@@ -21,6 +21,8 @@ export interface CabinetCommand {
   name: string;
   usage: string;
   help: string;
+  /** All take a value, but json. */
+  options: readonly string[];
   /** `args` are the words after the name. Returns the exit code. */
   run(args: string[], io: CommandIo): Promise<number>;
 }
@@ -173,5 +175,6 @@ export const cabinetCommands: readonly CabinetCommand[] = definitions.map((defin
   name: definition.name,
   usage: usageOf(definition),
   help: definition.help,
+  options: [...Object.keys(definition.options ?? {}).map(bare), 'url', 'json'],
   run: (args, io) => runDefinition(definition, args, io),
 }));

@@ -12,11 +12,13 @@ import { systemClock, systemRandom } from '../kernel/system.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 import { version } from '../version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
+import { type Completable, completionScript, howToLoad, shells } from './completions.ts';
 import { refuseUselessDirectory } from './data-directory.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { tellFirstOperator } from './first-operator.ts';
 import { createLogger } from './logger.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
+import { simulateOptions } from './simulate-options.ts';
 import { startSink } from './sink.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -24,6 +26,9 @@ type Values = Record<string, string | undefined>;
 
 interface Command {
   help: string;
+  options: Record<string, 'string' | 'boolean'>;
+  /** What may stand after the name, for completions. */
+  words?: readonly string[];
   run(args: string[]): Promise<number>;
 }
 
@@ -36,6 +41,7 @@ function command(
 ): Command {
   return {
     help,
+    options: names,
     async run(args) {
       const values = readOptions(args, names);
       if (!values['help']) return act(values);
@@ -91,6 +97,8 @@ const commands: Record<string, Command> = {
   ),
   simulate: {
     help: 'run a virtual device against any gateway, or let it scan an invoice',
+    options: simulateOptions,
+    words: ['scan'],
     run: async (args) => (await import('./simulate.ts')).simulate(args, { out, err, world: world('warn'), untilStopped }),
   },
   sink: command(
@@ -107,7 +115,28 @@ const commands: Record<string, Command> = {
     { port: 'string', status: 'string', secret: 'string' },
     runSink,
   ),
+  completions: {
+    help: 'print what a shell needs to complete commands: bash, zsh or fish',
+    options: {},
+    words: shells,
+    run: async ([shell, ...more]) => {
+      const isAsked = shell === '--help' || shell === '-h';
+      const known = shells.find((one) => one === shell);
+      if (isAsked) out(['Usage: tillgate completions bash|zsh|fish', '', ...shells.map((one) => `  ${howToLoad[one]}`)].join('\n'));
+      else if (known === undefined || more.length > 0) throw new UsageError('Usage: tillgate completions bash|zsh|fish');
+      else out(completionScript(known, completable()));
+      return 0;
+    },
+  },
 };
+
+/** Everything that can be typed. */
+function completable(): Completable[] {
+  const own = Object.entries(commands).map(([name, { help, options, words }]) => ({ name, help, options, words: words ?? [] }));
+  const typeOf = (option: string) => [option, option === 'json' ? 'boolean' : 'string'] as const;
+  const calls = cabinetCommands.map(({ name, help, options }) => ({ name, help, options: Object.fromEntries(options.map(typeOf)) }));
+  return [...own, ...calls];
+}
 
 async function main(args: string[]): Promise<number> {
   const [first = '--help', second] = args;

@@ -14,6 +14,7 @@ import { scanInvoice } from '../virtual/scan.ts';
 import { holdStateDir } from '../virtual/state-hold.ts';
 import { whyNoAnswer } from './cabinet-commands.ts';
 import { readSandboxFile } from './sandbox-file.ts';
+import { simulateOptions } from './simulate-options.ts';
 
 interface Io {
   out(text: string): void;
@@ -36,6 +37,10 @@ interface Identity {
   /** Registered with the sandbox of the data directory, whose addresses may be others after its next start. */
   isOfSandbox?: boolean;
 }
+
+type SimulateValues = { [Name in keyof typeof simulateOptions]?: (typeof simulateOptions)[Name] extends 'string' ? string : boolean } & {
+  help?: boolean;
+};
 
 const usage =
   'Usage: tillgate simulate --kind terminal|register [--pair CODE] [--url URL] [--state-dir DIR] [--faults FILE] [--slow-ms N] [scan QR]';
@@ -129,20 +134,13 @@ function readFaultScript(path: string): FaultStep[] {
 }
 
 function readArguments(args: string[]) {
-  return parseArgs({
+  const own = Object.fromEntries(Object.entries(simulateOptions).map(([name, type]) => [name, { type }]));
+  const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: {
-      kind: { type: 'string' },
-      pair: { type: 'string' },
-      url: { type: 'string' },
-      'state-dir': { type: 'string' },
-      faults: { type: 'string' },
-      'slow-ms': { type: 'string' },
-      json: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-    },
+    options: { ...own, help: { type: 'boolean', short: 'h' } },
   });
+  return { values: values as SimulateValues, positionals };
 }
 
 function wrong(io: Io, sentence: string): number {

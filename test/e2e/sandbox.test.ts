@@ -8,14 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../support/free-port.ts';
-import {
-  type Program,
-  patienceMs,
-  runProgram,
-  startProgram,
-  startSandboxProcess,
-  temporaryDirectory,
-} from '../support/gateway-process.ts';
+import { type Program, patienceMs, runProgram, startProgram, startSandboxProcess, temporaryDirectory } from '../support/gateway-process.ts';
 import { createTill } from '../support/till.ts';
 
 const run = promisify(execFile);
