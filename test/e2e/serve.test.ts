@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  mainFile,
   patienceMs,
   runProgram,
   type Settings,
@@ -29,7 +29,11 @@ describe('serve', () => {
     ['a certificate that is not there', { TILLGATE_TLS_CERT: '/nowhere.pem', TILLGATE_TLS_KEY: '/nowhere.key' }, /cannot be read/],
     ['a database that does not answer', { TILLGATE_DATABASE_URL: 'postgres://127.0.0.1:1/x' }, /ECONNREFUSED/],
     ['two mistakes at once', { TILLGATE_PORT: 'http', TILLGATE_RATE_LIMIT: '0' }, /TILLGATE_PORT[\s\S]*TILLGATE_RATE_LIMIT/],
-    ['a file as data directory', { TILLGATE_DATA_DIR: mainFile }, /^TILLGATE_DATA_DIR: .*is there already and is no directory.*EEXIST/],
+    [
+      'a file as data directory',
+      { TILLGATE_DATA_DIR: fileURLToPath(import.meta.url) },
+      /^TILLGATE_DATA_DIR: .*is there already and is no directory.*EEXIST/,
+    ],
   ])('refuses %s', slowTest, async (_what, settings, sentence) => {
     const dataDir = temporaryDirectory();
     const refused = await runProgram(['serve'], await serveSettings({ TILLGATE_DATA_DIR: dataDir, ...settings }));
