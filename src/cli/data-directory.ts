@@ -1,4 +1,4 @@
-// Whether the data directory can be used: made if it is absent, written, synced, and how much room there is. A disk or network share
+// Whether the data directory can be used: made if it is absent (or, for who only looks, the nearest one above it), written, synced, and how much room there is. A disk or network share
 // that hangs holds whatever touches it, for ever and beyond every timer, so it is touched by a process of its own, which is left behind
 // when it does not answer. Always holds: this ends within the bound.
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,12 +14,15 @@ const answerWithinMs = 10_000;
 
 /** Runs in the other process, which knows nothing but the directory. */
 const script = `
-  const { closeSync, fsyncSync, mkdirSync, openSync, statfsSync, unlinkSync, writeSync } = require('node:fs');
-  const [directory, file] = process.argv.slice(1);
+  const { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statfsSync, unlinkSync, writeSync } = require('node:fs');
+  const { dirname, join } = require('node:path');
+  const [named, file, isMade] = process.argv.slice(1);
+  let directory = named;
   let answer;
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const path = require('node:path').join(directory, file);
+    if (isMade === 'true') mkdirSync(directory, { recursive: true, mode: 0o700 });
+    while (!existsSync(directory)) directory = dirname(directory);
+    const path = join(directory, file);
     const handle = openSync(path, 'w', 0o600);
     writeSync(handle, 'x');
     fsyncSync(handle);
@@ -39,8 +42,15 @@ export async function refuseUselessDirectory(directory: string, clock: Clock): P
   if ('sentence' in found) throw new StartRefused(found.sentence);
 }
 
-export async function probeDataDirectory(directory: string, clock: Clock, withinMs = answerWithinMs): Promise<DataDirectory> {
-  const child = spawn(process.execPath, ['--eval', script, directory, probeFile], { stdio: ['ignore', 'pipe', 'ignore'], env: {} });
+export async function probeDataDirectory(
+  directory: string,
+  clock: Clock,
+  { isMade = true, withinMs = answerWithinMs }: { isMade?: boolean; withinMs?: number } = {},
+): Promise<DataDirectory> {
+  const child = spawn(process.execPath, ['--eval', script, directory, probeFile, String(isMade)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: {},
+  });
   const text = await new Promise<string | undefined>((resolve) => {
     const cancel = clock.after(withinMs, () => resolve(undefined));
     readAll(child)

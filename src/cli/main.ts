@@ -115,6 +115,20 @@ const commands: Record<string, Command> = {
     { port: 'string', status: 'string', secret: 'string' },
     runSink,
   ),
+  doctor: command(
+    'look at settings, database, clock, brokers, certificate, addresses and disk, and say what to do',
+    [
+      'Usage: tillgate doctor [--url URL] [--json]',
+      '',
+      'Looks at everything that a gateway with these settings needs, changes nothing, and says of each thing what it found and what',
+      'to do. It ends within half a minute, whatever hangs; exit code 1 when something is bad.',
+      '',
+      '  --url   also ask the gateway at this base URL how it is, and compare its clock',
+      '  --json  print the verdict and the findings as one line of JSON',
+    ],
+    { url: 'string', json: 'boolean' },
+    runDoctor,
+  ),
   completions: {
     help: 'print what a shell needs to complete commands: bash, zsh or fish',
     options: {},
@@ -232,6 +246,14 @@ async function runMigrate(values: Values): Promise<number> {
       applied.length === 0 ? 'The database was up to date.' : applied.map(({ version, name }) => `Applied ${version} ${name}.`).join('\n'),
     );
   return 0;
+}
+
+async function runDoctor({ url, json }: Values): Promise<number> {
+  if (url !== undefined && !URL.canParse(url)) throw new UsageError('--url must be an address such as http://127.0.0.1:8080/tillgate.');
+  const { describeDiagnosis, diagnose } = await import('./doctor/doctor.ts');
+  const diagnosis = await diagnose({ clock: systemClock, random: systemRandom, url });
+  out(json ? JSON.stringify(diagnosis) : describeDiagnosis(diagnosis));
+  return diagnosis.verdict === 'bad' ? 1 : 0;
 }
 
 async function runSink(values: Values): Promise<number> {

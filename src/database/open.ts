@@ -37,6 +37,11 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   return (await openMigrated(options).catch(explain)).database;
 }
 
+/** For who wants to know how it is: not held to this program's migrations, and never written. */
+export async function connectReader(options: Omit<OpenOptions, 'role'>): Promise<Database> {
+  return await connect({ ...options, role: 'reader' });
+}
+
 /** For the command line: brings the database up to date and tells what that took. */
 export async function migrateDatabase(options: Omit<OpenOptions, 'role'>): Promise<AppliedMigration[]> {
   const { database, applied } = await openMigrated({ ...options, role: 'gateway' }).catch(explain);

@@ -12,7 +12,11 @@ export interface Addresses {
 }
 
 /** With TLS where there is the choice. */
-export function addressesOf(config: Config, listeningUrl: string, broker: EmbeddedBroker | undefined): Addresses {
+export function addressesOf(
+  config: Config,
+  listeningUrl: string,
+  broker: Pick<EmbeddedBroker, 'port' | 'securePort'> | undefined,
+): Addresses {
   const baseUrl = config.publicUrl ?? listeningUrl;
   const { hostname } = new URL(baseUrl);
   const mqttPlainUrl = broker?.port === undefined ? undefined : `mqtt://${hostname}:${broker.port}`;

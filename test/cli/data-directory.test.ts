@@ -30,7 +30,7 @@ it('says what to do about one that cannot be used', async () => {
 
 it('waits no longer than its bound for one that hangs', async () => {
   const directory = hangingDirectory();
-  expect(await probeDataDirectory(directory, systemClock, 300)).toEqual({
+  expect(await probeDataDirectory(directory, systemClock, { withinMs: 300 })).toEqual({
     sentence: expect.stringMatching(/does not answer within 0\.3 s.*hangs/),
   });
 });

@@ -33,7 +33,8 @@ export function translateSqliteError(error: CarriedError | Error): Error {
     const primary = errcode & 0xff;
     if (primary === constraintCode) return new ConstraintViolation(constraintKinds[errcode] ?? 'other', message, error);
     if (primary === readOnlyCode) return databaseReadOnly(error);
-    if (downCodes.has(primary)) return databaseDown('The database file cannot be used.', new Error(message, { cause: error }));
+    if (downCodes.has(primary))
+      return databaseDown('The database file cannot be used.', Object.assign(new Error(message, { cause: error }), { errcode }));
   }
   if (error instanceof Error) return error;
   return error.name === 'TypeError' ? new TypeError(message) : Object.assign(new Error(message), { code: error.code, errcode });

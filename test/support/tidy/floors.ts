@@ -33,7 +33,7 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
   cabinet: [['views'], ['.'], ['events', 'overview', 'people', 'playground', 'sales', 'setup', 'steps'], ['routes.ts']],
   playground: [['.'], ['erp'], ['books.ts', 'stories'], ['playground.ts']],
   access: [['.'], ['people']],
-  database: [['.'], ['sqlite', 'postgres'], ['open.ts']],
+  database: [['.'], ['sqlite', 'postgres'], ['open.ts'], ['inspection.ts']],
   link: [['.'], ['channels', 'carrying'], ['link.ts']],
   ledger: [['.'], ['settling'], ['calls'], ['ledger.ts'], ['run-on-device.ts', 'operation-status.ts'], ['routes.ts']],
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
@@ -86,7 +86,7 @@ export const packageRules: readonly PackageRule[] = [
   // Nothing outside.
   { packages: ['kysely'], places: ['database', ...stores] },
   { packages: ['typebox'], places: ['http', 'link', ...stores] },
-  { packages: ['ipaddr.js'], places: ['kernel', 'callbacks', 'http', 'settings'] },
+  { packages: ['ipaddr.js'], places: ['kernel', 'callbacks', 'http', 'settings', 'wiring'] },
   { packages: ['qr'], places: ['invoices', 'devices', 'cabinet', 'virtual'] },
   { packages: ['node:crypto'], places: ['kernel', ...allButKernel] },
   {

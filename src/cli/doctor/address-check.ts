@@ -1,0 +1,148 @@
+// The addresses that devices are told at pairing: whether one could dial them at all, from where, and with encryption; and whether
+// something answers there, seen from this machine, which is all that can be seen from here.
+import { connect } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { isMqttPlainOpen } from '../../setting-dangers.ts';
+import { type Addresses, addressesOf } from '../../wiring/addresses.ts';
+import { judgeClock } from './database-check.ts';
+import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
+
+const answerWithinMs = 5_000;
+const usualPorts: Record<string, number> = {
+  'http:': 80,
+  'ws:': 80,
+  'https:': 443,
+  'wss:': 443,
+  'mqtt:': 1883,
+  'mqtts:': 8883,
+  'amqp:': 5672,
+  'amqps:': 5671,
+};
+
+/** What a gateway with these settings tells its devices. */
+export function toldAddresses(config: Config): Addresses {
+  const { host, port, basePath, mqttUrl, tlsCert } = config;
+  const listening = `${tlsCert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
+  const broker =
+    mqttUrl === undefined
+      ? { port: isMqttPlainOpen(config) ? config.mqttPort : undefined, securePort: tlsCert === undefined ? undefined : config.mqttsPort }
+      : undefined;
+  return addressesOf(config, listening, broker);
+}
+
+/** Names for which this gateway's own certificate must be good. */
+export function hostsOfCertificate(config: Config, { baseUrl, mqttUrl }: Addresses): string[] {
+  const own = [
+    ...(config.behindProxy ? [] : [baseUrl]),
+    ...(config.mqttUrl === undefined && mqttUrl.startsWith('mqtts:') ? [mqttUrl] : []),
+  ];
+  return [...new Set(own.map((address) => new URL(address).hostname.replace(/^\[|\]$/g, '')))];
+}
+
+export async function checkAddresses({ baseUrl, mqttUrl, queueUrl }: Addresses, clock: Clock): Promise<Finding[]> {
+  const told = [
+    ['base address', baseUrl],
+    ['mqtt address', mqttUrl],
+    ['queue address', queueUrl],
+  ] as const;
+  // None when the embedded broker would not open: the settings say why.
+  const found = await Promise.all(told.filter(([, address]) => address !== '').map(([check, address]) => checkAddress(check, address)));
+  return [...found.flat(), ...(await askGateway(baseUrl, clock))];
+}
+
+async function checkAddress(check: string, address: string): Promise<Finding[]> {
+  const { protocol, hostname, port } = new URL(address);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (['0.0.0.0', '::'].includes(host))
+    return [
+      trouble(
+        check,
+        `Devices are told ${address}, which nobody can dial.`,
+        'Set TILLGATE_PUBLIC_URL (and the public addresses of the brokers).',
+      ),
+    ];
+  const isEncrypted = /s:$/.test(protocol);
+  let reached: string;
+  try {
+    reached = await dial(host, Number(port) || (usualPorts[protocol] ?? 0));
+  } catch (error) {
+    return [
+      doubt(check, `Devices are told ${address}. ${wordsOf(error)}`, 'Right if it is not started yet; otherwise devices will not find it.'),
+    ];
+  }
+  const range = ipaddr.process(reached).range();
+  if (range === 'loopback')
+    return [
+      doubt(
+        check,
+        `Devices are told ${address}, which is this machine itself.`,
+        'Only programs on this machine reach it: set the public address before real devices are paired.',
+      ),
+    ];
+  if (!isEncrypted)
+    return [
+      doubt(
+        check,
+        `Devices are told ${address}, without encryption: their secrets can be read on the way.`,
+        'Tell them an address with TLS, unless the network is your own.',
+      ),
+    ];
+  return [
+    good(
+      check,
+      `Devices are told ${address}; something answers there (${range === 'unicast' ? 'a public address' : `a ${range} address: devices must be in that network`}).`,
+    ),
+  ];
+}
+
+/** The address that was reached. */
+function dial(host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, timeout: answerWithinMs });
+    socket.once('connect', () => {
+      const { remoteAddress = host } = socket;
+      socket.destroy();
+      resolve(remoteAddress);
+    });
+    socket.once('timeout', () => {
+      socket.destroy();
+      reject(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT', address: host, port }));
+    });
+    socket.once('error', reject);
+  });
+}
+
+/** Whether it is a gateway that answers there, how it is, and what its clock says. */
+export async function askGateway(baseUrl: string, clock: Clock): Promise<Finding[]> {
+  let response: Response;
+  const before = clock.now();
+  try {
+    response = await fetch(`${baseUrl}/health/ready`, { redirect: 'error', signal: AbortSignal.timeout(answerWithinMs) });
+  } catch (error) {
+    return [doubt('gateway', `No gateway answers at ${baseUrl}. ${wordsOf(error)}`, 'Right if it is not started yet.')];
+  }
+  const after = clock.now();
+  const body = (await response.json().catch(() => undefined)) as { errorCode?: number; errorMessage?: string } | undefined;
+  if (typeof body?.errorCode !== 'number')
+    return [
+      trouble(
+        'gateway',
+        `What answers at ${baseUrl} is no Tillgate gateway (HTTP ${response.status}).`,
+        'Check TILLGATE_PUBLIC_URL or --url, its path and the proxy.',
+      ),
+    ];
+  const state =
+    body.errorCode === 0
+      ? good('gateway', `The gateway at ${baseUrl} is ready.`)
+      : doubt(
+          'gateway',
+          `The gateway at ${baseUrl} is not ready: ${body.errorMessage ?? 'no reason given'}`,
+          'It comes back by itself; look at what it names.',
+        );
+  const date = Date.parse(response.headers.get('date') ?? '');
+  // A Date header has whole seconds: half of one either way, and the way there and back.
+  const clocks = Number.isNaN(date) ? [] : [judgeClock('gateway', date + 500 - (before + after) / 2, 500 + (after - before) / 2)];
+  return [state, ...clocks];
+}

@@ -1,0 +1,124 @@
+// The brokers as the gateway itself uses them: reached, logged in, its queues and subscriptions made, and taken away again.
+// What a broker does not tell is not claimed: RabbitMQ says no to a publication or queue that is not allowed; MQTT 3.1.1 has no word
+// for it, and Mosquitto takes every subscription and passes on nothing that its ACL forbids.
+import { createServer } from 'node:net';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
+import { type Channel, type ChannelListener, DeviceNotOnChannel } from '../../link/channel.ts';
+import { MqttChannel } from '../../link/channels/mqtt/mqtt.ts';
+import { RabbitmqChannel } from '../../link/channels/queue/rabbitmq.ts';
+import { isMqttPlainOpen } from '../../setting-dangers.ts';
+import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
+
+interface World {
+  clock: Clock;
+  random: Random;
+}
+
+/** What devices say is none of the doctor's business. */
+const deaf: ChannelListener = { offer() {}, answer() {}, presence() {}, gone() {}, up() {}, down() {}, dropped() {} };
+
+export async function checkMqtt(config: Config, world: World): Promise<Finding[]> {
+  const { mqttUrl: url } = config;
+  if (url === undefined) return checkEmbedded(config);
+  return tryChannel(
+    'mqtt broker',
+    'TILLGATE_MQTT_URL',
+    url,
+    (logger, gatewayId) => new MqttChannel({ ...world, url, logger, gatewayId }),
+    world,
+  );
+}
+
+export async function checkQueue({ queueUrl: url }: Config, world: World): Promise<Finding[]> {
+  if (url === undefined) return [good('queue', 'The built-in queue: devices connect to the gateway itself.')];
+  return tryChannel(
+    'queue',
+    'TILLGATE_QUEUE_URL',
+    url,
+    (logger, gatewayId) => new RabbitmqChannel({ ...world, url, logger, gatewayId }),
+    world,
+  );
+}
+
+async function tryChannel(
+  check: string,
+  variable: string,
+  url: string,
+  open: (logger: Logger, gatewayId: string) => Channel,
+  world: World,
+): Promise<Finding[]> {
+  const { host, username } = new URL(url);
+  const said: unknown[] = [];
+  const note = (fields: object, message: string) => {
+    said.push((fields as { err?: unknown }).err ?? new Error(message));
+  };
+  const channel = open({ debug() {}, info() {}, warn: note, error: note }, `doctor-${world.random.uuid()}`);
+  try {
+    await channel.start(deaf);
+    if (!channel.isConnected) return [notConnected(check, variable, host, username, said[0])];
+    if (channel.tellsAbsence) await publishToNobody(channel, world);
+  } catch (error) {
+    // What the broker said of it is the reason; the error says only that nobody knows.
+    return [
+      trouble(
+        check,
+        `${host}: ${wordsOf(said[0] ?? error)}`,
+        `The user ${username} needs to configure, write and read, as in deploy/rabbitmq.conf.`,
+      ),
+    ];
+  } finally {
+    await channel.stop();
+  }
+  const took = channel.tellsAbsence
+    ? 'its queues were made, and it may publish'
+    : 'takes its subscriptions; whether its ACL lets messages pass, MQTT does not tell';
+  return [good(check, `${host} lets ${username || 'the gateway'} in: ${took}.`)];
+}
+
+/** To a device that does not exist: the broker gives it back, or says that this user may not publish. */
+async function publishToNobody(channel: Channel, { clock, random }: World): Promise<void> {
+  const issuedAt = new Date(clock.now()).toISOString();
+  try {
+    await channel.send(random.uuid(), { v: 1, id: random.uuid(), name: 'Status', replyTo: 'doctor', issuedAt, args: {} }, 1_000);
+  } catch (error) {
+    if (!(error instanceof DeviceNotOnChannel)) throw error;
+  }
+}
+
+function notConnected(check: string, variable: string, host: string, username: string, error: unknown): Finding {
+  if (error === undefined) return trouble(check, `${host} does not answer.`, `See whether it is started, and check ${variable}.`);
+  const words = wordsOf(error);
+  // Both brokers say it in their own way, and neither says which of the two is wrong.
+  if (/not authorized|bad user ?name|ACCESS.REFUSED|refused.*credential/i.test(words))
+    return trouble(
+      check,
+      `${host} refuses ${username || 'a login without a name'}: ${words}`,
+      `Check user and password in ${variable}, and the rights of that user at the broker.`,
+    );
+  return trouble(check, `${host}: ${words}`, `Check ${variable}, and the broker's own log.`);
+}
+
+async function checkEmbedded(config: Config): Promise<Finding[]> {
+  const ports = [...(isMqttPlainOpen(config) ? [config.mqttPort] : []), ...(config.tlsCert === undefined ? [] : [config.mqttsPort])];
+  const taken: number[] = [];
+  for (const port of ports) if (!(await isFree(config.host, port))) taken.push(port);
+  if (taken.length === 0) return [good('mqtt broker', `The embedded one: port ${ports.join(' and ')} is free for it.`)];
+  return [
+    doubt(
+      'mqtt broker',
+      `Port ${taken.join(' and ')} of the embedded broker is taken.`,
+      'Right if this gateway is running; otherwise stop the program that has it, or set TILLGATE_MQTT_PORT or TILLGATE_MQTTS_PORT.',
+    ),
+  ];
+}
+
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, host, () => probe.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,117 @@
+// `tillgate doctor`: looks at everything that a gateway needs before and while it runs, and says of each what it found and what to do.
+// It changes nothing that stays: it writes a byte into the data directory and takes it away, opens a queue of its own at the brokers and
+// takes it away, and asks the database only questions. It ends within half a minute, whatever hangs.
+import { type Config, ConfigError, readConfig } from '../../config.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Random } from '../../kernel/random.ts';
+import { probeDataDirectory } from '../data-directory.ts';
+import { createLogger } from '../logger.ts';
+import { askGateway, checkAddresses, hostsOfCertificate, toldAddresses } from './address-check.ts';
+import { checkMqtt, checkQueue } from './broker-check.ts';
+import { checkCertificate } from './certificate-check.ts';
+import { checkDatabase } from './database-check.ts';
+import { bounded, doubt, type Finding, good, trouble, type Verdict } from './finding.ts';
+
+type Environment = Record<string, string | undefined> | undefined;
+
+export interface DoctorWorld {
+  clock: Clock;
+  random: Random;
+  /** Absent: the process's own. */
+  environment?: Record<string, string | undefined>;
+  /** Of --url: another gateway to ask than the one of the settings. */
+  url: string | undefined;
+}
+
+export interface Diagnosis {
+  verdict: Verdict;
+  findings: Finding[];
+}
+
+const littleBytes = 100 * 1024 * 1024;
+const fewBytes = 1024 * 1024 * 1024;
+
+export async function diagnose(world: DoctorWorld): Promise<Diagnosis> {
+  const { config, findings } = checkSettings(world.environment);
+  const all = config === undefined ? findings : [...findings, ...(await checkAll(config, world))];
+  return { verdict: worst(all), findings: all };
+}
+
+function checkSettings(environment: Environment): { config: Config | undefined; findings: Finding[] } {
+  const advice = 'docs/operating.md lists the settings.';
+  try {
+    const config = readConfig('serve', environment);
+    const doubts = config.warnings.map((warning) => doubt('settings', warning, advice));
+    return { config, findings: doubts.length > 0 ? doubts : [good('settings', '`serve` takes them as they are.')] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const findings = error.problems.map((problem) => trouble('settings', problem, '`serve` does not start with it.'));
+    return { config: readable(environment), findings };
+  }
+}
+
+/** Settings that are dangerous and not wrong can still be looked at one by one. */
+function readable(environment: Environment): Config | undefined {
+  try {
+    return { ...readConfig('sandbox', environment), mode: 'serve' };
+  } catch {
+    return undefined;
+  }
+}
+
+async function checkAll(config: Config, world: DoctorWorld): Promise<Finding[]> {
+  const { clock, url } = world;
+  const addresses = toldAddresses(config);
+  // The others may be asked meanwhile; the embedded database not before its disk has answered.
+  const onDisk = async () => {
+    if (config.databaseUrl !== undefined) return databaseFindings(config, world);
+    const disk = await bounded('disk', clock, () => checkDisk(config, clock));
+    return disk.some(({ verdict }) => verdict === 'bad') ? disk : [...disk, ...(await databaseFindings(config, world))];
+  };
+  const found = await Promise.all([
+    onDisk(),
+    bounded('mqtt broker', clock, () => checkMqtt(config, world)),
+    bounded('queue', clock, () => checkQueue(config, world)),
+    bounded('certificate', clock, () => checkCertificate(config, hostsOfCertificate(config, addresses), clock)),
+    bounded('addresses', clock, () => checkAddresses(addresses, clock)),
+    ...(url === undefined ? [] : [bounded('gateway', clock, () => askGateway(url.replace(/\/+$/, ''), clock))]),
+  ]);
+  return found.flat();
+}
+
+function databaseFindings(config: Config, { clock }: DoctorWorld): Promise<Finding[]> {
+  return bounded('database', clock, () => checkDatabase(config, { clock, logger: createLogger('silent') }));
+}
+
+async function checkDisk({ dataDir }: Config, clock: Clock): Promise<Finding[]> {
+  const found = await probeDataDirectory(dataDir, clock, { isMade: false });
+  if ('sentence' in found) return [trouble('disk', found.sentence, 'The embedded database is there: without it nothing is served.')];
+  return judgeDisk(dataDir, found.freeBytes);
+}
+
+export function judgeDisk(dataDir: string, freeBytes: number): Finding[] {
+  const free = `${dataDir} can be written, and ${(freeBytes / fewBytes).toFixed(1)} GiB are free`;
+  if (freeBytes < littleBytes) return [trouble('disk', `${free}.`, 'Make room: a full disk stops every payment.')];
+  return [freeBytes < fewBytes ? doubt('disk', `${free}.`, 'Make room soon: a full disk stops every payment.') : good('disk', `${free}.`)];
+}
+
+function worst(findings: readonly Finding[]): Verdict {
+  const verdicts = new Set(findings.map(({ verdict }) => verdict));
+  return verdicts.has('bad') ? 'bad' : verdicts.has('warning') ? 'warning' : 'ok';
+}
+
+const marks: Record<Verdict, string> = { ok: 'ok  ', warning: 'look', bad: 'BAD ' };
+const lastWords: Record<Verdict, string> = {
+  ok: 'All is well.',
+  warning: 'It can run; look at what is marked.',
+  bad: 'It cannot run, or must not, as it is.',
+};
+
+export function describeDiagnosis({ verdict, findings }: Diagnosis): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const lines = findings.flatMap(({ check, verdict: one, says, advice }) => [
+    `${marks[one]}  ${check.padEnd(width)}  ${says}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(width + 8)}${advice}`]),
+  ]);
+  return [...lines, '', lastWords[verdict]].join('\n');
+}
