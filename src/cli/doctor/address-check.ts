@@ -10,6 +10,7 @@ import { judgeClock } from './database-check.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
 
 const answerWithinMs = 5_000;
+const encrypted = new Set(['https:', 'wss:', 'mqtts:', 'amqps:']);
 const usualPorts: Record<string, number> = {
   'http:': 80,
   'ws:': 80,
@@ -63,7 +64,7 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
         'Set TILLGATE_PUBLIC_URL (and the public addresses of the brokers).',
       ),
     ];
-  const isEncrypted = /s:$/.test(protocol);
+  const isEncrypted = encrypted.has(protocol);
   let reached: string;
   try {
     reached = await dial(host, Number(port) || (usualPorts[protocol] ?? 0));

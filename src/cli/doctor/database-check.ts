@@ -19,7 +19,7 @@ export async function checkDatabase(config: Config, { clock, logger }: { clock: 
     found = await inspectDatabase({ url, dataDir, clock, logger });
   } catch (error) {
     const words = wordsOf(error);
-    if (/^There is no database in/.test(words)) return [good('database', `${words} It is made at the first start.`)];
+    if (words.startsWith('There is no database in')) return [good('database', `${words} It is made at the first start.`)];
     return [trouble('database', words, 'Mend that first: without the database nothing is served.')];
   }
   const findings = [
