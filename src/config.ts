@@ -14,6 +14,7 @@ import {
   pathSegment,
   text,
   urlOf,
+  urlWithoutLogin,
   vatRate,
   webUrl,
   wholeNumber,
@@ -167,6 +168,9 @@ export const settings = {
     { sandbox: 'warn', serve: 'info' },
     'debug, info, warn, error or silent',
   ),
+  tracesUrl: optional('TILLGATE_TRACES_URL', urlWithoutLogin, 'receiver of OpenTelemetry traces, OTLP over HTTP; not set: no traces'),
+  tracesToken: optional('TILLGATE_TRACES_TOKEN', text, 'bearer token that the receiver asks for'),
+  tracesPercent: setting('TILLGATE_TRACES_PERCENT', wholeNumber(0, 100), '100', 'percent of traces that begin here which are recorded'),
   drainS: setting('TILLGATE_DRAIN_S', wholeNumber(0, 600), { sandbox: '0', serve: '5' }, 'seconds that it serves on after SIGTERM'),
   stopGraceS: setting('TILLGATE_STOP_GRACE_S', wholeNumber(0, 600), '30', 'seconds that calls in flight have to finish after that'),
   mqttUrl: optional(
@@ -192,12 +196,7 @@ export const settings = {
     'no',
     'yes: devices may reach the embedded MQTT broker without TLS from other machines too',
   ),
-  mqttConnections: setting(
-    'TILLGATE_MQTT_CONNECTIONS',
-    wholeNumber(2, 1_000_000),
-    '10000',
-    'connections of the embedded MQTT broker in all',
-  ),
+  mqttConnections: setting('TILLGATE_MQTT_CONNECTIONS', wholeNumber(2, 1_000_000), '10000', 'connections of the embedded MQTT broker'),
   mqttNewcomers: setting(
     'TILLGATE_MQTT_NEWCOMERS',
     wholeNumber(1, 100_000),

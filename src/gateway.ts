@@ -16,12 +16,14 @@ import type { Clock } from './kernel/clock.ts';
 import { GatewayError } from './kernel/error-codes.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Random } from './kernel/random.ts';
+import { version } from './version.ts';
 import { type Addresses, addressesOf } from './wiring/addresses.ts';
 import { openCertificate } from './wiring/certificate.ts';
 import { refuseDangers } from './wiring/dangers.ts';
 import { addGauges } from './wiring/gauges.ts';
 import { createRooms, type Rooms, type Shared } from './wiring/rooms.ts';
 import { createServer, type SandboxParts } from './wiring/server.ts';
+import type { Traces } from './wiring/traces/traces.ts';
 
 /** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
 export interface World {
@@ -37,8 +39,18 @@ const lastAnswersMs = 2_000;
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
+/** Loaded only where a receiver is named: without one, traces cost nothing. */
+async function openTraces(config: Config, world: World): Promise<Traces | undefined> {
+  const { tracesUrl: url, tracesToken: token, tracesPercent: recordedPercent, hostname, pid } = config;
+  if (url === undefined) return undefined;
+  const { createTraces } = await import('./wiring/traces/traces.ts');
+  const engine = config.databaseUrl === undefined ? 'sqlite' : 'postgres';
+  return createTraces({ ...world, url, token, recordedPercent, engine, hostname, pid, version: version() });
+}
+
 /** `opened` is called when the database is this process's to use, before anything else happens. */
 export async function startGateway(config: Config, world: World, opened: () => void = () => {}) {
+  const traces = await openTraces(config, world);
   const database = await openDatabase({
     url: config.databaseUrl,
     dataDir: config.dataDir,
@@ -50,10 +62,11 @@ export async function startGateway(config: Config, world: World, opened: () => v
       world.endProcess?.(1);
     },
     bounds: { ...defaultBounds, poolSize: config.databaseConnections },
+    watchStatement: traces?.watchStatement,
   });
   try {
     opened();
-    const gateway = assemble(config, world, database);
+    const gateway = assemble(config, world, database, traces);
     await gateway.start();
     return gateway;
   } catch (error) {
@@ -63,8 +76,8 @@ export async function startGateway(config: Config, world: World, opened: () => v
 }
 
 /** Every room, wired together and not yet started: what the API document is generated from as well. */
-export function assemble(config: Config, { clock, random, logger }: World, database: Database) {
-  const shared: Shared = { database, clock, random, logger, instanceId: random.uuid() };
+export function assemble(config: Config, { clock, random, logger }: World, database: Database, traces?: Traces) {
+  const shared: Shared = { database, clock, random, logger, instanceId: random.uuid(), traceparent: traces?.current };
   const metrics = createMetrics();
   const sandbox: SandboxParts = { demo: {}, playground: undefined };
   let known: Addresses | undefined;
@@ -77,8 +90,8 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
 
   const { tlsCert: certFile, tlsKey: keyFile } = config;
   const certificate = certFile === undefined || keyFile === undefined ? undefined : openCertificate({ certFile, keyFile, clock, logger });
-  const rooms = createRooms({ config, shared, certificate, addresses });
-  const server = createServer({ config, shared, rooms, metrics, certificate, sandbox });
+  const rooms = createRooms({ config, shared, certificate, traces, addresses });
+  const server = createServer({ config, shared, rooms, metrics, certificate, traces, sandbox });
   addGauges(metrics, { clock, database, ...rooms });
   const { embedded, embeddedBroker } = rooms.channels;
 
@@ -117,6 +130,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
     }
     await database.close();
+    await traces?.stop();
     logger.info({ instanceId: shared.instanceId }, 'the gateway has stopped');
   }
 

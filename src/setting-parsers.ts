@@ -62,6 +62,13 @@ export function webUrl(value: string): string {
   return urlOf('http:', 'https:')(value).replace(/\/+$/, '');
 }
 
+/** Node's own client takes no login in an address. */
+export function urlWithoutLogin(value: string): string {
+  const { username, password } = new URL(webUrl(value));
+  if (username !== '' || password !== '') throw new Error('must not hold a login');
+  return webUrl(value);
+}
+
 export function pathSegment(value: string): string {
   if (!/^\/[A-Za-z0-9._~-]+$/.test(value)) throw new Error('must be one path segment such as /tillgate');
   return value;

@@ -72,7 +72,8 @@ export class Attempts {
 
   async #send(callback: ClaimedCallback, signal: AbortSignal): Promise<AttemptResult> {
     try {
-      return await this.#deps.send({ id: callback.id, sequence: callback.sequence, url: callback.url, secrets: callback.secrets }, signal);
+      const { id, sequence, url, secrets, traceparent } = callback;
+      return await this.#deps.send({ id, sequence, url, secrets, traceparent: traceparent ?? undefined }, signal);
     } catch (error) {
       this.#deps.logger.error({ err: error, callbackId: callback.id }, 'a callback attempt broke off by a mistake of this program');
       return { status: null, error: 'The attempt failed inside the gateway.', durationMs: 0, responseHead: null };

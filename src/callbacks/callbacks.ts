@@ -24,6 +24,8 @@ export interface CallbacksDeps {
   limits?: Partial<WorkerLimits & { attemptTimeoutMs: number }>;
   /** Instead of real HTTP: the simulation's. */
   send?: Send;
+  /** Stands around every send: for traces. */
+  watchSend?: ((send: Send) => Send) | undefined;
 }
 
 /** As the database knows them, of all instances. */
@@ -56,7 +58,8 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
   if (limits.leaseMs <= limits.attemptTimeoutMs) throw new Error('A callback lease must outlast an attempt.');
   const guard = createAddressGuard({ allow: deps.allow });
   const sender = createSender({ clock, guard, attemptTimeoutMs: limits.attemptTimeoutMs, socketsPerHost: limits.perHost });
-  const send = deps.send ?? sender.send;
+  const bareSend = deps.send ?? sender.send;
+  const send = deps.watchSend?.(bareSend) ?? bareSend;
   const worker = new CallbackWorker({ ...deps, limits, send });
   const retention = createRetention({ ...deps, keepDays: deps.keepDays ?? defaultKeepDays });
   const wake = () => database.wake('callbacks');

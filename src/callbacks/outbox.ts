@@ -16,8 +16,14 @@ export interface NewCallback {
   url: string;
 }
 
+export interface OutboxDeps {
+  random: Random;
+  /** The trace of the work at hand, if there is one: the attempts belong to it. */
+  traceparent?: (() => string | undefined) | undefined;
+}
+
 /** The first attempt is due at once; wake the worker after the commit. The row's id is the `webhook-id` of every attempt. */
-export async function enqueueCallback(queries: Queries, deps: { random: Random }, callback: NewCallback): Promise<void> {
+export async function enqueueCallback(queries: Queries, deps: OutboxDeps, callback: NewCallback): Promise<void> {
   await queries
     .insertInto('callbacks')
     .values({
@@ -35,6 +41,7 @@ export async function enqueueCallback(queries: Queries, deps: { random: Random }
       leased_until: null,
       created_at: nowMs,
       ended_at: null,
+      traceparent: deps.traceparent?.() ?? null,
     })
     .execute();
 }

@@ -14,6 +14,8 @@ export interface OutgoingCallback {
   url: string;
   /** The merchant's, `whsec_` and Base64: each of them signs. */
   secrets: readonly string[];
+  /** The trace that the ERP may go on with; sent as it is. */
+  traceparent?: string | undefined;
 }
 
 /** Either a status came back or there is an error to tell. */
@@ -134,6 +136,7 @@ function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number
       'webhook-timestamp': String(timestampS),
       'webhook-signature': callback.secrets.map((secret) => signCallback(secret, callback.id, timestampS, signed)).join(' '),
       'tillgate-sequence': String(callback.sequence),
+      ...(callback.traceparent === undefined ? {} : { traceparent: callback.traceparent }),
     },
   };
 }

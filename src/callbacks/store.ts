@@ -17,6 +17,7 @@ export interface ClaimedCallback {
   secrets: string[];
   /** Ended ones, before this. */
   attempts: number;
+  traceparent?: string | null | undefined;
 }
 
 const pending = sql.lit<'pending'>('pending');
@@ -88,6 +89,7 @@ export async function claimDue(
       'sequence',
       'url',
       'attempts',
+      'traceparent',
       row.selectFrom('merchants as m').select('m.callback_secret').whereRef('m.id', '=', 'callbacks.merchant_id').$asScalar().as('secret'),
       row
         .selectFrom('merchants as m')

@@ -16,6 +16,7 @@ import { createSqliteDatabase } from './sqlite/database.ts';
 import { takeGatewayLock } from './sqlite/lock.ts';
 import { createMemoryStorage, type MemoryStorage } from './sqlite/memory.ts';
 import { startSqliteWorker } from './sqlite/worker-link.ts';
+import type { WatchStatement } from './watched-dialect.ts';
 
 export interface OpenOptions {
   /** postgres://...; absent: embedded. */
@@ -31,6 +32,8 @@ export interface OpenOptions {
   /** The database is lost to this process for good (the thread that writes the file has ended): only a new process can use it again. */
   onLost?: ((error: Error) => void) | undefined;
   bounds?: PostgresBounds | undefined;
+  /** Sees every statement of the database that is opened: for traces. */
+  watchStatement?: WatchStatement | undefined;
 }
 
 export async function openDatabase(options: OpenOptions): Promise<Database> {
@@ -81,7 +84,7 @@ function connect(options: OpenOptions): Database | Promise<Database> {
   throw new Error('A database needs an address or a data directory.');
 }
 
-function openMemory({ clock, logger, storage: given }: OpenOptions): Database {
+function openMemory({ clock, logger, storage: given, watchStatement }: OpenOptions): Database {
   const storage = given ?? createMemoryStorage();
   return createSqliteDatabase({
     executor: storage.connect(() => clock.now()),
@@ -92,6 +95,7 @@ function openMemory({ clock, logger, storage: given }: OpenOptions): Database {
     onClose() {
       if (!given) storage.close();
     },
+    watchStatement,
   });
 }
 
@@ -107,7 +111,7 @@ function ensurePrivate(dataDir: string, databasePath: string, logger: Logger): v
   }
 }
 
-async function openFile({ clock, logger, role, onLost }: OpenOptions, dataDir: string): Promise<Database> {
+async function openFile({ clock, logger, role, onLost, watchStatement }: OpenOptions, dataDir: string): Promise<Database> {
   const path = join(dataDir, 'tillgate.db');
   const readOnly = role === 'reader';
   if (readOnly && !existsSync(path)) throw new StartRefused(`There is no database in ${dataDir}.`);
@@ -124,6 +128,7 @@ async function openFile({ clock, logger, role, onLost }: OpenOptions, dataDir: s
       isThreaded: true,
       inFlight: () => executor.inFlight,
       onClose: () => lock?.release(),
+      watchStatement,
     });
   } catch (error) {
     lock?.release();

@@ -136,6 +136,8 @@ interface CallbacksTable {
   leased_until: number | null;
   created_at: number;
   ended_at: number | null;
+  /** Of the work that wrote it, where traces are configured. */
+  traceparent: string | null;
 }
 
 interface CallbackAttemptsTable {

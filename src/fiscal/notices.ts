@@ -1,11 +1,10 @@
 // Completion notices [D30]: written in the transaction that settles the operation, or makes it unknown, and sent by the callbacks room.
 // An operation that never began was answered as such; it gets a notice only if "Unknown" was told before. That is counted in the
 // operation's own row: the delivery log is cleaned, and "Unknown" must not be the last notice because of that.
-import { enqueueCallback } from '../callbacks/outbox.ts';
+import { enqueueCallback, type OutboxDeps } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
-import type { Random } from '../kernel/random.ts';
 import { isPlainText } from '../kernel/receipt.ts';
 import type { Command, CommandState } from '../ledger/command.ts';
 import type { CommandKind } from '../ledger/command-kind.ts';
@@ -19,7 +18,7 @@ const stateWords: Record<Exclude<CommandState, 'sent'>, string> = {
   never: 'Refused',
 };
 
-export function completionNotices(deps: { random: Random; callbacks: { wake(): void } }): CommandKind {
+export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void } }): CommandKind {
   async function write(queries: Queries, command: Command): Promise<void> {
     if (command.callbackUri === null || command.state === 'sent') return;
     if (command.state === 'never' && command.noticeSequence === 0) return;

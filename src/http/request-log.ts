@@ -30,7 +30,8 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function subjectsOf(request: FastifyRequest): { deviceId?: string; documentNr?: string; oid?: string } {
+/** For the log and for traces. */
+export function subjectsOf(request: FastifyRequest): { deviceId?: string; documentNr?: string; oid?: string } {
   const { presentedSecrets, oid } = factsOf(request);
   const secrets = new Set(presentedSecrets.map((secret) => secret.toLowerCase()));
   const sent = (name: string): unknown => {

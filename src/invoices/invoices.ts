@@ -1,5 +1,6 @@
 // QR Mode put together: what the routes, the card payments and the cabinet may ask of invoices.
 import { writeAudit } from '../access/audit.ts';
+import type { OutboxDeps } from '../callbacks/outbox.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -21,6 +22,7 @@ export interface InvoicesOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
+  traceparent?: OutboxDeps['traceparent'];
   /** TILLGATE_SCAN_GRACE_S [D22]. */
   scanGraceS: number;
   /** How often overdue invoices are looked for; each call judges by itself anyway. */
@@ -48,9 +50,9 @@ export interface Invoices {
 }
 
 export function createInvoices(options: InvoicesOptions): Invoices {
-  const { database, callbacks, clock, random, logger } = options;
+  const { database, callbacks, clock, random, logger, traceparent } = options;
   const qrSecrets = createQrSecrets({ database, clock, random });
-  const deps: InvoiceDeps = { database, callbacks, random, logger, qrSecrets, graceMs: options.scanGraceS * 1000 };
+  const deps: InvoiceDeps = { database, callbacks, random, logger, traceparent, qrSecrets, graceMs: options.scanGraceS * 1000 };
   const sweep = createExpirySweep(deps, clock, options.sweepPeriodMs ?? 5_000);
 
   return {

@@ -1,6 +1,6 @@
 // One move of one invoice: the guarded update, the line in its history and the callback, in one transaction [D26].
 // Either all three are committed or none; after the commit the callbacks' worker is woken.
-import { enqueueCallback } from '../callbacks/outbox.ts';
+import { enqueueCallback, type OutboxDeps } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -15,6 +15,7 @@ export interface InvoiceDeps {
   callbacks: { wake(): void };
   random: Random;
   logger: Logger;
+  traceparent?: OutboxDeps['traceparent'];
   qrSecrets: QrSecrets;
   /** How long a scanned invoice outlives its limit [D22]. */
   graceMs: number;

@@ -21,6 +21,7 @@ import { createRemoval } from '../removal/removal.ts';
 import type { Addresses } from './addresses.ts';
 import type { Certificate } from './certificate.ts';
 import { createChannels } from './channels.ts';
+import type { Traces } from './traces/traces.ts';
 
 /** What every room may use. */
 export interface Shared {
@@ -29,19 +30,22 @@ export interface Shared {
   random: Random;
   logger: Logger;
   instanceId: string;
+  /** The trace of the work at hand, where traces are configured. */
+  traceparent?: (() => string | undefined) | undefined;
 }
 
 export interface RoomsDeps {
   config: Config;
   shared: Shared;
   certificate: Certificate | undefined;
+  traces: Traces | undefined;
   /** Known once the gateway listens; throws before. */
   addresses(): Addresses;
 }
 
 export type Rooms = ReturnType<typeof createRooms>;
 
-export function createRooms({ config, shared, certificate, addresses }: RoomsDeps) {
+export function createRooms({ config, shared, certificate, traces, addresses }: RoomsDeps) {
   const access = createAccess(shared);
   const failedLogins = createFailedLogins(shared);
   const people = createPeople({
@@ -54,12 +58,13 @@ export function createRooms({ config, shared, certificate, addresses }: RoomsDep
 
   const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
   const channels = createChannels(config, { ...shared, certificate, checkDevice });
-  const link = createLink({
+  const bareLink = createLink({
     ...shared,
     gatewayId: shared.instanceId,
-    channels: channels.all,
+    channels: traces === undefined ? channels.all : channels.all.map(traces.channel),
     deviceMessagesPerS: config.deviceRate,
   });
+  const link = traces?.link(bareLink) ?? bareLink;
   devices.onCutOff((deviceId) => link.disconnectDevice(deviceId));
 
   const callbacks = createCallbacks({
@@ -67,6 +72,7 @@ export function createRooms({ config, shared, certificate, addresses }: RoomsDep
     delaysS: config.callbackDelaysS,
     allow: config.callbackAllow,
     keepDays: config.keepDays,
+    watchSend: traces?.send,
   });
   const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS });
   const ledger = createLedger({ ...shared, link, joinersPerCommand: config.joiners });

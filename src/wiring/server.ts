@@ -19,6 +19,7 @@ import { version } from '../version.ts';
 import { magicAmounts } from '../virtual/mishaps/magic-amounts.ts';
 import type { Certificate } from './certificate.ts';
 import type { Rooms, Shared } from './rooms.ts';
+import type { Traces } from './traces/traces.ts';
 
 /** What the sandbox has to try things with; a real gateway has nothing of it. */
 export interface SandboxParts {
@@ -32,12 +33,13 @@ interface Deps {
   rooms: Rooms;
   metrics: Metrics;
   certificate: Certificate | undefined;
+  traces: Traces | undefined;
   /** Filled later, by the sandbox. */
   sandbox: SandboxParts;
 }
 
 export function createServer(deps: Deps): HttpServer {
-  const { config, shared, rooms, metrics, certificate } = deps;
+  const { config, shared, rooms, metrics, certificate, traces } = deps;
   const { access, devices, people, failedLogins } = rooms;
   const { builtInQueue } = rooms.channels;
   const server = createHttpServer({
@@ -67,6 +69,7 @@ export function createServer(deps: Deps): HttpServer {
     demo: () => deps.sandbox.demo,
     readiness: () => readiness(deps),
   });
+  traces?.watchRequests(server.app, config.basePath);
   if (builtInQueue) server.onUpgrade('/queue', (upgrade) => builtInQueue.handleUpgrade(upgrade));
   server.routes((app) => registerRoutes(app, deps));
   return server;

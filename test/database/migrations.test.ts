@@ -47,7 +47,8 @@ describe.each(engines)('migrating on %s', (engine) => {
   let place: Awaited<ReturnType<typeof emptyPlace>>;
   const options = (): OpenOptions => ({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger, migrationsDir: dir });
   const shipped = readMigrations(migrationsDir).map(({ version, name }) => ({ version, name }));
-  const addMigration = (text: string) => writeFileSync(join(dir, `000${shipped.length + 1}_more.sql`), text);
+  const nextFile = () => join(dir, `${String(shipped.length + 1).padStart(4, '0')}_more.sql`);
+  const addMigration = (text: string) => writeFileSync(nextFile(), text);
 
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'tillgate-migrations-'));
@@ -77,7 +78,7 @@ describe.each(engines)('migrating on %s', (engine) => {
   it('refuses a database that is newer than the program', async () => {
     addMigration('create table more (id identity8);');
     await migrateDatabase(options());
-    rmSync(join(dir, `000${shipped.length + 1}_more.sql`));
+    rmSync(nextFile());
     await expect(openDatabase(options())).rejects.toThrow(/newer than this program.*"more"/);
     await expect(openDatabase({ ...options(), role: 'reader' })).rejects.toThrow(/newer than this program/);
   });

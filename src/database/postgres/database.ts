@@ -10,6 +10,7 @@ import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
 import { createTransactionGuard, type TransactionGuard } from '../transaction-guard.ts';
+import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
 import { createClientClass, createStatementNames } from './client.ts';
 import { isConflict, translatePostgresError } from './errors.ts';
 import { typeParsers } from './values.ts';
@@ -36,6 +37,7 @@ export interface PostgresOptions {
   clock: Clock;
   logger: Logger;
   bounds?: PostgresBounds | undefined;
+  watchStatement?: WatchStatement | undefined;
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
@@ -152,7 +154,7 @@ function createQueries(
       options: pool.options,
     },
   });
-  return { pool, queries: new Kysely<Schema>({ dialect }) };
+  return { pool, queries: new Kysely<Schema>({ dialect: watchedDialect(dialect, options.watchStatement) }) };
 }
 
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {

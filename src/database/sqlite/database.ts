@@ -7,6 +7,7 @@ import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
 import { createTransactionGuard } from '../transaction-guard.ts';
+import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
 import { createSqliteDialect, createTransactionGate, type SqliteExecutor } from './driver.ts';
 
 const pingAtMostMs = 5_000;
@@ -20,13 +21,14 @@ export interface SqliteDatabaseOptions {
   /** Statements handed over and not yet answered. */
   inFlight: () => number;
   onClose: () => void;
+  watchStatement?: WatchStatement | undefined;
 }
 
 export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
   const { executor } = options;
   const gate = createTransactionGate();
   const guard = createTransactionGuard();
-  const queries = new Kysely<Schema>({ dialect: createSqliteDialect(executor, gate, guard) });
+  const queries = new Kysely<Schema>({ dialect: watchedDialect(createSqliteDialect(executor, gate, guard), options.watchStatement) });
   const local = createLocalWake(options.logger);
   let closing: Promise<void> | undefined;
 

@@ -1,0 +1,26 @@
+// Which trace a piece of work belongs to, in the one line that W3C Trace Context passes along with calls.
+
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  traceId: string;
+  /** 16 hexadecimal digits. */
+  spanId: string;
+  /** Whoever began the trace wants it recorded. */
+  isSampled: boolean;
+}
+
+const pattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.{0,400})?$/;
+
+/** undefined for whatever is no such line: then a new trace begins, as the standard asks for. */
+export function readTraceparent(line: unknown): TraceContext | undefined {
+  if (typeof line !== 'string') return undefined;
+  const [, traceId, spanId, flags] = pattern.exec(line) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  // A first version has no more than four parts.
+  if (line.startsWith('00') && line.length !== 55) return undefined;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
+}

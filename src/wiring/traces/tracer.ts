@@ -1,0 +1,140 @@
+// Spans: what was done, when, under what. The work at hand knows its span by Node's own context, so that no room passes it along.
+// What always holds: a span is told once, when it ends, and never twice; what a trace that is not recorded does costs nothing more; a trace
+// has at most so many spans, and none that begin long after it ended (a timer that somebody's call has started may go on for ever).
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { TraceContext } from './traceparent.ts';
+
+export type SpanKind = 'internal' | 'server' | 'client' | 'producer';
+/** Only what cannot hold a secret, a card number or the words of a caller: see watched.ts. */
+export type Attributes = Record<string, string | number | boolean | undefined>;
+
+export interface SpanEvent {
+  name: string;
+  atMs: number;
+  attributes: Attributes;
+}
+
+export interface EndedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId: string | undefined;
+  name: string;
+  kind: SpanKind;
+  startMs: number;
+  endMs: number;
+  attributes: Attributes;
+  events: SpanEvent[];
+  isFailed: boolean;
+}
+
+export interface Span {
+  /** For whoever is called from here. */
+  readonly context: TraceContext;
+  set(attributes: Attributes): void;
+  event(name: string, attributes?: Attributes): void;
+  fail(): void;
+  /** A second call does nothing. */
+  end(): void;
+}
+
+export interface Begun {
+  name: string;
+  kind: SpanKind;
+  attributes?: Attributes;
+}
+
+export interface Tracer {
+  /** The first span here: continues the trace of `parent`, recorded if that one is; or begins one. */
+  begin(begun: Begun, parent?: TraceContext): Span;
+  /** Under the span of the work at hand; undefined where there is none, or it is not recorded. */
+  child(begun: Begun): Span | undefined;
+  /** Runs `work`, and all that it starts, under the span. */
+  within<Result>(span: Span, work: () => Result): Result;
+  current(): Span | undefined;
+}
+
+interface Deps {
+  clock: Clock;
+  random: Random;
+  /** Of the traces that begin here. */
+  recordedPercent: number;
+  onEnd(span: EndedSpan): void;
+}
+
+/** What the spans of one trace on this instance share. */
+interface Trace {
+  isRecorded: boolean;
+  spansLeft: number;
+  endedAt: number | undefined;
+}
+
+const maxSpansPerTrace = 1_000;
+const maxEventsPerSpan = 64;
+const afterEndMs = 60_000;
+
+export function createTracer({ clock, random, recordedPercent, onEnd }: Deps): Tracer {
+  const context = new AsyncLocalStorage<Span>();
+  const traces = new WeakMap<Span, Trace>();
+  const newId = (bytes: number) => Buffer.from(random.bytes(bytes)).toString('hex');
+
+  function open({ name, kind, attributes = {} }: Begun, trace: Trace, traceId: string, parentSpanId: string | undefined): Span {
+    const spanId = newId(8);
+    const [startMs, startedAt] = [clock.now(), clock.elapsed()];
+    const nowMs = () => startMs + clock.elapsed() - startedAt;
+    const told: Omit<EndedSpan, 'endMs'> = {
+      traceId,
+      spanId,
+      parentSpanId,
+      name,
+      kind,
+      startMs,
+      attributes: { ...attributes },
+      events: [],
+      isFailed: false,
+    };
+    let isEnded = false;
+    const span: Span = {
+      context: { traceId, spanId, isSampled: trace.isRecorded },
+      set: (more) => void Object.assign(told.attributes, more),
+      event(eventName, more = {}) {
+        if (told.events.length < maxEventsPerSpan) told.events.push({ name: eventName, atMs: nowMs(), attributes: more });
+      },
+      fail() {
+        told.isFailed = true;
+      },
+      end() {
+        if (isEnded) return;
+        isEnded = true;
+        if (trace.isRecorded) onEnd({ ...told, endMs: nowMs() });
+      },
+    };
+    traces.set(span, trace);
+    return span;
+  }
+
+  return {
+    begin(begun, parent) {
+      const isRecorded = parent?.isSampled ?? random.fraction() * 100 < recordedPercent;
+      const trace: Trace = { isRecorded, spansLeft: maxSpansPerTrace - 1, endedAt: undefined };
+      const span = open(begun, trace, parent?.traceId ?? newId(16), parent?.spanId);
+      const { end } = span;
+      span.end = () => {
+        trace.endedAt ??= clock.elapsed();
+        end();
+      };
+      return span;
+    },
+    child(begun) {
+      const above = context.getStore();
+      const trace = above && traces.get(above);
+      if (above === undefined || trace === undefined || !trace.isRecorded || trace.spansLeft <= 0) return undefined;
+      if (trace.endedAt !== undefined && clock.elapsed() - trace.endedAt > afterEndMs) return undefined;
+      trace.spansLeft -= 1;
+      return open(begun, trace, above.context.traceId, above.context.spanId);
+    },
+    within: (span, work) => context.run(span, work),
+    current: () => context.getStore(),
+  };
+}
