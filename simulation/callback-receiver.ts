@@ -57,7 +57,7 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
     if (known && known.untilMs > clock.elapsed()) return known.mood;
     const isBad = random.fraction() < plan.badErpRate;
     const mood = isBad ? (badMoods[Math.floor(random.fraction() * badMoods.length)] as Mood) : 'well';
-    moods.set(host, { mood, untilMs: clock.elapsed() + between(10_000, isBad ? 600_000 : 900_000) });
+    moods.set(host, { mood, untilMs: clock.elapsed() + between(10_000, isBad ? 240_000 : 360_000) });
     return mood;
   }
 

@@ -11,6 +11,10 @@ interface Event {
 export interface EventClock extends Clock {
   /** Fires what falls due in the next `ms`; stops early, where it is, once `isEnough` holds. */
   advance(ms: number, isEnough?: () => boolean): Promise<void>;
+  /** Hours pass in which nothing happens: whatever fell due meanwhile happens at their end, once, as on a machine that was asleep. */
+  leap(ms: number): void;
+  /** Milliseconds without the leaps. */
+  awake(): number;
   /** Events fired so far. */
   readonly fired: number;
 }
@@ -26,6 +30,7 @@ function drain(): Promise<void> {
 export function createEventClock(startMs = Date.UTC(2026, 2, 2, 6, 0, 0)): EventClock {
   const heap: Event[] = [];
   let elapsedMs = 0;
+  let leaptMs = 0;
   let sequence = 0;
   let fired = 0;
 
@@ -75,6 +80,11 @@ export function createEventClock(startMs = Date.UTC(2026, 2, 2, 6, 0, 0)): Event
     now: () => Math.floor(startMs + elapsedMs),
     elapsed: () => elapsedMs,
     after,
+    leap(ms) {
+      elapsedMs += ms;
+      leaptMs += ms;
+    },
+    awake: () => elapsedMs - leaptMs,
     get fired() {
       return fired;
     },

@@ -10,8 +10,8 @@ export interface Target {
 }
 
 export interface Interruptions {
-  /** One more, drawn; it waits until a statement comes by its place. */
-  arm(): void;
+  /** One more, drawn, of all places or of `among`; it waits until a statement comes by its place. */
+  arm(among?: readonly string[]): void;
   disarm(): void;
   /** What befalls a statement at this place. */
   meet(place: string, when: When): Harm | undefined;
@@ -48,10 +48,13 @@ export function createInterruptions(random: Random, places: readonly string[]): 
   return {
     hits,
     passed,
-    arm() {
-      const target = targets[Math.floor(random.fraction() * targets.length)];
+    arm(among) {
+      const drawnFrom = among ? targetsOf(among) : targets;
+      const target = drawnFrom[Math.floor(random.fraction() * drawnFrom.length)];
       if (!target) return;
-      armed = [...armed, { target, letBy: Math.floor(random.fraction() ** 4 * 6) }].slice(-maxArmed);
+      // A place that few come by may see no second one.
+      const letBy = among ? 0 : Math.floor(random.fraction() ** 4 * 6);
+      armed = [...armed, { target, letBy }].slice(-maxArmed);
     },
     disarm() {
       armed = [];

@@ -2,6 +2,7 @@
 import type { Random } from '../src/kernel/random.ts';
 import type { ChannelName } from '../src/link/channel.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
+import { rarePlaces } from './places-that-matter.ts';
 import { type Mishap, mishaps } from './plan.ts';
 import type { Shop } from './shop.ts';
 
@@ -10,6 +11,9 @@ export interface MishapMaker {
   calm(): void;
   readonly counts: Record<Mishap, number>;
 }
+
+/** At the beginning of a day. */
+const rareArmed = 8;
 
 export function startMishaps(shop: Shop, seed: number): MishapMaker {
   const { clock, plan } = shop;
@@ -27,10 +31,20 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
     mend.push(once);
   }
 
+  /** Quiet hours do not count: otherwise every kind would strike in the moment in which they end. */
+  function afterAwake(ms: number, action: () => void): void {
+    const dueMs = clock.awake() + ms;
+    clock.after(ms, () => {
+      const leftMs = dueMs - clock.awake();
+      if (leftMs > 0) afterAwake(leftMs, action);
+      else action();
+    });
+  }
+
   function schedule(mishap: Mishap, random: Random): void {
     const meanMs = plan.every[mishap];
     if (!Number.isFinite(meanMs)) return;
-    clock.after(Math.floor(-Math.log(1 - random.fraction()) * meanMs), () => {
+    afterAwake(Math.floor(-Math.log(1 - random.fraction()) * meanMs), () => {
       if (isCalm) return;
       counts[mishap] += 1;
       shop.trace(`mishap ${mishap}`);
@@ -39,6 +53,8 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
     });
   }
 
+  if (Number.isFinite(plan.every['harm-at-statement']))
+    for (let count = 0; count < rareArmed; count += 1) shop.interruptions.arm(rarePlaces);
   // A kind that is left out changes nothing in the others.
   for (const [at, mishap] of mishaps.entries()) schedule(mishap, seededRandom(seed + 1_000 * (at + 1)));
   return {
@@ -84,6 +100,13 @@ const makers: Record<Mishap, Maker> = {
     for (const channel of channels) wires[channel].setDeviceCut(id, true);
     forAWhile(between(random, 500, 240_000), () => {
       for (const channel of channels) wires[channel].setDeviceCut(id, false);
+    });
+  },
+  'device-mute'({ devices, wires }, random, forAWhile) {
+    const { id } = pick(random, devices);
+    for (const wire of Object.values(wires)) wire.setDeviceMute(id, true);
+    forAWhile(between(random, 2_000, 400_000), () => {
+      for (const wire of Object.values(wires)) wire.setDeviceMute(id, false);
     });
   },
   'device-clock'({ devices, clock }, random) {

@@ -13,6 +13,7 @@ export const placesThatMatter: readonly string[] = [
   'update commands (unheard_at)',
   'update commands (review_since, review_reason)',
   'insert command_events',
+  'insert command_step_counts',
   // Its Idempotency-Key.
   'insert idempotency_keys',
   'update idempotency_keys (subject_id)',
@@ -44,6 +45,22 @@ export const placesThatMatter: readonly string[] = [
   'insert instances',
   'update instances (stopped_at)',
   'update devices (last_seen_at, journal_id)',
+];
+
+/** Places that few sales come by: some of them are armed when the day begins, so that none is left to luck. */
+export const rarePlaces: readonly string[] = [
+  'insert command_step_counts',
+  'update commands (state, next_recall_at)',
+  'update commands (unheard_at)',
+  'update commands (bank_day_closed_at)',
+  'update commands (abort_requested_at, abort_id)',
+  'update commands (abort_hash)',
+  'update idempotency_keys (subject_id)',
+  'delete idempotency_keys',
+  'insert orphan_payments',
+  'commit invoice_events + orphan_payments',
+  'commit callbacks + commands + invoice_events + invoices',
+  'update instances (stopped_at)',
 ];
 
 /** Written beside the money's path: merchants, migrations, audit and secrets are made when the shop opens or by people. */

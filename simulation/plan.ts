@@ -15,7 +15,7 @@ export interface Plan {
   /** Gateways on one database. */
   gateways: number;
   weather: Weather;
-  /** How long the faults last; a calm time follows. */
+  /** How long the shop is open at most, under faults; a calm time follows. */
   tradingMs: number;
   /** Mean time between two mishaps of a kind; Infinity: never. */
   every: Record<Mishap, number>;
@@ -48,6 +48,7 @@ export const mishaps = [
   'gateway-channel-cut',
   'device-crash',
   'device-cut',
+  'device-mute',
   'device-clock',
   'journal-loss',
 ] as const;
@@ -56,7 +57,7 @@ export type Mishap = (typeof mishaps)[number];
 const minuteMs = 60_000;
 const never = Number.POSITIVE_INFINITY;
 
-export function drawPlan(random: Random, tradingMs = 40 * minuteMs): Plan {
+export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
   const chance = (rate: number) => random.fraction() < rate;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random.fraction() * items.length)] as Item;
   const oftenMs = (): number => pick([never, 40 * minuteMs, 15 * minuteMs, 5 * minuteMs]);
@@ -83,6 +84,7 @@ export function drawPlan(random: Random, tradingMs = 40 * minuteMs): Plan {
       'gateway-channel-cut': oftenMs(),
       'device-crash': oftenMs(),
       'device-cut': oftenMs(),
+      'device-mute': oftenMs(),
       'device-clock': oftenMs() * 2,
       'journal-loss': pick([never, 20 * minuteMs, 5 * minuteMs]),
     },
@@ -94,6 +96,6 @@ export function drawPlan(random: Random, tradingMs = 40 * minuteMs): Plan {
     gatewaySkewMs: pick([0, 2_000, 300_000]),
     badErpRate: pick([0, 0.2, 0.6]),
     invoiceTills: pick([1, 2]),
-    pauseMs: 30_000,
+    pauseMs: 8_000,
   };
 }

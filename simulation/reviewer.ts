@@ -41,6 +41,13 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
         ...(isDone && entry && command.name === 'Pay' ? { operationId: entry.operationId, rrn: entry.rrn } : {}),
       });
       counts.decided += 1;
+      const isAtIt =
+        target.device.isOn() &&
+        target.device
+          .journal()
+          .unfinished()
+          .some(({ id }) => id === command.id);
+      if (isAtIt && !isClockDoubtful) shop.violated(`${command.name} ${command.id} was decided by a person while ${target.name} was at it`);
       shop.trace(`reviewer decides ${command.id}: ${isDone ? 'done' : 'refused'}`);
     } catch (error) {
       if (error instanceof GatewayError && error.errorName === 'The_status_cannot_be_applied') counts.heldBack += 1;

@@ -1,12 +1,17 @@
-// One simulated shop-day from a seed: trading under faults, then a calm in which everything must settle, then the books are compared.
+// One simulated shop-day from a seed: 24 hours, in which the shop is open three times under faults and sells 200 times at least; then a
+// calm in which everything must settle; then the books are compared. Quiet hours are leapt over: all stands still, as on a machine that
+// sleeps, and what fell due meanwhile happens at their end. They begin only when no till waits: a request that nobody could recognise
+// hours later [D58] must not be repeated after them.
 import { seededRandom } from '../test/support/seeded-random.ts';
-import { checkBooks, isSettled } from './books/books.ts';
+import { checkBooks } from './books/books.ts';
+import { dueInMs } from './books/settled.ts';
 import { type Erp, startErp } from './erp/erp.ts';
 import { createEventClock } from './event-clock.ts';
 import { startMishaps } from './mishap-maker.ts';
 import { drawPlan, type Plan } from './plan.ts';
 import { startReviewer } from './reviewer.ts';
 import { openShop, type Shop } from './shop.ts';
+import { leaveUnfrozen } from './unfrozen.ts';
 
 export interface DayResult {
   seed: number;
@@ -23,6 +28,7 @@ export interface DayResult {
 }
 
 export interface DayOptions {
+  /** How long the shop is open at most. */
   tradingMs?: number | undefined;
   /** How long everything has to settle; it ends as soon as it has. */
   calmAtMostMs?: number | undefined;
@@ -30,12 +36,21 @@ export interface DayOptions {
   maxSales?: number | undefined;
 }
 
-const maxCalmMs = 26 * 3_600_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const maxCalmMs = 26 * hourMs;
 const lookEveryMs = 60_000;
+/** In the calm, between two leaps: every sweep comes by. */
+const betweenLeapsMs = 15_000;
+const opensAtHours = [0, 5, 10];
+const sales = 200;
+/** Until the tills have ended what they began. */
+const restAtMostMs = 6 * 60_000;
 /** Longer than any caller waits. */
 const lastSaleAtMostMs = 400_000;
 
 export async function runDay(seed: number, options: DayOptions = {}): Promise<DayResult> {
+  leaveUnfrozen();
   const { tradingMs, calmAtMostMs = maxCalmMs, alterPlan = (plan: Plan) => plan } = options;
   const plan = alterPlan(drawPlan(seededRandom(seed), tradingMs));
   const clock = createEventClock();
@@ -45,7 +60,8 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
   const erp = startErp(shop, seededRandom(seed + 4), options.maxSales);
   const reviewer = startReviewer(shop);
 
-  await clock.advance(plan.tradingMs);
+  await trade(shop, erp);
+  const openMs = clock.awake();
   erp.close();
   mishaps.calm();
   await settle(shop, erp, calmAtMostMs);
@@ -53,7 +69,10 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
 
   const figures = {
     events: clock.fired,
-    calmMinutes: Math.round((clock.elapsed() - plan.tradingMs) / 60_000),
+    hours: Math.round(clock.elapsed() / hourMs),
+    openMinutes: Math.round(openMs / 60_000),
+    calmMinutes: Math.round((clock.awake() - openMs) / 60_000),
+    daysUnder200Sales: erp.counts.sales < sales ? 1 : 0,
     ...shop.fleet.counts,
     decided: reviewer.decided,
     decisionsHeldBack: reviewer.heldBack,
@@ -76,25 +95,37 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
   return result;
 }
 
-/** Until nothing is open, nothing is pending and no till waits; `atMostMs` at most. */
+/** Each opening has its share of the sales; the last lasts until there are enough, or the time is over. */
+async function trade({ clock, plan, trace, violations }: Shop, erp: Erp): Promise<void> {
+  for (const [at, hour] of opensAtHours.entries()) {
+    const isLast = at === opensAtHours.length - 1;
+    const share = (sales * (at + 1)) / opensAtHours.length;
+    const atMostMs = isLast ? plan.tradingMs - clock.awake() : (plan.tradingMs * (at + 1)) / opensAtHours.length - clock.awake();
+    await clock.advance(Math.max(0, atMostMs), () => erp.counts.sales >= share || violations.length > 0);
+    if (isLast || violations.length > 0) return;
+    erp.rest();
+    await clock.advance(restAtMostMs, () => erp.isIdle);
+    const nextMs = (opensAtHours[at + 1] ?? hour) * hourMs - clock.elapsed();
+    if (erp.isIdle && nextMs > 0) clock.leap(nextMs);
+    trace(erp.isIdle ? 'quiet hours' : 'no quiet hours: a till still waits');
+    erp.open();
+  }
+}
+
+/** Until nothing is open, nothing is pending, no till waits and the day is over; `atMostMs` at most. */
 async function settle(shop: Shop, erp: Erp, atMostMs: number): Promise<void> {
-  const { clock, fleet } = shop;
-  let isOver = false;
-  const look = () => {
-    const life = fleet.anyLife();
-    if (life && erp.isIdle)
-      isSettled(shop, life.database).then(
-        (isTrue) => {
-          isOver ||= isTrue;
-        },
-        () => {},
-      );
-    clock.after(lookEveryMs, look);
-  };
-  look();
+  const { clock, fleet, violations } = shop;
+  const untilMs = clock.elapsed() + atMostMs;
   // A broken day need not be waited for: it may never settle.
-  await clock.advance(atMostMs, () => isOver || shop.violations.length > 0);
-  if (!erp.isIdle && shop.violations.length === 0) shop.violated('a till still waits for an answer after all the calm');
+  while (clock.elapsed() < untilMs && violations.length === 0) {
+    await clock.advance(erp.isIdle ? betweenLeapsMs : lookEveryMs, () => violations.length > 0);
+    const life = fleet.anyLife();
+    if (!life || !erp.isIdle) continue;
+    const waitsMs = await dueInMs(shop, life.database);
+    if (waitsMs === undefined && clock.elapsed() >= dayMs) return;
+    clock.leap(waitsMs ?? dayMs - clock.elapsed());
+  }
+  if (!erp.isIdle && violations.length === 0) shop.violated('a till still waits for an answer after all the calm');
 }
 
 async function compare(shop: Shop, erp: Erp): Promise<void> {

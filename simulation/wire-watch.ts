@@ -1,5 +1,5 @@
 // The layer of the wire has its own promises, because a good device would hide a bad gateway: no ledger command to a device that is busy
-// with another, and no second copy to a device without a journal.
+// with another, no second copy to a device without a journal, and the same time to begin in every copy [D65].
 import type { Clock } from '../src/kernel/clock.ts';
 import { ledgerCommandNames } from '../src/link/protocol.ts';
 import type { ShopDevice } from './shop-devices.ts';
@@ -15,7 +15,7 @@ interface Deps {
 }
 
 export function watchWire({ clock, devices, trace, violated }: Deps): (passing: Passing) => void {
-  const copies = new Map<string, number>();
+  const copies = new Map<string, { count: number; fence: string }>();
   return ({ kind, channel, deviceId, message }) => {
     const target = devices.find(({ id }) => id === deviceId);
     if (!target) return;
@@ -31,8 +31,11 @@ export function watchWire({ clock, devices, trace, violated }: Deps): (passing: 
     if (running) violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);
     const unclosed = message.name === 'Pay' ? openDocumentOn(target, message.id) : undefined;
     if (unclosed) violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
-    const count = (copies.get(message.id) ?? 0) + 1;
-    copies.set(message.id, count);
+    const count = (copies.get(message.id)?.count ?? 0) + 1;
+    const fence = `${message.startBy} to ${message.answerBy}`;
+    const first = copies.get(message.id)?.fence ?? fence;
+    if (fence !== first) violated(`${message.name} ${message.id} went to ${target.name} for ${first}, and again for ${fence}`);
+    copies.set(message.id, { count, fence: first });
     if (count > 1 && !target.hasJournal) violated(`${message.name} ${message.id} went twice to ${target.name}, which keeps no journal`);
   };
 }

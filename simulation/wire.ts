@@ -53,6 +53,8 @@ export interface MemoryWire {
   connector(deviceId: string): Connector;
   /** While cut, the device has no connection and gets none. */
   setDeviceCut(deviceId: string, isCut: boolean): void;
+  /** While mute, the device hears everything and nothing that it says gets through. */
+  setDeviceMute(deviceId: string, isMute: boolean): void;
   setGatewayCut(gatewayId: string, isCut: boolean): void;
   /** The gateway's process is gone: no goodbye, and nothing of it counts any more. */
   forgetGateway(gatewayId: string): void;
@@ -67,6 +69,7 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
   const { clock, random, logger, weather = () => fairWeather, mayDouble = () => true } = options;
   const connections = new Map<string, Connection>();
   const cutDevices = new Set<string>();
+  const muteDevices = new Set<string>();
   const gateways = new Map<string, Attachment>();
 
   function travel(deliver: () => void, mayBeDoubled: boolean): void {
@@ -111,7 +114,7 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
 
   function fromDevice(deviceId: string, connection: Connection, say: (listener: ChannelListener) => void, gatewayId?: string): void {
     if (connections.get(deviceId) !== connection) throw new Error('The connection is gone.');
-    travel(() => toGateways(say, gatewayId), true);
+    if (!muteDevices.has(deviceId)) travel(() => toGateways(say, gatewayId), true);
   }
 
   return {
@@ -179,6 +182,11 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
       if (isCut) cutDevices.add(deviceId);
       else cutDevices.delete(deviceId);
       if (isCut) lose(deviceId);
+    },
+
+    setDeviceMute(deviceId, isMute) {
+      if (isMute) muteDevices.add(deviceId);
+      else muteDevices.delete(deviceId);
     },
 
     setGatewayCut(gatewayId, isCut) {

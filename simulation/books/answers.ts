@@ -1,17 +1,27 @@
-// Every answer against the command that its own call began [D59]: 0 means that it was done, or that an equal one was; 1, 2, 30, 31, 40,
-// 41 and 50 mean that this call's own command was not.
+// Every answer against the commands [D59, D61]: 0 means that what its OID names was done; 1, 2, 30, 31, 40, 41 and 50 mean that this call's
+// own command was not; and whoever began a command and was told 0, 3 or 50 knows its OID.
 import type { Books } from './books.ts';
 
 const meansNotDone: readonly (number | undefined)[] = [1, 2, 30, 31, 40, 41, 50];
+const namesItsCommand: readonly (number | undefined)[] = [0, 3, 50];
 
 export function checkAnswers({ shop, commands, erp }: Books): void {
   for (const command of commands) {
     const call = command.request === null ? undefined : erp.calls.get(command.request);
     if (!call) continue;
-    if (command.state === 'done' && meansNotDone.includes(call.code))
-      shop.violated(`${call.name} (${call.id}) was answered ${call.code}, and its own command ${command.id} was done`);
+    const name = `${call.name} (${call.id}) was answered ${call.code}`;
+    if (command.state === 'done' && meansNotDone.includes(call.code)) shop.violated(`${name}, and its own command ${command.id} was done`);
     const isLastIssue = command.reissuedAs === null;
     if (isLastIssue && (command.state === 'refused' || command.state === 'never') && call.code === 0)
-      shop.violated(`${call.name} (${call.id}) was answered 0, and its own command ${command.id} is ${command.state}`);
+      shop.violated(`${name}, and its own command ${command.id} is ${command.state}`);
+    if (namesItsCommand.includes(call.code) && call.oid === undefined)
+      shop.violated(`${name} without the OID of its command ${command.id}`);
+  }
+  const byId = new Map(commands.map((command) => [command.id, command]));
+  for (const { id, name, code, oid } of erp.calls.values()) {
+    const named = oid === undefined ? undefined : byId.get(oid);
+    // The 0 of an abort names the payment that was not made.
+    if (code === 0 && named && named.state !== 'done' && !name.includes(' abort '))
+      shop.violated(`${name} (${id}) was answered 0, and ${named.name} ${named.id} is ${named.state}`);
   }
 }

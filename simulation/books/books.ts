@@ -36,13 +36,6 @@ async function allCommands(database: Database): Promise<BookedCommand[]> {
   return rows.map((row) => ({ ...toCommand(row), cashBani: row.cash_bani ?? 0, cardBani: row.card_bani ?? 0, request: row.request }));
 }
 
-export async function isSettled(shop: Shop, database: Database): Promise<boolean> {
-  const { queries } = database;
-  const open = await queries.selectFrom('commands').select('id').where('state', 'in', ['sent', 'unknown']).executeTakeFirst();
-  const pending = await queries.selectFrom('callbacks').select('id').where('state', '=', 'pending').executeTakeFirst();
-  return open === undefined && pending === undefined && shop.devices.every(({ device }) => device.isOn());
-}
-
 export async function checkBooks(shop: Shop, database: Database, erp: Erp): Promise<void> {
   const books: Books = { shop, database, erp, commands: await allCommands(database) };
   for (const target of shop.devices) {

@@ -32,6 +32,7 @@ export interface CallRecord {
   id: string;
   name: string;
   code: number | undefined;
+  oid: string | undefined;
 }
 
 export interface Caller {
@@ -51,7 +52,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
   const between = (fromMs: number, toMs: number) => Math.floor(fromMs + random.fraction() * (toMs - fromMs));
 
   function ask(name: string, call: Call): Promise<Answer> {
-    const record: CallRecord = { id: `call ${calls.size + 1}`, name, code: undefined };
+    const record: CallRecord = { id: `call ${calls.size + 1}`, name, code: undefined, oid: undefined };
     calls.set(record.id, record);
     const place = fleet.places[Math.floor(random.fraction() * fleet.places.length)] as Place;
     const waitsMs = !shop.state.isCalm && random.fraction() < plan.impatientRate ? between(500, 60_000) : patienceMs;
@@ -59,6 +60,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
     return new Promise((resolve) => {
       const told = (answer: Answer) => {
         record.code = answer.code;
+        record.oid = answer.oid;
         byCode[String(answer.code)] = (byCode[String(answer.code)] ?? 0) + 1;
         shop.trace(`erp ${name} (${record.id} to gateway ${place.index}): ${answer.code ?? 'nothing'} ${answer.oid ?? ''}`);
         resolve(answer);

@@ -4,7 +4,7 @@
 
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Answer } from './caller.ts';
-import type { Clerk } from './clerk.ts';
+import { type Clerk, sparingBusy } from './clerk.ts';
 import type { Recognised } from './recognition.ts';
 import { recognised, type Style, styles } from './recognition.ts';
 
@@ -19,14 +19,36 @@ interface CardSale {
   documentNr: string;
   style: Style;
   bani: number;
+  /** How often its customer changes his mind. */
+  abortRate: number;
+  onAborted(): void;
 }
 
-export async function sellByCard(clerk: Clerk, target: ShopDevice, documentNr: string = clerk.random.uuid()): Promise<boolean> {
+interface Invoiced {
+  documentNr: string;
+  abortRate: number;
+  /** An abort of it was answered 0. */
+  onAborted(): void;
+}
+
+/** `invoiced`: it pays an invoice, whose OID is the documentNr. */
+export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: Invoiced): Promise<boolean> {
   const { counts, random, shop } = clerk;
   counts.sales += 1;
   const style = clerk.pick(styles);
   const bani = clerk.amountBani(style === 'neither' || style === 'key');
-  const sale: CardSale = { clerk, target, name: `sale ${random.uuid()}`, documentNr, style, bani };
+  const documentNr = invoiced?.documentNr ?? random.uuid();
+  const abortRate = invoiced?.abortRate ?? 0.08;
+  const sale: CardSale = {
+    clerk,
+    target,
+    name: `sale ${random.uuid()}`,
+    documentNr,
+    style,
+    bani,
+    abortRate,
+    onAborted: () => invoiced?.onAborted(),
+  };
   shop.trace(`${sale.name}: Pay ${bani} on ${target.name} as ${documentNr}, named by ${style}`);
   const paid = await payUntilClear(sale);
   if (paid?.code === 50) counts.refused += 1;
@@ -48,7 +70,7 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
   const { clerk, name, target, style, documentNr, bani } = sale;
   const { shop } = clerk;
   const isNamed = style === 'document' || style === 'both';
-  const aborting = isNamed && clerk.chance(0.05) ? abortLater(sale) : undefined;
+  const aborting = isNamed && clerk.chance(sale.abortRate) ? abortLater(sale) : undefined;
   const isPatient = clerk.chance(0.9);
   for (;;) {
     // A key stands for one attempt: a refusal is told again under it.
@@ -90,7 +112,7 @@ async function finish(sale: CardSale, paid: Answer): Promise<void> {
   if (isVoided && (await voidIt(sale, operation, named('void')))) return;
   if (clerk.chance(0.2)) await refundSome(sale, operation);
   if (clerk.chance(0.03)) await voidIt(sale, operation, named('void too late'));
-  if (clerk.chance(0.03)) await closeDay(sale);
+  if (clerk.chance(0.06)) await closeDay(sale);
 }
 
 type Operation = { merchantId: string; deviceId: string; documentNr: string; operationId: string; rrn: string; token: string };
@@ -115,18 +137,25 @@ async function voidIt({ clerk, name, documentNr, bani }: CardSale, operation: Op
   return voided?.code === 0;
 }
 
-/** One or two at once, that may be more than there is: at most what was paid goes back. */
+/** One or two at once, that may be more than there is: at most what was paid goes back; of two under one key at most one. */
 async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, operation: Operation): Promise<void> {
-  const share = () => Math.max(1, Math.floor(bani * (0.3 + clerk.random.fraction() * 0.6)));
-  const parts = clerk.chance(0.4) ? [share(), share()] : [share()];
-  await Promise.all(
-    [...new Set(parts)].map((amountBani) => {
-      const named = recognised(clerk, clerk.pick(['key', 'neither']), ['refund', target.id, operation, amountBani]);
+  const share = () => sparingBusy(Math.max(1, Math.floor(bani * (0.3 + clerk.random.fraction() * 0.6))));
+  const parts = [...new Set(clerk.chance(0.4) ? [share(), share()] : [share()])];
+  const sharedKey = clerk.chance(0.2) ? clerk.random.uuid() : undefined;
+  const answers = await Promise.all(
+    parts.map((amountBani) => {
+      const own = recognised(clerk, clerk.pick(['key', 'neither']), ['refund', target.id, operation, amountBani]);
+      const named = sharedKey === undefined ? own : { ...own, idempotency: { key: sharedKey, requestHash: own.requestHash } };
       return clerk.insist(`${name} refund ${amountBani} of ${documentNr}`, [0, 22, 40, 50], (life, via) =>
         life.cards.refund({ ...operation, amountBani, currency: undefined, ...named, ...via }),
       );
     }),
   );
+  const done = target.device.bank
+    .entries()
+    .filter(({ kind, originalId, amountBani }) => kind === 'refund' && originalId === operation.operationId && parts.includes(amountBani));
+  if (sharedKey !== undefined && (done.length > 1 || answers.filter((answer) => answer?.code === 0).length > 1))
+    clerk.shop.violated(`${name}: ${done.length} refunds of ${documentNr} were done under one Idempotency-Key`);
 }
 
 async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
@@ -145,6 +174,7 @@ async function abortLater(sale: CardSale): Promise<void> {
   const answer = await clerk.caller.ask(`${name} abort ${documentNr}`, (life, via) =>
     life.cards.cancelTransaction({ ...call, ...named, ...via }),
   );
+  if (answer.code === 0) sale.onAborted();
   if (answer.code === 0 && chargesOf(sale).length > 0)
     shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);
 }

@@ -33,13 +33,20 @@ export interface Clerk {
   insist(name: string, ends: readonly number[], call: Call): Promise<Answer | undefined>;
 }
 
-/** Amounts ending so make a virtual device misbehave; most do not. Not 72: that one is busy for ever. */
+/** Amounts ending so make a virtual device misbehave; most do not. Not `busyForEver`. */
 const magicEndings = [61, 62, 63, 64, 65, 66, 67, 68, 69, 71, 73, 74, 75];
+const busyForEver = 72;
+
+/** As good an amount, under which no device is busy for ever. */
+export function sparingBusy(bani: number): number {
+  return bani % 100 === busyForEver ? bani - 1 : bani;
+}
+
 /** These say that nothing is known, or nothing was done by this request. */
 const unclear: readonly number[] = [2, 3, 30, 31, 41];
-const maxTries = 400;
-/** More than an hour of calm, in which everything that can be answered is. */
-const maxTriesInCalm = 80;
+const maxTries = 2_000;
+/** So long a calm answers everything that can be answered. */
+const maxCalmMs = 75 * 60_000;
 
 export function createClerk(shop: Shop, random: Random, caller: Caller, counts: Counts, isClosing: () => boolean): Clerk {
   const chance = (rate: number) => random.fraction() < rate;
@@ -67,10 +74,11 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
   }
 
   async function insist(name: string, ends: readonly number[], call: Call): Promise<Answer | undefined> {
-    let triesInCalm = 0;
     let answer: Answer | undefined;
-    for (let tries = 0; tries < maxTries && triesInCalm < maxTriesInCalm; tries += 1) {
-      if (shop.state.isCalm) triesInCalm += 1;
+    let calmSinceMs: number | undefined;
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      if (shop.state.isCalm) calmSinceMs ??= shop.clock.elapsed();
+      if (calmSinceMs !== undefined && shop.clock.elapsed() - calmSinceMs > maxCalmMs) break;
       answer = await caller.ask(name, call);
       if (answer.code === 3 && answer.oid !== undefined && chance(0.3)) answer = await askStatus(name, answer.oid);
       if (answer.isRepeated) counts.repeated += 1;
@@ -79,10 +87,11 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
         shop.violated(`${name} was answered ${answer.code}, which it cannot be`);
         return undefined;
       }
-      await pause(between(500, Math.min(60_000, 2_000 * (tries + 1))));
+      // Who finds the device busy lets it work.
+      await pause(answer.code === 31 ? between(2_000, 15_000) : between(500, Math.min(60_000, 2_000 * (tries + 1))));
     }
     counts.givenUp += 1;
-    shop.violated(`${name} was given up after ${maxTriesInCalm} tries in the calm; the last answer was ${answer?.code ?? 'none'}`);
+    shop.violated(`${name} was given up after ${maxCalmMs / 60_000} minutes of calm; the last answer was ${answer?.code ?? 'none'}`);
     return undefined;
   }
 

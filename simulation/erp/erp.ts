@@ -9,8 +9,12 @@ import { type InvoiceIntent, sellByInvoice } from './invoice-sale.ts';
 import { useRegister } from './register-work.ts';
 
 export interface Erp {
+  /** A pause: what was begun is brought to an end, and nothing new is begun until `open`. */
+  rest(): void;
+  open(): void;
   /** No new sales from now on; what was begun is brought to an end. */
   close(): void;
+  /** Nobody is at work: every till rests or is closed. */
   readonly isIdle: boolean;
   readonly counts: Counts;
   readonly calls: ReadonlyMap<string, CallRecord>;
@@ -35,21 +39,38 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
   const invoices: InvoiceIntent[] = [];
   let isClosing = false;
   let working = 0;
+  let isResting = false;
+  const resting: (() => void)[] = [];
   const caller = createCaller(shop, random);
   const clerk = createClerk(shop, random, caller, counts, () => isClosing);
 
   const actAt = (target: ShopDevice) => (target.kind === 'terminal' ? sellByCard(clerk, target) : useRegister(clerk, target));
 
   async function till(act: () => Promise<unknown>): Promise<void> {
-    await clerk.pause(clerk.between(1_000, 60_000));
+    await clerk.pause(clerk.between(1_000, 2 * shop.plan.pauseMs));
     while (!isClosing && counts.sales < maxSales) {
+      if (isResting) await rested();
+      if (isClosing) return;
       // Now and then two act in the very same moment, which is where locks are needed.
       await (clerk.chance(0.1) ? Promise.all([act(), act()]) : act());
       await clerk.pause(clerk.between(1_000, 2 * shop.plan.pauseMs));
     }
   }
 
-  function open(act: () => Promise<unknown>): void {
+  /** Until the shop opens again, or closes. */
+  async function rested(): Promise<void> {
+    working -= 1;
+    await new Promise<void>((resolve) => resting.push(resolve));
+    working += 1;
+    await clerk.pause(clerk.between(100, shop.plan.pauseMs));
+  }
+
+  function endRest(): void {
+    isResting = false;
+    for (const go of resting.splice(0)) go();
+  }
+
+  function openTill(act: () => Promise<unknown>): void {
     working += 1;
     till(act)
       .catch((error: unknown) => shop.violated(`the ERP failed: ${error instanceof Error ? error.stack : String(error)}`))
@@ -58,16 +79,21 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
       });
   }
 
-  for (const target of shop.devices) for (let count = 0; count < target.cashiers; count += 1) open(() => actAt(target));
-  for (let count = 0; count < shop.plan.invoiceTills; count += 1) open(() => sellByInvoice(clerk, invoices));
+  for (const target of shop.devices) for (let count = 0; count < target.cashiers; count += 1) openTill(() => actAt(target));
+  for (let count = 0; count < shop.plan.invoiceTills; count += 1) openTill(() => sellByInvoice(clerk, invoices));
 
   return {
     counts,
     calls: caller.calls,
     byCode: caller.byCode,
     invoices,
+    rest() {
+      isResting = true;
+    },
+    open: endRest,
     close() {
       isClosing = true;
+      endRest();
     },
     get isIdle() {
       return working === 0;

@@ -15,6 +15,8 @@ export interface InvoiceIntent {
   oid: string;
   /** Payd was answered 0 for this receipt. */
   paidBy: string[];
+  /** The card payment for it was aborted, and the abort answered 0 [D19]. */
+  isAborted: boolean;
   /** Payd was answered 22 for this receipt: its money was taken, and somebody must see it. */
   orphans: string[];
 }
@@ -37,7 +39,9 @@ export async function sellByInvoice(clerk: Clerk, intents: InvoiceIntent[]): Pro
   if (dice < 0.25) return cancel(invoice);
   await clerk.pause(clerk.between(500, 30_000));
   const isCard = dice < 0.4;
-  if (isCard && !(await sellByCard(clerk, invoice.target, invoice.intent.oid))) return;
+  const { intent } = invoice;
+  const paying = { documentNr: intent.oid, abortRate: 0.4, onAborted: () => void (intent.isAborted = true) };
+  if (isCard && !(await sellByCard(clerk, invoice.target, paying))) return;
   if (!(await scan(invoice)) && !isCard) return;
   // Somebody cancels it while it is being paid.
   const cancelling = clerk.chance(0.05) ? cancel(invoice) : undefined;
@@ -67,7 +71,7 @@ async function create(clerk: Clerk, intents: InvoiceIntent[]): Promise<Invoice |
   if (made?.code !== 0) return undefined;
   const { oid, qr } = made.result as { oid: string; qr: string };
   shop.trace(`${name} is ${oid}, valid for ${validForMs ?? 'ever'}`);
-  const intent: InvoiceIntent = { name, pointOfSalesCode, hasKey, oid, paidBy: [], orphans: [] };
+  const intent: InvoiceIntent = { name, pointOfSalesCode, hasKey, oid, paidBy: [], isAborted: false, orphans: [] };
   intents.push(intent);
   const terminals = shop.devices.filter(({ kind }) => kind === 'terminal');
   return { clerk, intent, qr, target: clerk.pick(terminals) };

@@ -73,7 +73,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: "    .where('id', '=', id)\n    .where('state', '=', 'sent')\n",
+        find: "    .where('id', '=', id)\n    .where('state', '=', sql.lit('sent'))\n",
         instead: "    .where('id', '=', id)\n",
       },
     ],

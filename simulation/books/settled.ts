@@ -1,0 +1,18 @@
+// Whether all is settled, and if not, when the next thing falls due: so long nothing happens, and a simulated calm may leap.
+import type { Database } from '../../src/database/database.ts';
+import type { Shop } from '../shop.ts';
+
+/** While a command is open or a device is off: somebody looks at it before long. */
+const looksAgainMs = 4 * 60_000;
+
+/** Milliseconds until something falls due; undefined when nothing is open and nothing pending. */
+export async function dueInMs({ clock, devices }: Shop, { queries }: Database): Promise<number | undefined> {
+  const open = await queries.selectFrom('commands').select('id').where('state', 'in', ['sent', 'unknown']).executeTakeFirst();
+  if (open || !devices.every(({ device }) => device.isOn())) return looksAgainMs;
+  const pending = await queries
+    .selectFrom('callbacks')
+    .select((select) => select.fn.min('next_attempt_at').as('at'))
+    .where('state', '=', 'pending')
+    .executeTakeFirst();
+  return pending?.at == null ? undefined : Math.max(0, pending.at - clock.now());
+}
