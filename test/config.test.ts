@@ -157,7 +157,7 @@ describe('the configuration', () => {
       const lines = problem?.split('\n').slice(1) ?? [];
       expect(lines).toHaveLength(4);
       for (const line of lines) {
-        const ours = line.trim().replace('GATEWAY:PORT/pay', 'gateway:8080/tillgate').replace('TOKEN', 'change-me-too');
+        const ours = line.trim().replace('GATEWAY:PORT/pay', 'proxy:8081/tillgate').replace('TOKEN', 'change-me-too');
         expect(shipped.split('\n')).toContain(ours);
       }
       expect(problemsOf('serve', { ...rabbitmq, TILLGATE_BROKER_TOKEN: token })).toEqual([]);

@@ -1,12 +1,12 @@
 // The recommended production set-up: `serve` with RabbitMQ as the one broker for both channels, configured as deploy/ ships it and asking the
 // running gateway about each device. The device by somebody else speaks AMQP and MQTT to it.
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { connect } from 'amqplib';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GatewayProcess, type Settings, serveSettings, startServeProcess, temporaryDirectory } from '../support/gateway-process.ts';
-import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts';
+import type { RabbitmqServer } from '../support/servers/rabbitmq.ts';
+import { startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 import { type Answer, eventually, reportOf } from '../support/till.ts';
 import type { Fields, ForeignDevice, Line } from './foreign-device.ts';
 import { type ForeignShop, openForeignShop } from './foreign-shop.ts';
@@ -19,14 +19,7 @@ let gateway: GatewayProcess;
 
 beforeAll(async () => {
   const served = await serveSettings();
-  const config = readFileSync(new URL('../../deploy/rabbitmq.conf', import.meta.url), 'utf8')
-    .split('\n')
-    .filter((line) => !/^(listeners\.tcp|mqtt\.listeners|mqtt\.allow_anonymous|default_user|default_pass)\b/.test(line))
-    .join('\n')
-    .replaceAll('http://gateway:8080', `http://127.0.0.1:${served['TILLGATE_PORT']}`)
-    .replaceAll('change-me-too', brokerToken);
-  const plugins = readFileSync(new URL('../../deploy/rabbitmq-enabled-plugins', import.meta.url), 'utf8').match(/[a-z_]+/g) ?? [];
-  rabbitmq = await startRabbitmq({ config, plugins, users: [{ name: 'tillgate', password: 'tillgate' }] });
+  rabbitmq = await startShippedRabbitmq(served['TILLGATE_PORT'] ?? '', brokerToken);
   settings = {
     ...served,
     TILLGATE_DATA_DIR: temporaryDirectory(),

@@ -1,5 +1,4 @@
 // A real RabbitMQ with the configuration that the project ships, asking broker-auth over HTTP: its queue and its MQTT plugin keep the channel's contract.
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Channel as AmqpChannel, connect } from 'amqplib';
@@ -11,7 +10,7 @@ import { RabbitmqChannel } from '../../src/link/channels/queue/rabbitmq.ts';
 import { mqttTopics, queueNames } from '../../src/link/protocol.ts';
 import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts';
+import { type ShippedRabbitmq, startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { intrudeOverMqtt } from './mqtt-intruder.ts';
 import { createRecorder } from './recorder.ts';
@@ -35,18 +34,12 @@ const auth = createServer(async (request, response) => {
   response.end(decision);
 });
 
-let server: RabbitmqServer;
+let server: ShippedRabbitmq;
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => auth.listen(0, '127.0.0.1', resolve));
   const { port } = auth.address() as AddressInfo;
-  const config = readFileSync(new URL('../../deploy/rabbitmq.conf', import.meta.url), 'utf8')
-    .split('\n')
-    .filter((line) => !/^(listeners\.tcp|mqtt\.listeners|mqtt\.allow_anonymous|default_user|default_pass)\b/.test(line))
-    .join('\n')
-    .replaceAll('http://gateway:8080', `http://127.0.0.1:${port}`);
-  const plugins = readFileSync(new URL('../../deploy/rabbitmq-enabled-plugins', import.meta.url), 'utf8').match(/[a-z_]+/g) ?? [];
-  server = await startRabbitmq({ config, plugins, users: [{ name: 'tillgate', password: 'tillgate' }] });
+  server = await startShippedRabbitmq(port);
 }, 90_000);
 
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { freePort } from '../support/free-port.ts';
-import { startNginx } from '../support/servers/nginx.ts';
+import { type NginxServer, startNginx } from '../support/servers/nginx.ts';
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -39,11 +39,12 @@ async function upstream(does: 'answers' | 'is busy' | 'breaks off'): Promise<{ p
   return { port: (server.address() as AddressInfo).port, seen };
 }
 
-async function proxyOf(...ports: number[]): Promise<string> {
+async function nginxBefore(...ports: number[]): Promise<NginxServer> {
   const nginx = await startNginx(ports);
   endings.push(nginx.stop);
-  return nginx.url;
+  return nginx;
 }
+const proxyOf = async (...ports: number[]) => (await nginxBefore(...ports)).url;
 
 const pay = (url: string, body: string) => fetch(`${url}/Device/payment/Pay`, { method: 'POST', body });
 const unknown = { errorCode: 3, errorMessage: expect.stringContaining('is not known') };
@@ -85,4 +86,19 @@ it("leaves the gateway's own answers as they are", async () => {
   const response = await pay(await proxyOf(busy.port), '{}');
   expect([response.status, await response.json()]).toEqual([503, { errorCode: 41, from: 'is busy' }]);
   expect(busy.seen.length).toBe(1);
+});
+
+it("passes RabbitMQ's questions on to whichever instance is there, nothing else, and denies when none is", async () => {
+  const alive = await upstream('answers');
+  const { authPort } = await nginxBefore(await freePort(), alive.port);
+  const ask = async (port: number, path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: path });
+    return [response.status, response.headers.get('content-type'), await response.text()];
+  };
+  const question = '/tillgate/broker/rabbitmq/token/user';
+  for (let count = 0; count < 4; count += 1) expect((await ask(authPort, question))[0]).toBe(200);
+  expect(alive.seen).toEqual(Array(4).fill(question));
+  expect(await ask(authPort, '/tillgate/Device/payment/Pay')).toEqual([404, 'text/plain', 'deny']);
+  const nobody = await nginxBefore(await freePort(), await freePort());
+  expect(await ask(nobody.authPort, question)).toEqual([502, 'text/plain', 'deny']);
 });

@@ -1,13 +1,13 @@
 // Real servers for gateways in tests: PostgreSQL, Mosquitto, and RabbitMQ with the configuration that the project ships,
 // asking whichever gateway answers about its devices, as a load balancer in front of them would.
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { freePort } from '../support/free-port.ts';
 import { type Settings, serveSettings } from '../support/gateway-process.ts';
 import { type MosquittoServer, startMosquitto } from '../support/servers/mosquitto.ts';
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.ts';
-import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts';
+import type { RabbitmqServer } from '../support/servers/rabbitmq.ts';
+import { startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 
 export interface Servers {
   postgres: PostgresServer;
@@ -47,26 +47,13 @@ async function startBalancer(ports: number[]) {
 
 const brokerToken = 'the-token-of-the-test-broker';
 
-function shippedConfiguration(balancerPort: number): string {
-  return readFileSync(new URL('../../deploy/rabbitmq.conf', import.meta.url), 'utf8')
-    .split('\n')
-    .filter((line) => !/^(listeners\.tcp|mqtt\.listeners|mqtt\.allow_anonymous|default_user|default_pass)\b/.test(line))
-    .join('\n')
-    .replaceAll('http://gateway:8080', `http://127.0.0.1:${balancerPort}`)
-    .replaceAll('change-me-too', brokerToken);
-}
-
 export async function startServers(count: number, more: Settings = {}): Promise<Servers> {
   const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
   const balancer = await startBalancer(ports);
   const [postgres, mosquitto, rabbitmq] = await Promise.all([
     startPostgres(),
     startMosquitto(),
-    startRabbitmq({
-      config: shippedConfiguration(balancer.port),
-      plugins: ['rabbitmq_mqtt', 'rabbitmq_auth_backend_http'],
-      users: [{ name: 'tillgate', password: 'tillgate' }],
-    }),
+    startShippedRabbitmq(balancer.port, brokerToken),
   ]);
   const settings = ports.map((port) =>
     serveSettings({

@@ -16,14 +16,22 @@ function changed(text: string, changes: [RegExp, string][]): string {
   }, text);
 }
 
+export interface NginxServer {
+  url: string;
+  /** Of the listener at which RabbitMQ asks about devices. */
+  authPort: number;
+  stop(): Promise<void>;
+}
+
 /** `upstreams`: ports of the gateways on 127.0.0.1. */
-export async function startNginx(upstreams: number[]): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startNginx(upstreams: number[]): Promise<NginxServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tillgate-nginx-'));
   const owned = ownDirectory(directory);
-  const port = await freePort();
+  const [port, authPort] = [await freePort(), await freePort()];
   mkdirSync(join(directory, 'temp'));
   const server = changed(shipped, [
-    [/server 127\.0\.0\.1:8080;/g, upstreams.map((each) => `server 127.0.0.1:${each};`).join(' ')],
+    [/server 127\.0\.0\.1:8080( [^;]*);/g, upstreams.map((each) => `server 127.0.0.1:${each}$1;`).join(' ')],
+    [/listen 127\.0\.0\.1:8081;/g, `listen 127.0.0.1:${authPort};`],
     [/listen 443 ssl;/g, `listen 127.0.0.1:${port};`],
     [/^ *ssl_certificate.*$/gm, ''],
     [/\/var\/log\/nginx\//g, `${directory}/`],
@@ -50,6 +58,7 @@ export async function startNginx(upstreams: number[]): Promise<{ url: string; st
   });
   return {
     url: `http://127.0.0.1:${port}/tillgate`,
+    authPort,
     async stop() {
       await nginx.stop();
       owned.remove();
