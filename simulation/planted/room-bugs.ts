@@ -189,8 +189,8 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: invoices,
-        find: '    for (const invoice of moved) await writeCallback(deps, queries, invoice, states.expired);\n',
-        instead: '',
+        find: 'const host = await writeCallback(deps, queries, invoice, states.expired);',
+        instead: 'const host = invoice.callbackUri === null ? await writeCallback(deps, queries, invoice, states.expired) : undefined;',
       },
     ],
   },

@@ -1,12 +1,16 @@
-// The attempts in flight: each claimed callback is sent, its result recorded, its place freed, all by itself. Nothing thrown inside gets out.
-// If the process dies here, the lease runs out and another takes over, so an ERP may get one callback twice (same webhook-id), but none is lost by that.
+// The callbacks that this process has leased: each waits for a place, is sent and put on record, all by itself. Nothing thrown inside gets out.
+// Dying anywhere here, the leases run out and another takes over, so an ERP may get one callback twice (same webhook-id), but none is lost by that.
+// More are leased than can be sent at once, so that one statement leases many; what could not be sent well before its lease ends, because the ERP
+// became slow or the process stood still, is given back unsent.
 import type { Database } from '../database/database.ts';
 import { growingPauseMs } from '../kernel/backoff.ts';
 import { type Clock, sleep } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { Outcome } from './attempt-records.ts';
+import { createRecorder, type Recorder } from './recorder.ts';
 import type { AttemptResult, Send } from './sender.ts';
 import type { SendingSlots } from './sending-slots.ts';
-import { type ClaimedCallback, type Outcome, recordAttempt } from './store.ts';
+import type { ClaimedCallback } from './store.ts';
 
 interface Deps {
   database: Database;
@@ -16,35 +20,79 @@ interface Deps {
   delaysS: readonly number[];
   send: Send;
   slots: SendingSlots;
-  /** A place is free, and the subject's next callback may go. */
-  onEnded(): void;
+  /** How long after its claim an attempt may still begin. */
+  startWithinMs: number;
+  /** A place is free; `forOthersToo`: hosts that have none may have waited for it. */
+  onRoom(host: string, forOthersToo: boolean): void;
+  /** The subject's next callback may go; a retry is due after the delay. */
+  onRecorded(host: string, outcome: Outcome): void;
+  /** These are still leased and will not be sent from here. */
+  giveBack(ids: string[]): void;
+}
+
+interface Leased {
+  callback: ClaimedCallback;
+  startBy: number;
 }
 
 const databasePauses = { firstMs: 100, maxMs: 2_000 };
+/** Leased by this process and not yet on record: while the database takes no records, no more are sent than this. */
+const maxHeld = 1_024;
 
 export class Attempts {
   readonly counts = { delivered: 0, failedAttempts: 0, died: 0 };
   readonly #deps: Deps;
+  readonly #recorder: Recorder;
+  readonly #held = new Set<string>();
+  readonly #heldByHost = new Map<string, number>();
+  readonly #queues = new Map<string, Leased[]>();
   readonly #running = new Map<string, { done: Promise<void>; abort: AbortController }>();
   readonly #stopped = Promise.withResolvers<void>();
   #isStopping = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#recorder = createRecorder({ ...deps, pause: (failures) => this.pause(failures) });
   }
 
-  begin(callback: ClaimedCallback): void {
-    // Our own lease ran out while the database kept us from recording: that attempt is still ours.
-    if (this.#running.has(callback.id)) return;
-    const abort = new AbortController();
-    this.#deps.slots.take(callback.host);
-    this.#running.set(callback.id, { abort, done: this.#attempt(callback, abort.signal) });
+  /** How many more may be leased for this host now, when `sharedBy` hosts have work. */
+  leasable(host: string, sharedBy: number): number {
+    if (this.#isStopping) return 0;
+    const { slots } = this.#deps;
+    const wanted = slots.room(host, sharedBy) + slots.ahead(host) - this.#queuedFor(host);
+    return Math.max(0, Math.min(wanted, maxHeld - this.#held.size));
   }
 
-  /** Waits for what is in flight, breaks off what takes longer than `graceMs`, and returns the ids that were broken off. */
+  /** So few more are not worth a statement while others of the host still wait here. */
+  worthLeasing(host: string): number {
+    return this.#queuedFor(host) === 0 ? 1 : Math.max(1, Math.ceil(this.#deps.slots.ahead(host) / 2));
+  }
+
+  /** Something of this host is waiting, under way or not yet on record. */
+  holds(host: string): boolean {
+    return this.#heldByHost.has(host);
+  }
+
+  /** Takes over what was leased. `leasedAt`: by the clock's elapsed time, before the lease began. */
+  add(callbacks: readonly ClaimedCallback[], leasedAt: number): void {
+    const startBy = leasedAt + this.#deps.startWithinMs;
+    for (const callback of callbacks) {
+      // Our own lease ran out while the database kept us from recording: that attempt is still ours.
+      if (this.#held.has(callback.id)) continue;
+      this.#hold(callback);
+      const queue = this.#queues.get(callback.host);
+      if (queue) queue.push({ callback, startBy });
+      else this.#queues.set(callback.host, [{ callback, startBy }]);
+    }
+    for (const { host } of callbacks) this.#startNext(host);
+  }
+
+  /** Waits for what is in flight, breaks off what takes longer than `graceMs`, and returns the ids whose leases are left over. */
   async stop(graceMs: number): Promise<string[]> {
     this.#isStopping = true;
     this.#stopped.resolve();
+    const unsent = [...this.#queues.values()].flat().map(({ callback }) => callback.id);
+    this.#queues.clear();
     const all = Promise.all([...this.#running.values()].map((each) => each.done));
     const grace = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(graceMs, grace.resolve);
@@ -53,21 +101,80 @@ export class Attempts {
     const left = [...this.#running.keys()];
     for (const { abort } of this.#running.values()) abort.abort(new Error('The gateway is stopping.'));
     await all;
-    return left;
+    return [...unsent, ...left];
   }
 
-  /** The database gets time to come back; stopping ends the wait. */
-  async pause(failures: number): Promise<void> {
+  /** The database gets time to come back; stopping ends the wait, and false says so. */
+  async pause(failures: number): Promise<boolean> {
     await Promise.race([sleep(this.#deps.clock, growingPauseMs(failures, databasePauses)), this.#stopped.promise]);
+    return !this.#isStopping;
+  }
+
+  #hold({ id, host }: ClaimedCallback): void {
+    this.#held.add(id);
+    this.#heldByHost.set(host, (this.#heldByHost.get(host) ?? 0) + 1);
+  }
+
+  #letGo({ id, host }: ClaimedCallback): void {
+    this.#held.delete(id);
+    const left = (this.#heldByHost.get(host) ?? 1) - 1;
+    if (left > 0) this.#heldByHost.set(host, left);
+    else this.#heldByHost.delete(host);
+  }
+
+  #queuedFor(host: string): number {
+    return this.#queues.get(host)?.length ?? 0;
+  }
+
+  #startNext(host: string): void {
+    const { clock, slots } = this.#deps;
+    const queue = this.#queues.get(host);
+    while (queue && queue.length > 0 && slots.room(host, 1) > 0) {
+      const next = queue.shift() as Leased;
+      if (clock.elapsed() > next.startBy) this.#drop([next]);
+      else this.#begin(next.callback);
+    }
+    if (queue?.length === 0) this.#queues.delete(host);
+  }
+
+  #begin(callback: ClaimedCallback): void {
+    const abort = new AbortController();
+    this.#deps.slots.take(callback.host);
+    this.#running.set(callback.id, { abort, done: this.#attempt(callback, abort.signal) });
   }
 
   async #attempt(callback: ClaimedCallback, signal: AbortSignal): Promise<void> {
     const result = await this.#send(callback, signal);
+    this.#freePlace(callback.host, result);
+    const outcome = outcomeOf(result, this.#deps.delaysS[callback.attempts]);
     // Broken off by stop(), which gives the lease back: not the ERP's fault, so it does not count.
-    if (!(signal.aborted && result.status === null)) await this.#record(callback, result);
+    const isOver = !(signal.aborted && result.status === null);
+    const isRecorded = isOver && (await this.#recorder.record({ callback, result, outcome }));
     this.#running.delete(callback.id);
-    this.#deps.slots.free(callback.host, { durationMs: result.durationMs, hasAnswered: result.status !== null });
-    this.#deps.onEnded();
+    const isCrowded = this.#held.size >= maxHeld;
+    this.#letGo(callback);
+    if (!isRecorded) return;
+    this.#count(callback, outcome);
+    this.#deps.onRecorded(callback.host, outcome);
+    if (isCrowded) this.#deps.onRoom(callback.host, true);
+  }
+
+  #freePlace(host: string, result: AttemptResult): void {
+    const { slots } = this.#deps;
+    const { wasFull } = slots.free(host, { durationMs: result.durationMs, hasAnswered: result.status !== null });
+    // An ERP that has become slow gets few places: what waits for it here could wait longer than its lease.
+    if (slots.ahead(host) === 0 && this.#queuedFor(host) > slots.room(host, 1)) {
+      this.#drop(this.#queues.get(host)?.splice(slots.room(host, 1)) ?? []);
+    }
+    // Where all places were taken, others may have waited for this one.
+    for (const waiting of wasFull ? [host, ...this.#queues.keys()] : [host]) this.#startNext(waiting);
+    this.#deps.onRoom(host, wasFull);
+  }
+
+  #drop(leased: readonly Leased[]): void {
+    const ids = leased.map(({ callback }) => callback.id);
+    for (const { callback } of leased) this.#letGo(callback);
+    this.#deps.giveBack(ids);
   }
 
   async #send(callback: ClaimedCallback, signal: AbortSignal): Promise<AttemptResult> {
@@ -78,25 +185,6 @@ export class Attempts {
       this.#deps.logger.error({ err: error, callbackId: callback.id }, 'a callback attempt broke off by a mistake of this program');
       return { status: null, error: 'The attempt failed inside the gateway.', durationMs: 0, responseHead: null };
     }
-  }
-
-  async #record(callback: ClaimedCallback, result: AttemptResult): Promise<void> {
-    const { database, logger, instanceId, delaysS } = this.#deps;
-    const outcome = outcomeOf(result, delaysS[callback.attempts]);
-    for (let failures = 0; ; ) {
-      try {
-        const isRepeat = failures > 0;
-        await database.transaction((queries) => recordAttempt(queries, callback, { instanceId, result, outcome, isRepeat }));
-        break;
-      } catch (error) {
-        logger.warn({ err: error, callbackId: callback.id }, 'a callback attempt could not be recorded; trying again');
-        // When stopping, the lease runs out and the callback is sent again: twice rather than never.
-        if (this.#isStopping) return;
-        failures += 1;
-        await this.pause(failures);
-      }
-    }
-    this.#count(callback, outcome);
   }
 
   #count(callback: ClaimedCallback, outcome: Outcome): void {

@@ -36,8 +36,8 @@ export interface CallbackStats {
 }
 
 export interface Callbacks {
-  /** After the commit of a transaction that wrote a callback (outbox.ts). */
-  wake(): void;
+  /** After the commit of a transaction that wrote callbacks (outbox.ts): to these hosts, each as often as it was written to, or to any. */
+  wake(hosts?: readonly string[]): void;
   start(): void;
   stop(): Promise<void>;
   list(filter: ListFilter): Promise<ListedCallback[]>;
@@ -62,10 +62,12 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
   const send = deps.watchSend?.(bareSend) ?? bareSend;
   const worker = new CallbackWorker({ ...deps, limits, send });
   const retention = createRetention({ ...deps, keepDays: deps.keepDays ?? defaultKeepDays });
-  const wake = () => database.wake('callbacks');
 
   return {
-    wake,
+    wake(hosts) {
+      // This process sends what it has written. If it does not, the others are told.
+      if (!worker.wake(hosts)) database.wake('callbacks');
+    },
     start() {
       worker.start();
       retention.start();

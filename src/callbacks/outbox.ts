@@ -22,8 +22,12 @@ export interface OutboxDeps {
   traceparent?: (() => string | undefined) | undefined;
 }
 
-/** The first attempt is due at once; wake the worker after the commit. The row's id is the `webhook-id` of every attempt. */
-export async function enqueueCallback(queries: Queries, deps: OutboxDeps, callback: NewCallback): Promise<void> {
+/**
+ * The first attempt is due at once; wake the worker after the commit, with the host that this returns. The row's id is the `webhook-id` of
+ * every attempt.
+ */
+export async function enqueueCallback(queries: Queries, deps: OutboxDeps, callback: NewCallback): Promise<string> {
+  const { host } = new URL(callback.url);
   await queries
     .insertInto('callbacks')
     .values({
@@ -33,7 +37,7 @@ export async function enqueueCallback(queries: Queries, deps: OutboxDeps, callba
       subject_id: callback.subjectId,
       sequence: callback.sequence,
       url: callback.url,
-      host: new URL(callback.url).host,
+      host,
       state: 'pending',
       attempts: 0,
       next_attempt_at: nowMs,
@@ -44,4 +48,5 @@ export async function enqueueCallback(queries: Queries, deps: OutboxDeps, callba
       traceparent: deps.traceparent?.() ?? null,
     })
     .execute();
+  return host;
 }

@@ -50,9 +50,15 @@ const idleSocketMs = 5_000;
 
 type Answer = Pick<AttemptResult, 'status' | 'responseHead'>;
 
+/** What is under way, and why it was ended from here, if it was. */
+interface Attempt {
+  request: ClientRequest | undefined;
+  brokenOffBy: Error | undefined;
+}
+
 export function createSender(options: SenderOptions): Sender {
   const { clock, guard, attemptTimeoutMs } = options;
-  const kept = { keepAlive: true, maxSockets: options.socketsPerHost, maxFreeSockets: 2, timeout: idleSocketMs };
+  const kept = { keepAlive: true, maxSockets: options.socketsPerHost, maxFreeSockets: options.socketsPerHost, timeout: idleSocketMs };
   const agents = {
     'http:': { kept: guarded(new HttpAgent(kept), guard), fresh: guarded(new HttpAgent(), guard) },
     'https:': { kept: guarded(new HttpsAgent(kept), guard), fresh: guarded(new HttpsAgent(), guard) },
@@ -60,34 +66,38 @@ export function createSender(options: SenderOptions): Sender {
 
   async function send(callback: OutgoingCallback, signal: AbortSignal): Promise<AttemptResult> {
     const startedAt = clock.elapsed();
-    const limit = new AbortController();
-    const seconds = attemptTimeoutMs / 1000;
-    const cancel = clock.after(attemptTimeoutMs, () => limit.abort(new Error(`No answer within ${seconds} s.`)));
-    const either = AbortSignal.any([signal, limit.signal]);
-    const result = { status: null, error: null, responseHead: null };
+    const attempt: Attempt = { request: undefined, brokenOffBy: undefined };
+    const breakOff = (reason: Error) => {
+      attempt.brokenOffBy ??= reason;
+      attempt.request?.destroy(reason);
+    };
+    const onAbort = () => breakOff(signal.reason as Error);
+    const cancel = clock.after(attemptTimeoutMs, () => breakOff(new Error(`No answer within ${attemptTimeoutMs / 1000} s.`)));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+    const took = () => Math.round(clock.elapsed() - startedAt);
     try {
-      const answer = await exchange(callback, either);
-      return { ...result, ...answer, durationMs: Math.round(clock.elapsed() - startedAt) };
+      return { error: null, ...(await exchange(callback, attempt)), durationMs: took() };
     } catch (error) {
-      const cause = either.aborted ? either.reason : error;
-      return { ...result, error: describe(cause), durationMs: Math.round(clock.elapsed() - startedAt) };
+      return { status: null, error: describe(attempt.brokenOffBy ?? error), responseHead: null, durationMs: took() };
     } finally {
+      signal.removeEventListener('abort', onAbort);
       cancel();
     }
   }
 
-  async function exchange(callback: OutgoingCallback, signal: AbortSignal): Promise<Answer> {
+  async function exchange(callback: OutgoingCallback, attempt: Attempt): Promise<Answer> {
     const url = new URL(callback.url);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not http or https.`);
     const { kept: keptAgent, fresh } = agents[url.protocol];
     const request = requestOptions(url, callback, Math.floor(clock.now() / 1000));
-    const first = open(url.protocol, { ...request, agent: keptAgent, signal });
+    const first = open(url.protocol, { ...request, agent: keptAgent }, attempt);
     try {
       return await answerOf(first, clock);
     } catch (error) {
       // The server closed an idle connection just as we used it again: that says nothing about the callback.
-      if (!first.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET' || signal.aborted) throw error;
-      return await answerOf(open(url.protocol, { ...request, agent: fresh, signal }), clock);
+      if (!first.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET' || attempt.brokenOffBy) throw error;
+      return await answerOf(open(url.protocol, { ...request, agent: fresh }, attempt), clock);
     }
   }
 
@@ -141,8 +151,11 @@ function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number
   };
 }
 
-function open(protocol: 'http:' | 'https:', options: RequestOptions): ClientRequest {
-  return protocol === 'https:' ? httpsRequest({ ...options, rejectUnauthorized: true }) : httpRequest(options);
+function open(protocol: 'http:' | 'https:', options: RequestOptions, attempt: Attempt): ClientRequest {
+  if (attempt.brokenOffBy) throw attempt.brokenOffBy;
+  const request = protocol === 'https:' ? httpsRequest({ ...options, rejectUnauthorized: true }) : httpRequest(options);
+  attempt.request = request;
+  return request;
 }
 
 function answerOf(request: ClientRequest, clock: Clock): Promise<Answer> {

@@ -4,7 +4,6 @@ import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
 import { deadInstances } from '../database/instances.ts';
-import type { AttemptResult } from './sender.ts';
 import { signingSecrets } from './signing-secrets.ts';
 
 export interface ClaimedCallback {
@@ -104,48 +103,6 @@ export async function claimDue(
     ...callback,
     secrets: signingSecrets({ secret, earlier, now: atMs }),
   }));
-}
-
-/** What becomes of a callback whose attempt has ended. */
-export type Outcome = { kind: 'delivered' } | { kind: 'retry'; delayMs: number } | { kind: 'dead' };
-
-/**
- * Writes the attempt and its consequence. A success ends the callback even if the lease was lost meanwhile: the ERP has it.
- * A failure counts only for the holder of the lease. `isRepeat`: the outcome of an earlier commit of this very attempt is unclear.
- */
-export async function recordAttempt(
-  queries: Queries,
-  claimed: ClaimedCallback,
-  record: { instanceId: string; result: AttemptResult; outcome: Outcome; isRepeat: boolean },
-): Promise<void> {
-  const { outcome, result } = record;
-  const { numUpdatedRows } = await queries
-    .updateTable('callbacks')
-    .set({
-      state: outcome.kind === 'retry' ? 'pending' : outcome.kind,
-      attempts: claimed.attempts + 1,
-      next_attempt_at: outcome.kind === 'retry' ? sql<number>`now_ms() + ${outcome.delayMs}` : null,
-      ended_at: outcome.kind === 'retry' ? null : nowMs,
-      leased_by: null,
-      leased_until: null,
-    })
-    .where('id', '=', claimed.id)
-    .where('state', '=', pending)
-    .$if(outcome.kind !== 'delivered', (query) => query.where('leased_by', '=', record.instanceId).where('attempts', '=', claimed.attempts))
-    .executeTakeFirstOrThrow();
-  if (record.isRepeat && numUpdatedRows === 0n) return;
-  await queries
-    .insertInto('callback_attempts')
-    .values({
-      callback_id: claimed.id,
-      attempt: claimed.attempts + 1,
-      at: sql<number>`now_ms() - ${result.durationMs}`,
-      status: result.status,
-      error: result.error,
-      duration_ms: result.durationMs,
-      response_head: result.responseHead,
-    })
-    .execute();
 }
 
 /** What a gateway that was killed had claimed is due at once, instead of when its lease runs out. */

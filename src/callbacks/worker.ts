@@ -1,8 +1,11 @@
-// Finds what is due, claims it under a lease and hands it to its attempt. If the process dies before a claim, nothing was touched.
-// It looks when it is woken (after a commit, after an attempt), when the next retry or foreign lease falls due, and now and then.
+// Finds what is due, claims it under a lease and hands it to its attempt. If the process dies before a claim, nothing was touched; after it, the
+// lease runs out, or the next gateway that starts sees that its holder is dead.
+// Woken after a commit it claims for the hosts that were written to, and looks over all hosts only when it cannot know: at the start, when the next
+// retry or a foreign lease falls due, when somebody else has written, and now and then. Other instances are called when there is too much to do.
 import type { Database } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { Outcome } from './attempt-records.ts';
 import { Attempts } from './attempts.ts';
 import type { Send } from './sender.ts';
 import { createSendingSlots, type SendingSlots } from './sending-slots.ts';
@@ -25,6 +28,7 @@ export interface WorkerLimits {
   perHost: number;
   /** Longer than an attempt can take. */
   leaseMs: number;
+  attemptTimeoutMs: number;
   /** How long stop() waits for attempts in flight before it breaks them off. */
   stopGraceMs: number;
 }
@@ -40,15 +44,25 @@ export interface WorkerCounts {
 const idleLookMs = 10_000;
 /** There was work that could not be taken, perhaps because another instance has an older one of the same subject in flight. */
 const blockedLookMs = 250;
-/** Timers cannot be set further than this; looking again does no harm. */
-const maxNapMs = 3_600_000;
+/** Others are called to help this often at most. */
+const callForHelpMs = 500;
+const claimsAtOnce = 4;
 
 export class CallbackWorker {
   readonly #deps: WorkerDeps;
   readonly #slots: SendingSlots;
   readonly #attempts: Attempts;
+  /** Hosts for which something may be due, and how many are: those written here since the last claim, or any number. */
+  readonly #toClaim = new Map<string, number>();
+  /** Hosts of which the last claim could not take everything. */
+  readonly #full = new Set<string>();
+  /** Hosts of which something may stand behind an attempt of ours: looked at again when that is on record. */
+  readonly #standing = new Set<string>();
+  /** When to look over all hosts, by elapsed time. */
+  #nextScanAt = Number.NEGATIVE_INFINITY;
+  #lastCallAt = Number.NEGATIVE_INFINITY;
+  #isStarted = false;
   #isStopping = false;
-  #isWoken = false;
   #endNap: (() => void) | undefined;
   #loop: Promise<void> | undefined;
   #unlisten: Cancel = () => {};
@@ -56,22 +70,40 @@ export class CallbackWorker {
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
     this.#slots = createSendingSlots(deps.limits);
-    this.#attempts = new Attempts({ ...deps, slots: this.#slots, onEnded: () => this.#wake() });
+    this.#attempts = new Attempts({
+      ...deps,
+      slots: this.#slots,
+      startWithinMs: deps.limits.leaseMs - deps.limits.attemptTimeoutMs,
+      onRoom: (host, forOthersToo) => this.#onRoom(host, forOthersToo),
+      onRecorded: (host, outcome) => this.#onRecorded(host, outcome),
+      giveBack: (ids) => void this.#giveBack(ids).then(() => this.#scanWithin(0)),
+    });
   }
 
   start(): void {
-    this.#unlisten = this.#deps.database.onWake('callbacks', () => this.#wake());
+    this.#isStarted = true;
+    this.#unlisten = this.#deps.database.onWake('callbacks', () => this.#scanWithin(0));
     this.#loop = this.#run();
+  }
+
+  /** Something for these hosts was committed; without hosts: for any. False if this worker does not run. */
+  wake(hosts?: readonly string[]): boolean {
+    if (!this.#isStarted || this.#isStopping) return false;
+    if (hosts === undefined) this.#scanWithin(0);
+    else for (const host of hosts) this.#claimSoon(host, 1);
+    return true;
   }
 
   async stop(): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#unlisten();
-    this.#wake();
-    const brokenOff = this.#attempts.stop(this.#deps.limits.stopGraceMs);
+    this.#endNap?.();
+    const leftOver = this.#attempts.stop(this.#deps.limits.stopGraceMs);
     await this.#loop;
-    await this.#giveBack(await brokenOff);
+    await this.#giveBack(await leftOver);
+    // What stood behind our attempts can go now.
+    this.#deps.database.wake('callbacks');
   }
 
   /** Since the start of this process. */
@@ -83,42 +115,103 @@ export class CallbackWorker {
     let failures = 0;
     let isFirstLook = true;
     while (!this.#isStopping) {
-      this.#isWoken = false;
       try {
         if (isFirstLook) await releaseLeasesOfDead(this.#deps.database.queries);
         isFirstLook = false;
-        const restMs = await this.#look();
+        await this.#look();
         failures = 0;
-        if (!this.#isWoken && !this.#isStopping) await this.#nap(restMs);
+        await this.#nap();
       } catch (error) {
         this.#deps.logger.warn({ err: error }, 'due callbacks could not be claimed; trying again');
+        this.#scanWithin(0);
         failures += 1;
         await this.#attempts.pause(failures);
       }
     }
   }
 
-  /** Claims and starts what there is room for; returns after how long to look again. */
-  async #look(): Promise<number> {
-    const { database, instanceId, limits } = this.#deps;
-    const hosts = await readHosts(database.queries);
-    const due = hosts.filter((each) => each.dueInMs <= 0);
-    // Hosts with the least in flight first, then who waits longest.
-    due.sort((one, other) => this.#slots.takenBy(one.host) - this.#slots.takenBy(other.host) || one.dueInMs - other.dueInMs);
-    let restMs = Math.min(idleLookMs, ...hosts.filter((each) => each.dueInMs > 0).map((each) => each.dueInMs));
-    for (const [index, { host }] of due.entries()) {
-      const limit = this.#slots.room(host, due.length - index);
-      // Without room, the end of an attempt wakes the loop.
-      if (limit <= 0) continue;
-      restMs = Math.min(restMs, blockedLookMs);
-      const claimed = await claimDue(database.queries, { engine: database.engine, host, instanceId, leaseMs: limits.leaseMs, limit });
-      if (this.#isStopping) {
-        await this.#giveBack(claimed.map((callback) => callback.id));
-        break;
-      }
-      for (const callback of claimed) this.#attempts.begin(callback);
+  /** Claims and starts what there is room for. */
+  async #look(): Promise<void> {
+    if (this.#nextScanAt <= this.#deps.clock.elapsed()) await this.#scan();
+    const written = new Map(this.#toClaim);
+    this.#toClaim.clear();
+    // Hosts with the least in flight first.
+    const hosts = [...written.keys()].sort((one, other) => this.#slots.takenBy(one) - this.#slots.takenBy(other));
+    for (let at = 0; at < hosts.length; at += claimsAtOnce) {
+      const some = hosts.slice(at, at + claimsAtOnce);
+      await Promise.all(some.map((host) => this.#claim(host, hosts.length - at, written.get(host) ?? 0)));
     }
-    return restMs;
+    if (this.#full.size > 0) this.#callForHelp();
+  }
+
+  /** Which hosts have something due, and when to look again if nobody writes. */
+  async #scan(): Promise<void> {
+    this.#nextScanAt = this.#deps.clock.elapsed() + idleLookMs;
+    const hosts = await readHosts(this.#deps.database.queries);
+    for (const { host, dueInMs } of hosts) {
+      if (dueInMs > 0) this.#scanWithin(dueInMs);
+      else this.#toClaim.set(host, Number.POSITIVE_INFINITY);
+    }
+  }
+
+  async #claim(host: string, sharedBy: number, expected: number): Promise<void> {
+    const { clock, database, instanceId, limits } = this.#deps;
+    const limit = this.#attempts.leasable(host, sharedBy);
+    this.#full.delete(host);
+    if (limit <= 0) {
+      // The end of an attempt makes room.
+      this.#full.add(host);
+      return;
+    }
+    if (this.#attempts.holds(host)) this.#standing.add(host);
+    const leasedAt = clock.elapsed();
+    const claimed = await claimDue(database.queries, { engine: database.engine, host, instanceId, leaseMs: limits.leaseMs, limit });
+    if (this.#isStopping) {
+      await this.#giveBack(claimed.map((callback) => callback.id));
+      return;
+    }
+    if (claimed.length === limit) this.#full.add(host);
+    else if (claimed.length < expected) {
+      this.#standing.add(host);
+      this.#scanWithin(blockedLookMs);
+    }
+    this.#attempts.add(claimed, leasedAt);
+  }
+
+  #onRoom(host: string, forOthersToo: boolean): void {
+    for (const waiting of forOthersToo ? this.#full : [host]) {
+      if (!this.#full.has(waiting)) continue;
+      if (this.#attempts.leasable(waiting, 1) >= this.#attempts.worthLeasing(waiting)) this.#claimSoon(waiting, 0);
+    }
+  }
+
+  #onRecorded(host: string, outcome: Outcome): void {
+    if (outcome.kind === 'retry') this.#scanWithin(outcome.delayMs);
+    // While others of the host wait here, the next claim comes by itself.
+    if (this.#full.has(host) && this.#attempts.worthLeasing(host) > 1) return;
+    if (this.#standing.delete(host)) this.#claimSoon(host, 0);
+  }
+
+  #claimSoon(host: string, count: number): void {
+    this.#toClaim.set(host, (this.#toClaim.get(host) ?? 0) + count);
+    this.#endNap?.();
+  }
+
+  #scanWithin(delayMs: number): void {
+    const at = this.#deps.clock.elapsed() + delayMs;
+    if (at >= this.#nextScanAt) return;
+    this.#nextScanAt = at;
+    this.#endNap?.();
+  }
+
+  #callForHelp(): void {
+    const { clock, database } = this.#deps;
+    if (clock.elapsed() - this.#lastCallAt < callForHelpMs) return;
+    this.#lastCallAt = clock.elapsed();
+    const nextScanAt = this.#nextScanAt;
+    database.wake('callbacks');
+    // It was for the others.
+    this.#nextScanAt = nextScanAt;
   }
 
   async #giveBack(ids: string[]): Promise<void> {
@@ -129,19 +222,19 @@ export class CallbackWorker {
     }
   }
 
-  #wake(): void {
-    this.#isWoken = true;
-    this.#endNap?.();
-  }
-
-  #nap(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#deps.clock.after(Math.min(Math.max(delayMs, 1), maxNapMs), () => this.#endNap?.());
-      this.#endNap = () => {
+  /** Until there is something to claim, or it is time to look over all hosts. */
+  async #nap(): Promise<void> {
+    if (this.#isStopping || this.#toClaim.size > 0) return;
+    const delayMs = Math.max(0, this.#nextScanAt - this.#deps.clock.elapsed());
+    if (delayMs === 0) return;
+    await new Promise<void>((resolve) => {
+      const endNap = () => {
         this.#endNap = undefined;
         cancel();
         resolve();
       };
+      const cancel = this.#deps.clock.after(Math.max(delayMs, 1), endNap);
+      this.#endNap = endNap;
     });
   }
 }

@@ -26,7 +26,6 @@ export interface Cards {
 
 export function createCards(deps: CardsDeps): Cards {
   const { ledger, invoices, callbacks } = deps;
-  const wakeCallbacks = () => callbacks.wake();
 
   /** The terminal was asked to abort it, and it was not made: the abort is confirmed. */
   async function cancelIfAborted(queries: Queries, payment: Command): Promise<void> {
@@ -46,7 +45,10 @@ export function createCards(deps: CardsDeps): Cards {
       reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
       onState: { refused: cancelIfAborted, never: cancelIfAborted },
-      afterState: wakeCallbacks,
+      afterState({ state, abortRequestedAtMs }) {
+        // Only then an invoice may have been cancelled.
+        if (abortRequestedAtMs !== null && (state === 'refused' || state === 'never')) callbacks.wake();
+      },
     },
     CloseDoc: {
       module: 'POS',
@@ -66,7 +68,9 @@ export function createCards(deps: CardsDeps): Cards {
           if (payment) await cancelInvoiceOf(queries, payment, 'The card payment was voided.');
         },
       },
-      afterState: wakeCallbacks,
+      afterState({ state }) {
+        if (state === 'done') callbacks.wake();
+      },
     },
   });
 

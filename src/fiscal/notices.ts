@@ -39,7 +39,9 @@ export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void
   return {
     module: 'Fiscal',
     onState: { unknown: write, done: write, refused: write, never: write },
-    afterState: () => deps.callbacks.wake(),
+    afterState({ callbackUri }) {
+      if (callbackUri !== null) deps.callbacks.wake();
+    },
   };
 }
 

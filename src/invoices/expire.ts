@@ -20,16 +20,20 @@ export async function expireOverdue(deps: InvoiceDeps): Promise<number> {
 
 async function expireBatch(deps: InvoiceDeps): Promise<number> {
   const { database } = deps;
-  const expired = await database.transaction(async (queries) => {
+  const { count, hosts } = await database.transaction(async (queries) => {
     const moved = await expireOverdueInvoices(queries, database.engine, deps.graceMs, batchSize);
-    if (moved.length === 0) return moved;
+    const hosts: string[] = [];
+    if (moved.length === 0) return { count: 0, hosts };
     const oids = moved.map(({ oid }) => oid);
     await insertEvents(queries, oids, stateNames[states.expired], {});
-    for (const invoice of moved) await writeCallback(deps, queries, invoice, states.expired);
-    return moved;
+    for (const invoice of moved) {
+      const host = await writeCallback(deps, queries, invoice, states.expired);
+      if (host !== undefined) hosts.push(host);
+    }
+    return { count: moved.length, hosts };
   });
-  if (expired.some(({ callbackUri }) => callbackUri !== null)) deps.callbacks.wake();
-  return expired.length;
+  if (hosts.length > 0) deps.callbacks.wake(hosts);
+  return count;
 }
 
 export function createExpirySweep(deps: InvoiceDeps, clock: Clock, periodMs: number): Rounds {

@@ -18,7 +18,7 @@ import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface InvoicesOptions {
   database: Database;
-  callbacks: { wake(): void };
+  callbacks: { wake(hosts: readonly string[]): void };
   clock: Clock;
   random: Random;
   logger: Logger;

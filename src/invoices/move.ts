@@ -12,7 +12,7 @@ import { insertEvents, type MovedInvoice, moveInvoice, type Payment } from './st
 export interface InvoiceDeps {
   database: Database;
   /** Told after each commit that wrote a callback. */
-  callbacks: { wake(): void };
+  callbacks: { wake(hosts: readonly string[]): void };
   random: Random;
   logger: Logger;
   traceparent?: OutboxDeps['traceparent'];
@@ -31,7 +31,13 @@ export interface Asker {
 /** A state only moves forward, and there are three steps at most: whoever loses more races than this has met a bug. */
 const maxLostRaces = 8;
 
-/** Within the caller's transaction. Undefined if the guard did not hold: then nothing was written. Wake the callbacks after the commit. */
+export interface WrittenMove {
+  invoice: MovedInvoice;
+  /** Where its callback goes, if it has one: for waking the callbacks after the commit. */
+  callbackHost: string | undefined;
+}
+
+/** Within the caller's transaction. Undefined if the guard did not hold: then nothing was written. */
 export async function writeMove(
   deps: InvoiceDeps,
   queries: Queries,
@@ -39,24 +45,26 @@ export async function writeMove(
   transition: Transition,
   detail: object,
   payment?: Payment,
-): Promise<MovedInvoice | undefined> {
+): Promise<WrittenMove | undefined> {
   const moved = await moveInvoice(queries, oid, transition, deps.graceMs, payment);
   if (!moved) return undefined;
   await insertEvents(queries, [oid], stateNames[transition.to], { ...detail, ...payment });
-  await writeCallback(deps, queries, moved, transition.to);
-  return moved;
+  return { invoice: moved, callbackHost: await writeCallback(deps, queries, moved, transition.to) };
 }
 
-/** The receipt id and the device are told only with a payment; before it they are empty [service specification]. */
-export async function writeCallback(deps: InvoiceDeps, queries: Queries, moved: MovedInvoice, state: State): Promise<void> {
-  if (moved.callbackUri === null) return;
+/**
+ * The receipt id and the device are told only with a payment; before it they are empty [service specification]. Returns the host that it goes
+ * to, if there is one.
+ */
+export async function writeCallback(deps: InvoiceDeps, queries: Queries, moved: MovedInvoice, state: State): Promise<string | undefined> {
+  if (moved.callbackUri === null) return undefined;
   const url = expandTemplate(moved.callbackUri, {
     OID: moved.oid,
     State: stateNames[state],
     ReceiptID: moved.receiptId,
     DeviceID: moved.paidDeviceId,
   });
-  await enqueueCallback(queries, deps, {
+  return await enqueueCallback(queries, deps, {
     merchantId: moved.merchantId,
     subjectKind: 'invoice',
     subjectId: moved.oid,
@@ -68,7 +76,7 @@ export async function writeCallback(deps: InvoiceDeps, queries: Queries, moved: 
 /** The same in a transaction of its own. False if somebody else was quicker. */
 export async function move(deps: InvoiceDeps, oid: string, transition: Transition, detail: object, payment?: Payment): Promise<boolean> {
   const moved = await deps.database.transaction((queries) => writeMove(deps, queries, oid, transition, detail, payment));
-  if (moved?.callbackUri) deps.callbacks.wake();
+  if (moved?.callbackHost !== undefined) deps.callbacks.wake([moved.callbackHost]);
   return moved !== undefined;
 }
 

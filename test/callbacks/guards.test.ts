@@ -1,6 +1,7 @@
 // The guards of the worker's statements, each by itself: who may end an attempt, and what a late word still changes.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ClaimedCallback, type Outcome, recordAttempt, releaseLeases } from '../../src/callbacks/store.ts';
+import { type Outcome, recordAttempts } from '../../src/callbacks/attempt-records.ts';
+import { type ClaimedCallback, releaseLeases } from '../../src/callbacks/store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { withFailingInsert } from '../support/failing-insert.ts';
 import { seedCallback, seedMerchant } from '../support/fixtures.ts';
@@ -34,7 +35,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
       attempts: 0,
     };
     const result = answered(outcome.kind === 'delivered' ? 200 : 500);
-    await database.transaction((queries) => recordAttempt(queries, claimed, { instanceId: 'me', result, outcome, isRepeat: false }));
+    await recordAttempts(database, 'me', [{ callback: claimed, result, outcome, isRepeat: false }]);
   }
 
   const failures: Outcome[] = [{ kind: 'retry', delayMs: 1 }, { kind: 'dead' }];

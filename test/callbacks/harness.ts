@@ -26,6 +26,7 @@ export async function enqueue(
   database: Database,
   callbacks: Callbacks,
   callback: Partial<NewCallback> & { merchantId: string },
+  hosts?: readonly string[],
 ): Promise<void> {
   await database.transaction((queries) =>
     enqueueCallback(
@@ -34,7 +35,7 @@ export async function enqueue(
       { subjectKind: 'invoice', subjectId: randomUUID(), sequence: 1, url: 'http://erp.example/cb', ...callback },
     ),
   );
-  callbacks.wake();
+  callbacks.wake(hosts);
 }
 
 export const answered = (status: number): AttemptResult => ({ status, error: null, durationMs: 3, responseHead: `answer ${status}` });

@@ -1,0 +1,78 @@
+// What is written when attempts have ended: many in one commit, each under its own guard, so that one that lost its lease costs the others nothing.
+// A success ends a callback even if the lease was lost meanwhile: the ERP has it. A failure counts only for the holder of the lease.
+import { type RawBuilder, sql } from 'kysely';
+import { type BatchRow, batchRows } from '../database/batch-rows.ts';
+import type { Database } from '../database/database.ts';
+import type { AttemptResult } from './sender.ts';
+import type { ClaimedCallback } from './store.ts';
+
+/** What becomes of a callback whose attempt has ended. */
+export type Outcome = { kind: 'delivered' } | { kind: 'retry'; delayMs: number } | { kind: 'dead' };
+
+export interface EndedAttempt {
+  callback: ClaimedCallback;
+  result: AttemptResult;
+  outcome: Outcome;
+  /** Whether this very attempt was committed before is unclear: then it goes on record only if it still changes something. */
+  isRepeat: boolean;
+}
+
+const columns = {
+  id: 'text',
+  attempts: 'int8',
+  state: 'text',
+  delay_ms: 'int8',
+  status: 'int8',
+  error: 'text',
+  duration_ms: 'int8',
+  response_head: 'text',
+  is_repeat: 'int8',
+} as const;
+
+/** All or none, and no two of one callback. */
+export async function recordAttempts(database: Database, instanceId: string, ended: readonly EndedAttempt[]): Promise<void> {
+  const { engine } = database;
+  const rows = batchRows(engine, 'e', columns, ended.map(toRow));
+  if (engine === 'postgres') {
+    // One statement is one round trip.
+    await sql`with e as materialized (select e.* from ${rows}), settled as (${settle(sql`e`, instanceId)})
+      ${insertFrom(sql`e where is_repeat = 0 or id in (select id from settled)`)}`.execute(database.queries);
+    return;
+  }
+  await database.transaction(async (queries) => {
+    const settled = new Set((await settle(rows, instanceId).execute(queries)).rows.map(({ id }) => id));
+    const told = ended.filter(({ callback, isRepeat }) => !isRepeat || settled.has(callback.id));
+    if (told.length > 0) await insertFrom(batchRows(engine, 'e', columns, told.map(toRow))).execute(queries);
+  });
+}
+
+function settle(rows: RawBuilder<unknown>, instanceId: string): RawBuilder<{ id: string }> {
+  return sql<{ id: string }>`update callbacks set "state" = e.state, "attempts" = e.attempts + 1,
+      next_attempt_at = case when e.state = 'pending' then now_ms() + e.delay_ms end,
+      ended_at = case when e.state = 'pending' then null else now_ms() end,
+      leased_by = null, leased_until = null
+    from ${rows}
+    where callbacks.id = e.id and callbacks.state = 'pending'
+      and (e.state = 'delivered' or (callbacks.leased_by = ${instanceId} and callbacks.attempts = e.attempts))
+    returning callbacks.id`;
+}
+
+function insertFrom(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`insert into callback_attempts (callback_id, attempt, at, status, error, duration_ms, response_head)
+    select id, attempts + 1, now_ms() - duration_ms, status, error, duration_ms, response_head from ${rows}`;
+}
+
+function toRow({ callback, result, outcome, isRepeat }: EndedAttempt): BatchRow<typeof columns> {
+  return {
+    id: callback.id,
+    attempts: callback.attempts,
+    state: outcome.kind === 'retry' ? 'pending' : outcome.kind,
+    delay_ms: outcome.kind === 'retry' ? outcome.delayMs : null,
+    status: result.status,
+    // Half of a surrogate pair, where a text was cut, is no text to PostgreSQL.
+    error: result.error?.toWellFormed() ?? null,
+    duration_ms: result.durationMs,
+    response_head: result.responseHead?.toWellFormed() ?? null,
+    is_repeat: isRepeat ? 1 : 0,
+  };
+}
