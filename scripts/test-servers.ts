@@ -75,6 +75,7 @@ const neededServers: NeededServer[] = [
   { ...program('nginx', 'nginx-light'), isInstalled: () => ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].some(existsSync) },
   // promtool comes with it.
   program('prometheus', 'prometheus'),
+  program('systemd-analyze', 'systemd'),
   pythonModule('setuptools'),
   pythonModule('wheel'),
 ];
