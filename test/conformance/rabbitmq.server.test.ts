@@ -4,11 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMessageFuzz } from '../fuzz/device-messages.ts';
+import { replyToOf } from '../fuzz/run-fuzz.ts';
 import { type GatewayProcess, type Settings, serveSettings, startServeProcess, temporaryDirectory } from '../support/gateway-process.ts';
 import type { RabbitmqServer } from '../support/servers/rabbitmq.ts';
 import { startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 import { type Answer, eventually, reportOf } from '../support/till.ts';
-import type { Fields, ForeignDevice, Line } from './foreign-device.ts';
+import { amqpUrl, connectAmqp } from './amqp-line.ts';
+import type { Fields, ForeignDevice } from './foreign-device.ts';
 import { type ForeignShop, openForeignShop } from './foreign-shop.ts';
 
 const brokerToken = 'the-token-of-the-conformance-broker';
@@ -36,46 +39,6 @@ afterAll(async () => {
   await gateway?.kill9();
   await rabbitmq?.stop();
 });
-
-const amqpUrl = ({ deviceId, secret, queueUrl }: Pick<ForeignDevice, 'deviceId' | 'secret' | 'queueUrl'>) => {
-  const url = new URL(queueUrl);
-  url.username = deviceId;
-  url.password = secret;
-  url.searchParams.set('heartbeat', '10');
-  return url.href;
-};
-
-async function connectAmqp(device: ForeignDevice): Promise<Line> {
-  const { deviceId } = device;
-  const connection = await connect(amqpUrl(device));
-  connection.on('error', () => {});
-  const ended = new Promise<void>((resolve) => connection.once('close', () => resolve()));
-  const channel = await connection.createChannel();
-  channel.on('error', () => {});
-  await channel.assertQueue(`tillgate.device.${deviceId}`, { exclusive: true, autoDelete: true, durable: false });
-  await channel.consume(
-    `tillgate.device.${deviceId}`,
-    (message) => {
-      if (!message) return;
-      const text = message.content.toString('utf8');
-      const amqp = { ...message.properties, ...message.fields };
-      device.hear({ wire: 'queue', atMs: Date.now(), message: JSON.parse(text), text, amqp });
-    },
-    { noAck: true },
-  );
-  const publish = (key: string, text: string | Buffer) => {
-    channel.publish('tillgate.answers', `${deviceId}.${key}`, Buffer.from(text), { userId: deviceId });
-  };
-  return {
-    answer: publish,
-    presence: (text) => publish('presence', text),
-    die: () => (connection as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy(),
-    async close() {
-      await connection.close();
-    },
-    ended,
-  };
-}
 
 async function live(kind: 'terminal' | 'register', on: 'mqtt' | 'queue' | 'both'): Promise<ForeignDevice> {
   const device = await shop.register(kind);
@@ -303,6 +266,18 @@ describe('RabbitMQ for both channels', () => {
     const closing = closeDay(device);
     await device.say(await device.next('CloseDay'), 'done', { report: {} });
     expect(await closing).toMatchObject({ errorCode: 0 });
+    await device.leave();
+  });
+});
+
+describe('messages by chance', () => {
+  const seed = Number(process.env['TILLGATE_TEST_FUZZ_SEED'] ?? Date.now() % 1_000_000);
+  const count = Number(process.env['TILLGATE_TEST_FUZZ_COUNT'] ?? 150);
+
+  it(`on RabbitMQ end nothing, and a payment goes as always (TILLGATE_TEST_FUZZ_SEED=${seed})`, { timeout: 600_000 }, async () => {
+    const device = await live('terminal', 'queue');
+    const open = async () => device.join('queue', await connectAmqp(device));
+    await createMessageFuzz(shop, device, 'queue', open, await replyToOf(shop, device))(seed, count);
     await device.leave();
   });
 });

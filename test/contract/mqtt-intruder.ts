@@ -5,23 +5,27 @@ import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { answerTo, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { mqttOptions } from './test-device.ts';
 
+type TopicName = keyof typeof mqttTopics;
+
+/** What device A says in the name of B, for every topic that the protocol has: a new one needs its line. */
+const forged: Record<TopicName, () => string> = {
+  answers: () => JSON.stringify(answerTo(command(), deviceB.deviceId)),
+  presence: () => JSON.stringify({ v: 1, device: deviceB.deviceId, online: true, clock: new Date().toISOString() }),
+  commands: () => JSON.stringify(command({ name: 'Pay' })),
+};
+
+/** Every topic of B, with what A would say there. */
+export const foreignTopics = Object.entries(forged).map(
+  ([name, text]) => [mqttTopics[name as TopicName](deviceB.deviceId, gatewayId), text] as const,
+);
+
 const foreignFilters = [
-  mqttTopics.commands(deviceB.deviceId),
+  ...foreignTopics.map(([topic]) => topic),
   mqttTopics.commands('+'),
   `tillgate/devices/${deviceB.deviceId}/#`,
   '#',
   '+/+/+/commands',
   '$SYS/#',
-  mqttTopics.answers(deviceB.deviceId, gatewayId),
-];
-
-const foreignPublishes: [string, () => string][] = [
-  [mqttTopics.answers(deviceB.deviceId, gatewayId), () => JSON.stringify(answerTo(command(), deviceB.deviceId))],
-  [
-    mqttTopics.presence(deviceB.deviceId),
-    () => JSON.stringify({ v: 1, device: deviceB.deviceId, online: true, clock: new Date().toISOString() }),
-  ],
-  [mqttTopics.commands(deviceB.deviceId), () => JSON.stringify(command({ name: 'Pay' }))],
 ];
 
 export async function intrudeOverMqtt(url: string): Promise<{ overheard: () => CommandMessage[]; end(): Promise<void> }> {
@@ -30,7 +34,7 @@ export async function intrudeOverMqtt(url: string): Promise<{ overheard: () => C
     client.on('message', (topic, payload) => {
       if (topic === mqttTopics.commands(deviceB.deviceId)) overheard.push(JSON.parse(payload.toString()));
     });
-  for (const [topic, text] of foreignPublishes) {
+  for (const [topic, text] of foreignTopics) {
     for (const qos of [0, 1] as const) {
       const client = await connectAsync(url, mqttOptions(deviceA));
       client.on('error', () => {});

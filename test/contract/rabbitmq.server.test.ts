@@ -7,12 +7,12 @@ import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost } from '../../src/link/broker-auth.ts';
 import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../src/link/channels/queue/rabbitmq.ts';
-import { mqttTopics, queueNames } from '../../src/link/protocol.ts';
+import { queueNames } from '../../src/link/protocol.ts';
 import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { type ShippedRabbitmq, startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
-import { intrudeOverMqtt } from './mqtt-intruder.ts';
+import { foreignTopics, intrudeOverMqtt } from './mqtt-intruder.ts';
 import { createRecorder } from './recorder.ts';
 import { connectAmqpDevice, connectMqttDevice } from './test-device.ts';
 
@@ -145,13 +145,13 @@ async function intrudeOverAmqp() {
         await settled(channel);
       },
     ],
-    [
-      'presence of B by MQTT topic',
+    ...foreignTopics.map(([topic, text]): [string, (channel: AmqpChannel) => Promise<unknown>] => [
+      `${topic} by the exchange of MQTT`,
       async (channel) => {
-        channel.publish('amq.topic', mqttTopics.presence(deviceB.deviceId).replaceAll('/', '.'), forgedPresence());
+        channel.publish('amq.topic', topic.replaceAll('/', '.'), Buffer.from(text()));
         await settled(channel);
       },
-    ],
+    ]),
     [
       'command into the queue of B',
       async (channel) => {
@@ -171,6 +171,14 @@ async function intrudeOverAmqp() {
     ['declare an exchange', (channel) => channel.assertExchange('elsewhere', 'topic')],
     ['delete the exchange', (channel) => channel.deleteExchange(queueNames.answersExchange)],
   ];
+  // A name that is added to the protocol needs its tries here.
+  const triesOf = {
+    commands: ['command into the queue of B', 'consume the queue of B', 'declare the queue of B', 'delete the queue of B'],
+    answersExchange: ['overhear all answers', 'delete the exchange'],
+    answerKey: ['answer under B', 'answer under B as user B'],
+    presenceKey: ['presence under B'],
+  } satisfies Record<keyof typeof queueNames, string[]>;
+  expect(denied.map(([what]) => what)).toEqual(expect.arrayContaining(Object.values(triesOf).flat()));
   for (const [what, attempt] of denied) {
     const model = await connect(`amqp://${deviceA.deviceId}:${deviceA.secret}@${host()}`);
     model.on('error', () => {});

@@ -1,0 +1,81 @@
+// What is watched while somebody throws things at a gateway: that it lives, that a good caller beside it is served, and that nothing grows.
+import { readFileSync } from 'node:fs';
+import type { ForeignShop } from '../conformance/foreign-shop.ts';
+
+export interface Watch {
+  /** Ends the watching; throws a sentence for each promise that did not hold. */
+  end(bounds: Bounds): Promise<Watched>;
+}
+
+export interface Bounds {
+  neighbourMs: number;
+  growthMb: number;
+}
+
+export interface Watched {
+  neighbourCalls: number;
+  slowestNeighbourMs: number;
+  grownMb: number;
+  /** Labels of the metrics that are no path of the document: pages, files, and one for all that does not exist. */
+  unknownRoutes: string[];
+}
+
+/** Limits of a gateway that would hide what is looked for: everything comes from one address and one key. */
+export const openDoors = {
+  TILLGATE_RATE_LIMIT: '100000',
+  TILLGATE_CONNECTIONS_PER_ADDRESS: '2000',
+  TILLGATE_BODIES_PER_ADDRESS: '500',
+  TILLGATE_MQTT_NEWCOMERS: '1000',
+  TILLGATE_MQTT_NEWCOMERS_PER_ADDRESS: '1000',
+  TILLGATE_DEVICE_RATE: '1000',
+  TILLGATE_LOG_LEVEL: 'error',
+};
+
+const everyMs = 100;
+
+export async function watchGateway({ gateway, till }: ForeignShop): Promise<Watch> {
+  const residentMb = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  const read = async (path: string) => {
+    const authorization = `Bearer ${gateway.adminToken}`;
+    return (await fetch(`${till.baseUrl}${path}`, { headers: { authorization } })).text();
+  };
+  /** A line for each route and outcome is welcome; one for each path that somebody invents is a leak. */
+  const unknownRoutes = async () => {
+    const { paths } = JSON.parse(await read('/openapi.json')) as { paths: object };
+    const known = new Set(Object.keys(paths).map((path) => path.replace(/\{(\w+)\}/g, ':$1')));
+    const measured = new Set([...(await read('/metrics')).matchAll(/route="([^"]*)"/g)].map(([, route = '']) => route));
+    return [...measured].filter((route) => ![...known].some((path) => route.endsWith(path)));
+  };
+  const Receipt = { Number: 'A-7', Items: [{ Name: 'Bread', Quantity: 2, Price: 12.5 }] };
+  const residentBefore = residentMb();
+  const took: number[] = [];
+  let isOver = false;
+  const neighbour = (async () => {
+    while (!isOver) {
+      const startedAt = performance.now();
+      const { errorCode, errorMessage } = await till.post('/Invoice/Create', { Receipt });
+      took.push(performance.now() - startedAt);
+      if (errorCode !== 0) throw new Error(`A good caller beside the fuzz was told ${errorCode} ${errorMessage}.`);
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+  })();
+  // Heard at the end, with everything else.
+  neighbour.catch(() => {});
+
+  return {
+    async end({ neighbourMs, growthMb }) {
+      isOver = true;
+      await neighbour;
+      const watched: Watched = {
+        neighbourCalls: took.length,
+        slowestNeighbourMs: Math.round(Math.max(...took)),
+        grownMb: Math.round(residentMb() - residentBefore),
+        unknownRoutes: await unknownRoutes(),
+      };
+      if (watched.slowestNeighbourMs > neighbourMs) throw new Error(`A good caller waited ${watched.slowestNeighbourMs} ms.`);
+      if (watched.grownMb > growthMb) throw new Error(`The gateway grew by ${watched.grownMb} MB.`);
+      if (watched.unknownRoutes.length > 20) throw new Error(`The metrics keep what callers invent: ${watched.unknownRoutes.join(' ')}`);
+      return watched;
+    },
+  };
+}
