@@ -6,6 +6,7 @@ export const placesThatMatter: readonly string[] = [
   'commit commands',
   'commit commands + idempotency_keys',
   'update commands (accepted_at, review_since)',
+  'update commands (settled_at, state)',
   'update commands (state, settled_at)',
   'update commands (state, next_recall_at)',
   'update commands (instance_id, recalls)',

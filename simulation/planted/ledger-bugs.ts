@@ -64,6 +64,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
         find: "    .where('id', '=', command.id)\n    .where(openOnly)\n    .$if(settlement.state === 'never'",
         instead: "    .where('id', '=', command.id)\n    .$if(settlement.state === 'never'",
       },
+      { room: ledger, find: ` and "commands"."state" in ('sent', 'unknown')\n`, instead: '\n' },
     ],
   },
   {
@@ -102,6 +103,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
         instead: "      if (finding.wasAccepted && false) return { kind: 'review'",
       },
       { room: ledger, find: ".$if(settlement.state === 'never', (query) => query.where('accepted_at', 'is', null))", instead: '' },
+      { room: ledger, find: `      and ("new"."state" <> 'never' or "commands"."accepted_at" is null)\n`, instead: '' },
     ],
     tests: ['test/ledger/settlement.test.ts'],
   },

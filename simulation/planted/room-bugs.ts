@@ -17,13 +17,7 @@ export const roomBugs: readonly PlantedBug[] = [
     name: 'does not free the terminal with CloseDoc',
     kind: 'locks',
     harm: 'stuck',
-    edits: [
-      {
-        room: cards,
-        find: 'if (command.targetId !== null) await closeDocument(queries, command.targetId);',
-        instead: 'void queries, command;',
-      },
-    ],
+    edits: [{ room: cards, find: "CloseDoc: { module: 'POS', closesDocument: true }", instead: "CloseDoc: { module: 'POS' }" }],
   },
   {
     name: 'counts no earlier refunds',
@@ -105,7 +99,7 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/ledger',
-        find: '    if (!onState && !alongside) return update(database.queries);\n',
+        find: '    if (!onState && !alongside && !closesDocument) return update(database.queries);\n',
         instead:
           '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n',
       },

@@ -10,7 +10,7 @@ import { lastTransaction } from './last-transaction.ts';
 import { pay } from './pay.ts';
 import { refund } from './refund.ts';
 import { doubtApproval } from './rules.ts';
-import { closeDocument, settleBankDay, voidDocument } from './store.ts';
+import { settleBankDay, voidDocument } from './store.ts';
 
 type WithoutDeps<Call> = Call extends (deps: CardsDeps, request: infer Request) => infer Result ? (request: Request) => Result : never;
 
@@ -50,14 +50,7 @@ export function createCards(deps: CardsDeps): Cards {
         if (abortRequestedAtMs !== null && (state === 'refused' || state === 'never')) callbacks.wake();
       },
     },
-    CloseDoc: {
-      module: 'POS',
-      onState: {
-        async done(queries, command) {
-          if (command.targetId !== null) await closeDocument(queries, command.targetId);
-        },
-      },
-    },
+    CloseDoc: { module: 'POS', closesDocument: true },
     CloseDay: { module: 'POS', onState: { done: (queries, command) => settleBankDay(queries, command.deviceId) } },
     Refund: { module: 'POS' },
     CancelTransaction: {

@@ -4,10 +4,11 @@ import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
-import { closeDocument, findCloseOf, findOperation } from './store.ts';
+import { findCloseOf, findOperation } from './store.ts';
 
 export interface CloseDocumentRequest extends DeviceCall {
   documentNr: string;
@@ -28,6 +29,8 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   }
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: false,
+    // A document that is open was closed by nothing yet, and one that is being closed holds the terminal.
+    isSingle: payment?.documentState === 'open',
     findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
     plan() {
       if (!payment) throw noSuchOperation();
@@ -41,6 +44,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
         operationId,
         targetId: payment.id,
         mayPass: payment.id,
+        needsOpenTarget: payment.documentState === 'open',
       };
     },
   });

@@ -19,6 +19,7 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
   const documentNr = request.documentNr === undefined ? undefined : sameDocument(request.documentNr);
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: documentNr === undefined,
+    isSingle: documentNr !== undefined,
     async findEarlier(queries) {
       if (documentNr === undefined) return undefined;
       const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);

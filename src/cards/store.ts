@@ -108,18 +108,6 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
   return row && toCommand(row);
 }
 
-/** False when the document was not open. */
-export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
-  const row = await queries
-    .updateTable('commands')
-    .set({ document_state: 'closed', told_at: toldNow })
-    .where('id', '=', paymentId)
-    .where('document_state', '=', sql.lit('open'))
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
 /** The payment, unless it was voided before. */
 export async function voidDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries

@@ -1,7 +1,5 @@
-// The rows of a batch as one parameter: a table inside a statement, so that its text is the same for any number of rows and is prepared
-// once. The values travel as JSON; they are judged like any parameter, so that both engines take the same ones.
-// A statement with such rows waits only shortly for what other transactions hold, and then fails without having done anything (DatabaseBusy):
-// one row that somebody keeps locked must not keep all the others.
+// Rows as one parameter: a table inside a statement, so that its text is the same for any number of rows and is prepared once.
+// The values travel as JSON; they are judged like any parameter, so that both engines take the same ones.
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './dialect.ts';
 import { toBindable } from './values.ts';
@@ -15,25 +13,49 @@ export type BatchRow<Columns extends BatchColumns> = {
 const lockTimeout = '250ms';
 
 /** For a `from`: a table named `alias` with these rows. */
-export function batchRows<Columns extends BatchColumns>(
+export function rowsAs<Columns extends BatchColumns>(
   engine: Engine,
   alias: string,
   columns: Columns,
   rows: readonly BatchRow<Columns>[],
 ): RawBuilder<unknown> {
   const names = Object.keys(columns);
-  const json = JSON.stringify(rows.map((row) => Object.fromEntries(names.map((name) => [name, toBindable(row[name])]))));
-  if (engine === 'sqlite') return sql`(select ${sql.raw(extracted(names))} from json_each(${json})) as ${sql.raw(`"${alias}"`)}`;
+  const json = JSON.stringify(
+    rows.map((row) => Object.fromEntries([...names.map((name) => [name, toBindable(row[name])]), ['is_row', 1]])),
+  );
+  const [before, after] = textsAround(engine, alias, columns);
+  return sql`${sql.raw(before)}${json}${sql.raw(after)}`;
+}
+
+/**
+ * The same for a batch: the statement waits only shortly for what other transactions hold, and then fails without having done anything
+ * (DatabaseBusy), because one row that somebody keeps locked must not keep all the others.
+ */
+export function batchRows<Columns extends BatchColumns>(
+  engine: Engine,
+  alias: string,
+  columns: Columns,
+  rows: readonly BatchRow<Columns>[],
+): RawBuilder<unknown> {
+  const table = rowsAs(engine, alias, columns, rows);
+  if (engine === 'sqlite') return table;
   // Local to the statement's own transaction, and evaluated before its first row is written.
-  const shortly = sql.raw(`(select set_config('lock_timeout', '${lockTimeout}', true)) as "shortly"`);
-  return sql`json_to_recordset(cast(${json} as json)) as ${sql.raw(typed(alias, columns))} cross join ${shortly}`;
+  const shortly = sql.raw(`cross join (select set_config('lock_timeout', '${lockTimeout}', true)) as "shortly"`);
+  return sql`${table} ${shortly}`;
 }
 
-function typed(alias: string, columns: BatchColumns): string {
-  const parts = Object.entries(columns).map(([name, type]) => `"${name}" ${type === 'int8' ? 'bigint' : type}`);
-  return `"${alias}" (${parts.join(', ')})`;
-}
-
-function extracted(names: readonly string[]): string {
-  return names.map((name) => `json_extract(value, '$.${name}') as "${name}"`).join(', ');
+function textsAround(engine: Engine, alias: string, columns: BatchColumns): [before: string, after: string] {
+  const names = Object.keys(columns);
+  if (engine === 'sqlite') {
+    const extracted = names.map((name) => `json_extract(value, '$.${name}') as "${name}"`);
+    return [`(select ${extracted.join(', ')} from json_each(`, `)) as "${alias}"`];
+  }
+  const listed = names.map((name) => `"${name}"`);
+  const typed = Object.entries(columns).map(([name, type]) => `"${name}" ${type === 'int8' ? 'bigint' : type}`);
+  // PostgreSQL counts with a hundred rows here and would read a whole table that was small when the statement was planned; with a condition
+  // it counts with one, and looks each row up by its index.
+  return [
+    `(select ${listed.join(', ')} from json_to_recordset(cast(`,
+    ` as json)) as "rows" (${typed.join(', ')}, "is_row" bigint) where "is_row" = 1) as "${alias}"`,
+  ];
 }

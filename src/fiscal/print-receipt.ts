@@ -21,6 +21,7 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
   const contentHash = contentHashOf(receipt);
   return runOnDevice(deps, 'register', request, {
     isKnownByContent: receiptUid === undefined,
+    isSingle: receiptUid !== undefined,
     async findEarlier(queries) {
       if (receiptUid === undefined) return undefined;
       const earlier = await findPrintOfReceipt(queries, request.merchantId, receiptUid);

@@ -26,6 +26,8 @@ import { createRunOrJoin, type RunOrJoin } from './calls/run-or-join.ts';
 import { createOutcomeWaits, type OutcomeWaits } from './calls/wait-for-outcome.ts';
 import type { Command } from './command.ts';
 import type { CommandKind, CommandKinds } from './command-kind.ts';
+import { createInsertGroup } from './insert-batch.ts';
+import { createSettleGroup } from './settle-batch.ts';
 import { createLateAnswers } from './settling/late-answers.ts';
 import { createLateCommits } from './settling/late-commits.ts';
 import { createRecall } from './settling/recall.ts';
@@ -112,9 +114,9 @@ export function createLedger(deps: Deps): Ledger {
 /** From the ground up: each part sees only those above it in this list. */
 function createParts(deps: Deps, kinds: CommandKinds) {
   const timeline = createTimeline(deps);
-  const settlements = createSettlements({ ...deps, timeline, kinds });
+  const settlements = createSettlements({ ...deps, timeline, kinds, settleGroup: createSettleGroup(deps.database) });
   const reception = createReception(deps);
-  const firstCommits = createFirstCommits({ ...deps, reception });
+  const firstCommits = createFirstCommits({ ...deps, reception, insertGroup: createInsertGroup(deps.database) });
   const lateCommits = createLateCommits({ ...deps, settlements });
   const inFlight = new CommandsInFlight({ ...deps, timeline, settlements, reception, firstCommits, lateCommits });
   const recall = createRecall({ ...deps, timeline, settlements });

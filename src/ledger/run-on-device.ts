@@ -14,7 +14,7 @@ import type { DeviceCall } from './calls/device-call.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
 
-export interface DeviceWork extends Pick<CommandCall, 'findEarlier'> {
+export interface DeviceWork extends Pick<CommandCall, 'findEarlier' | 'isSingle'> {
   /** The call has neither documentNr nor Receipt.Uid, and doing it twice would matter: an equal one may be its repeat [D58]. */
   isKnownByContent: boolean;
   /** Made only for what is new. */
@@ -38,7 +38,8 @@ export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: Devi
   // Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone.
   const { merchantId, deviceId, idempotency, recipient, origin } = call;
   const requestHash = work.isKnownByContent ? call.requestHash : undefined;
-  const asked: CommandCall = { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier: work.findEarlier };
+  const { findEarlier, isSingle } = work;
+  const asked: CommandCall = { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier, isSingle };
   const { command, isRepeated } = await deps.ledger.run(asked, async () => {
     const device = await requireDevice(deps, kind, call);
     return { ...(await work.plan(device)), journalId: device.journalId, preferredChannel: preferredChannels[kind] };

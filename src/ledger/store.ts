@@ -170,6 +170,18 @@ export async function settle(queries: Queries, command: Command, settlement: Set
   return row && toCommand(row);
 }
 
+/** False when the document was not open. Whoever ends a document knows of the payment [D58]. */
+export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
+  const row = await queries
+    .updateTable('commands')
+    .set({ document_state: 'closed', told_at: sql<number>`coalesce(told_at, now_ms())` })
+    .where('id', '=', paymentId)
+    .where('document_state', '=', sql.lit('open'))
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** The API has answered 3: the outcome stays open, and Recall is due. Undefined when it was settled meanwhile. */
 export async function markUnknown(queries: Queries, id: string, recallAfterMs: number): Promise<Command | undefined> {
   const row = await queries

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
-import { closeDocument, refundedOf, settleBankDay, voidDocument } from '../../src/cards/store.ts';
+import { refundedOf, settleBankDay, voidDocument } from '../../src/cards/store.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import * as ledger from '../../src/ledger/store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
@@ -61,10 +61,10 @@ describe.each(engines)('on %s', (engine) => {
 
   it('a document is closed once, and one that was voided stays voided', async () => {
     const open = await payment({ ...ended.done, document_state: 'open' });
-    expect(await closeDocument(database.queries, open)).toBe(true);
-    await expectUntouched(open, () => closeDocument(database.queries, open));
+    expect(await ledger.closeDocument(database.queries, open)).toBe(true);
+    await expectUntouched(open, () => ledger.closeDocument(database.queries, open));
     const voided = await payment({ ...ended.done, document_state: 'voided' });
-    await expectUntouched(voided, () => closeDocument(database.queries, voided));
+    await expectUntouched(voided, () => ledger.closeDocument(database.queries, voided));
     await expectUntouched(voided, () => voidDocument(database.queries, voided));
     const running = await payment();
     await expectUntouched(running, () => voidDocument(database.queries, running));

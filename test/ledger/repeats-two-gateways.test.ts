@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
 import { createFirstCommits } from '../../src/ledger/calls/first-commit.ts';
+import { createInsertGroup } from '../../src/ledger/insert-batch.ts';
 import { findCommand } from '../../src/ledger/store.ts';
 import type { Link } from '../../src/link/link.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
@@ -90,7 +91,13 @@ describe.each(engines)('two gateways on %s', (engine) => {
     const { id: merchantId } = await seedMerchant(database.queries);
     const { id: deviceId } = await seedDevice(database.queries, merchantId, { kind: 'register' });
     const link = { presence: { of: () => undefined } } as unknown as Link;
-    const { begin } = createFirstCommits({ database, link, instanceId: 'second', reception: { noteOn: () => undefined } });
+    const { begin } = createFirstCommits({
+      database,
+      link,
+      instanceId: 'second',
+      reception: { noteOn: () => undefined },
+      insertGroup: createInsertGroup(database),
+    });
     const first = engine === 'postgres' ? await database.another() : undefined;
     const done = { name: 'MoneyIn', state: 'done', settled_at: Date.now(), settled_by: 'answer', request_hash: 'in' } as const;
     const command = await begin(

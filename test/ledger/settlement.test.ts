@@ -1,5 +1,6 @@
 // Settled exactly once, by whichever word comes first; what cannot be trusted goes to a person; what contradicts is kept.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseDown } from '../../src/database/errors.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -94,7 +95,7 @@ describe('the settlement and its effects', () => {
 
   it('are one transaction: if the effect fails, the command is not settled either, and both are when it is tried again', async () => {
     const { call, closing } = await closingWith(() => {
-      throw new Error('The effect fails.');
+      throw databaseDown('The effect fails.');
     });
     expect((await world.run(closing)).code).toBe(3);
     await world.clock.advance(5_000);

@@ -15,6 +15,11 @@ export interface CommandCall {
   /** Who waits for the answer; undefined: whoever called is there for sure. */
   recipient?: Recipient | undefined;
   origin?: NewCommand['origin'];
+  /**
+   * The insert of a second one beside the command that this call repeats would be refused (by an index, or because its target's document must
+   * be open): then that one is looked for only when it was [D103].
+   */
+  isSingle?: boolean | undefined;
   /** The command that this request repeats; throws when it contradicts that one. */
   findEarlier?: ((queries: Queries) => Promise<Command | undefined>) | undefined;
 }
@@ -28,6 +33,10 @@ export interface CommandPlan
   preferredChannel: ChannelName;
   /** The approved payment that this command may act on although it holds the device [D14]. */
   mayPass?: string | undefined;
+  /** Only while the document of its target is open. */
+  needsOpenTarget?: boolean | undefined;
+  /** Nothing was looked for, so the insert must see whether an earlier try under the same number was removed. */
+  isFirstTry?: boolean | undefined;
   /** Checks inside the insert's transaction, under its locks; throws to refuse. */
   guard?(queries: Queries): Promise<void>;
 }

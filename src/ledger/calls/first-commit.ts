@@ -5,6 +5,7 @@ import { claimKey, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import type { Command } from '../command.ts';
+import type { InsertGroup } from '../insert-batch.ts';
 import * as store from '../store.ts';
 import type { CommandRequest } from './call.ts';
 import { findUntold } from './content-store.ts';
@@ -24,9 +25,10 @@ interface Deps {
   link: Link;
   instanceId: string;
   reception: Pick<Reception, 'noteOn'>;
+  insertGroup: InsertGroup;
 }
 
-export function createFirstCommits({ database, link, instanceId, reception }: Deps): FirstCommits {
+export function createFirstCommits({ database, link, instanceId, reception, insertGroup }: Deps): FirstCommits {
   function freshCommand(request: CommandRequest, id: string): store.NewCommand {
     const seen = link.presence.of(request.deviceId);
     const isUnheard = request.recipient?.hasLeft();
@@ -76,7 +78,8 @@ export function createFirstCommits({ database, link, instanceId, reception }: De
     async begin(request, id) {
       const fresh = freshCommand(request, id);
       const isAlone = !request.idempotency && !request.guard && request.requestHash === undefined;
-      return isAlone ? store.insertSent(database.queries, fresh) : insertUnderLocks(fresh, request);
+      if (isAlone) return insertGroup.add({ ...fresh, needsOpenTarget: request.needsOpenTarget, isFirstTry: request.isFirstTry });
+      return insertUnderLocks(fresh, request);
     },
     beginAgain: (expired, reason, request, id) =>
       transactionOrLost(async (queries) => {

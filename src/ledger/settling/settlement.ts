@@ -10,6 +10,7 @@ import type { EndingOutcome, JsonObject } from '../../link/protocol.ts';
 import { type Command, isOpen, type SettledBy } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
 import { endsAsUnknown, type Finding, judge } from '../rules.ts';
+import type { SettleGroup } from '../settle-batch.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import { createAcceptances } from './acceptance.ts';
@@ -40,10 +41,11 @@ interface Deps {
   logger: Logger;
   timeline: Timeline;
   kinds: CommandKinds;
+  settleGroup: SettleGroup;
 }
 
 export function createSettlements(deps: Deps): Settlements {
-  const { database, timeline, kinds } = deps;
+  const { database, timeline, kinds, settleGroup } = deps;
   const { queries } = database;
   const contradictions = createContradictions(deps);
   const acceptances = createAcceptances({
@@ -63,13 +65,24 @@ export function createSettlements(deps: Deps): Settlements {
     const stored = report === undefined ? undefined : JSON.stringify(report);
     const { state } = verdict;
     const settlement = { state, by, outcome, report: stored, reason, wasAccepted, opensDocument: kind?.opensDocument, ...extracted };
-    const settled = await changeState({ command, to: state, update: (on) => store.settle(on, command, settlement) });
+    const settled = await settleTogether(command, settlement);
     if (settled) return settled;
     const latest = await store.latestOf(queries, command);
     // Another instance was told `accepted` in this very moment, and the settling statement saw it.
     const isNewlyAccepted = !wasAccepted && isOpen(latest) && latest.acceptedAtMs !== null;
     if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
     return contradictions.compare(latest, finding, extracted?.operationId);
+  }
+
+  /** With others that are settled now, unless its slice writes something alongside. */
+  function settleTogether(command: Command, settlement: store.Settlement): Promise<Command | undefined> {
+    const closesDocument = kinds[command.name]?.closesDocument === true;
+    return changeState({
+      command,
+      to: settlement.state,
+      update: (on) => store.settle(on, command, settlement),
+      together: () => settleGroup.add({ command, settlement, closesDocument }),
+    });
   }
 
   /** Card numbers masked; and whether it was accepted is looked up where that decides: another call or instance may have been told. */

@@ -1,0 +1,64 @@
+// Mistakes in group commits: who may share one, what a broken one means, and when its callers are told. In the simulation's virtual time a
+// statement takes no time, so few calls ever meet in a batch: the tests that make them meet find most of these.
+import type { PlantedBug } from './planted-bug.ts';
+
+const ledger = 'src/ledger';
+const group = 'src/database';
+const asIfInserted = "{ ...new_, state: 'sent', args: new_.args, journalId: new_.journalId ?? null, documentState: null } as never";
+
+export const batchBugs: readonly PlantedBug[] = [
+  {
+    name: 'puts two rows of one device into one batch',
+    kind: 'locks',
+    harm: 'lie',
+    edits: [{ room: group, find: '      if (queue === undefined) continue;\n', instead: '      if (queue !== null) continue;\n' }],
+    tests: ['test/database/group.test.ts'],
+  },
+  {
+    name: 'publishes what its batch has not committed yet',
+    kind: 'commit and publish',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: "    together: (commands) => insertAll(database, commands, 'shortly'),\n",
+        instead: `    async together(commands) {\n      void insertAll(database, commands, 'shortly').catch(() => {});\n      return commands.map((new_) => (${asIfInserted}));\n    },\n`,
+      },
+    ],
+    tests: ['test/ledger/batches.test.ts'],
+  },
+  {
+    name: 'takes a lost answer of a batch for a success',
+    kind: 'commit and publish',
+    harm: 'lost money',
+    edits: [
+      {
+        room: ledger,
+        find: "    together: (commands) => insertAll(database, commands, 'shortly'),\n",
+        instead: `    together: (commands) =>\n      insertAll(database, commands, 'shortly').catch(() => commands.map((new_) => (${asIfInserted}))),\n`,
+      },
+    ],
+    tests: ['test/ledger/batches.test.ts'],
+  },
+  {
+    name: 'lets one bad row fail its whole batch',
+    kind: 'transactions',
+    harm: 'stuck',
+    edits: [{ room: group, find: 'if (isCertainlyUndone(error)) for', instead: 'if (error === undefined) for' }],
+    tests: ['test/database/group.test.ts', 'test/ledger/batches.test.ts'],
+  },
+  {
+    name: 'tries a batch again whose commit is unclear',
+    kind: 'transactions',
+    harm: 'lie',
+    edits: [{ room: group, find: 'if (isCertainlyUndone(error)) for', instead: 'if (error !== undefined) for' }],
+    tests: ['test/database/group.test.ts'],
+  },
+  {
+    name: 'closes the document of a CloseDoc that another had settled',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [{ room: ledger, find: "close(all.filter(({ id }) => ids.has(id ?? '')))", instead: 'close(all)' }],
+    tests: ['test/ledger/batches.test.ts'],
+  },
+];

@@ -1,0 +1,144 @@
+// First commits of many commands in one statement: each row as `sent`, which is its device's lock. A call that needs locks, a guard of its own
+// or an Idempotency-Key keeps its own transaction (first-commit.ts); all others come here and share a commit with whoever comes along.
+//
+// What stands in a row's way (an index, a removed try under the same number, a document that is no longer open) leaves that row out and
+// touches no other: who is missing lost, and is looked after by his own call. Nothing is published before the statement has returned.
+//
+// The process dies before the commit: no row is there, nothing was sent. After it: all are `sent` and nothing was published; Recall is
+//   answered `never`. There is no state between, since it is one statement.
+// The commit's answer is lost: every call of the batch is told 2 and reads its own row back for a minute, and ends it (late-commits.ts).
+// One row is bad, or is held by another transaction: none is written, and each is tried by itself.
+// The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
+import { type RawBuilder, sql } from 'kysely';
+import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
+import type { Database } from '../database/database.ts';
+import { createGroup, type Group } from '../database/group.ts';
+import { type Command, type CommandRow, commandColumns, toCommand } from './command.ts';
+import type { NewCommand } from './store.ts';
+
+export interface InsertedTogether extends NewCommand {
+  /** Only while the document of its target is open: then nothing else can be what this call repeats. */
+  needsOpenTarget?: boolean | undefined;
+  /** Only if nothing under its number was removed: whoever looked before knows better, since a later try may be there [D66]. */
+  isFirstTry?: boolean | undefined;
+}
+
+const columns = {
+  id: 'text',
+  merchant_id: 'text',
+  device_id: 'text',
+  instance_id: 'text',
+  name: 'text',
+  args: 'text',
+  amount_bani: 'int8',
+  document_nr: 'text',
+  operation_id: 'text',
+  rrn: 'text',
+  target_id: 'text',
+  receipt_uid: 'text',
+  content_hash: 'text',
+  callback_uri: 'text',
+  request_hash: 'text',
+  journal_id: 'text',
+  cash_bani: 'int8',
+  card_bani: 'int8',
+  caller: 'text',
+  request: 'text',
+} as const;
+const given = {
+  ...columns,
+  answer_within: 'int8',
+  is_unheard: 'int8',
+  needs_open_target: 'int8',
+  tried_document_nr: 'text',
+  tried_receipt_uid: 'text',
+} as const;
+const names = sql.raw(
+  Object.keys(columns)
+    .map((name) => `"${name}"`)
+    .join(', '),
+);
+const values = sql.raw(
+  Object.keys(columns)
+    .map((name) => `"new"."${name}"`)
+    .join(', '),
+);
+const returned = sql.raw(commandColumns.map((name) => `"${name}"`).join(', '));
+
+/** Undefined: something stands in its way, and nothing was written. */
+export type InsertGroup = Group<InsertedTogether, Command | undefined>;
+
+export function createInsertGroup(database: Pick<Database, 'engine' | 'queries'>): InsertGroup {
+  return createGroup<InsertedTogether, Command | undefined>({
+    namesOf: ({ id, deviceId, merchantId, documentNr, receiptUid, targetId }) => [
+      `device ${deviceId}`,
+      `command ${id}`,
+      ...(documentNr === undefined ? [] : [`document ${merchantId} ${documentNr}`]),
+      ...(receiptUid === undefined ? [] : [`receipt ${merchantId} ${receiptUid}`]),
+      ...(targetId === undefined ? [] : [`command ${targetId}`]),
+    ],
+    together: (commands) => insertAll(database, commands, 'shortly'),
+    alone: async (command) => (await insertAll(database, [command], 'as long as a statement may'))[0],
+  });
+}
+
+/** In the order of the commands; undefined for those that were left out. */
+async function insertAll(
+  { engine, queries }: Pick<Database, 'engine' | 'queries'>,
+  commands: readonly InsertedTogether[],
+  waits: 'shortly' | 'as long as a statement may',
+): Promise<(Command | undefined)[]> {
+  const rows = (waits === 'shortly' ? batchRows : rowsAs)(engine, 'new', given, commands.map(toRow));
+  const result = await sql<CommandRow>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
+    select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
+    from ${rows}
+    where ${noneWasRemoved('document_nr')} and ${noneWasRemoved('receipt_uid')}
+      and ("new"."needs_open_target" = 0
+        or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id") = 'open')
+    on conflict do nothing
+    returning ${returned}`.execute(queries);
+  const inserted = new Map(result.rows.map((row) => [row.id, row]));
+  return commands.map(({ id }) => {
+    const row = inserted.get(id);
+    return row && toCommand(row);
+  });
+}
+
+/** With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
+function noneWasRemoved(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
+  const isTry = sql.raw(`"tried"."${number}" = "new"."tried_${number}"`);
+  return sql`not exists (
+        select 1 from "commands" as "tried"
+        where "tried"."merchant_id" = "new"."merchant_id" and ${isTry} and "tried"."removed_at" is not null limit 1 offset 0
+      )`;
+}
+
+function toRow(command: InsertedTogether): BatchRow<typeof given> {
+  return {
+    id: command.id,
+    merchant_id: command.merchantId,
+    device_id: command.deviceId,
+    instance_id: command.instanceId,
+    name: command.name,
+    args: JSON.stringify(command.args),
+    amount_bani: command.amountBani ?? null,
+    document_nr: command.documentNr ?? null,
+    operation_id: command.operationId ?? null,
+    rrn: command.rrn ?? null,
+    target_id: command.targetId ?? null,
+    receipt_uid: command.receiptUid ?? null,
+    content_hash: command.contentHash ?? null,
+    callback_uri: command.callbackUri ?? null,
+    request_hash: command.requestHash ?? null,
+    journal_id: command.journalId ?? null,
+    cash_bani: command.cashBani ?? null,
+    card_bani: command.cardBani ?? null,
+    caller: command.origin?.caller ?? null,
+    request: command.origin?.request ?? null,
+    answer_within: command.answerWithinMs,
+    is_unheard: command.isUnheard ? 1 : 0,
+    needs_open_target: command.needsOpenTarget ? 1 : 0,
+    tried_document_nr: (command.isFirstTry && command.documentNr) || null,
+    tried_receipt_uid: (command.isFirstTry && command.receiptUid) || null,
+  };
+}

@@ -1,0 +1,269 @@
+// First commits and settlements that share a commit, on both engines: each has its own guarded outcome, and one that cannot be written hurts
+// none of the others. And what a batch that breaks in the middle leaves behind, for the money.
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
+import { createInsertGroup, type InsertGroup } from '../../src/ledger/insert-batch.ts';
+import { createSettleGroup, type SettleGroup } from '../../src/ledger/settle-batch.ts';
+import * as store from '../../src/ledger/store.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createSaleWorld } from '../support/sale-world.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const startMs = 1_000_000;
+const done = { state: 'done', by: 'answer', outcome: 'done', report: '{"a":1}', reason: undefined } as const;
+
+describe.each(engines)('a batch on %s', (engine) => {
+  let database: TestDatabase;
+  let merchantId: string;
+  let inserts: InsertGroup;
+  let settlements: SettleGroup;
+
+  beforeEach(async () => {
+    database = await openTestDatabase(engine, createVirtualClock(startMs));
+    merchantId = (await seedMerchant(database.queries)).id;
+    inserts = createInsertGroup(database);
+    settlements = createSettleGroup(database);
+  });
+  afterEach(() => database.close());
+
+  const device = async () => (await seedDevice(database.queries, merchantId)).id;
+  const pay = (deviceId: string, overrides: Partial<store.NewCommand> = {}) =>
+    ({
+      ...{ id: randomUUID(), merchantId, deviceId, instanceId: 'i', name: 'Pay', args: { amount: 1.5 }, amountBani: 150 },
+      ...{ answerWithinMs: 1_000, journalId: 'j', documentNr: randomUUID(), origin: { caller: 'key k', request: '{"a":"ț"}' } },
+      ...overrides,
+    }) as store.NewCommand;
+  const seed = async (overrides: Parameters<typeof seedCommand>[3] = {}) =>
+    read((await seedCommand(database.queries, merchantId, await device(), overrides)).id);
+  async function read(id: string) {
+    const found = await store.findCommand(database.queries, id);
+    if (!found) throw new Error('There is no such command.');
+    return found;
+  }
+
+  it('writes each command as a statement of its own would', async () => {
+    const full = { operationId: 'o', rrn: 'r', contentHash: 'c', callbackUri: 'https://a/', isUnheard: true, cashBani: 1, cardBani: 2 };
+    const fresh = [pay(await device()), pay(await device(), full), pay(await device(), { documentNr: undefined, journalId: undefined })];
+    const together = await Promise.all(fresh.map((command) => inserts.add(command)));
+    const alike = fresh.map((command) => ({ ...command, id: randomUUID(), documentNr: command.documentNr && randomUUID() }));
+    for (const [at, command] of alike.entries()) {
+      await database.queries.updateTable('commands').set({ state: 'never', settled_at: 1, settled_by: 'gateway' }).execute();
+      const alone = await store.insertSent(database.queries, command);
+      expect(together[at]).toEqual({ ...alone, id: fresh[at]?.id, documentNr: fresh[at]?.documentNr ?? null });
+    }
+    expect(together[0]).toMatchObject({ issuedAtMs: startMs, answerByMs: startMs + 1_000, state: 'sent' });
+    const origins = await database.queries.selectFrom('commands').select(['caller', 'request']).distinct().execute();
+    expect(origins).toEqual([{ caller: 'key k', request: '{"a":"ț"}' }]);
+  });
+
+  it('leaves out the command that something stands in the way of, and no other', async () => {
+    const [held, documentNr, removedNr, retriedNr] = [await device(), randomUUID(), randomUUID(), randomUUID()];
+    const open = { state: 'done', document_state: 'open', settled_at: 1, settled_by: 'answer' } as const;
+    const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
+    await seedCommand(database.queries, merchantId, held, open);
+    await seed({ ...open, document_nr: documentNr, document_state: 'closed' });
+    await seed({ ...refused, document_nr: removedNr, removed_at: 1 });
+    await seed({ ...refused, document_nr: retriedNr, removed_at: 1, issued_at: 1 });
+    await seed({ ...refused, document_nr: retriedNr, issued_at: 2 });
+    const outcomes = await Promise.all([
+      inserts.add(pay(await device())),
+      inserts.add(pay(held)),
+      inserts.add(pay(await device(), { documentNr })),
+      inserts.add({ ...pay(await device(), { documentNr: removedNr }), isFirstTry: true }),
+      inserts.add(pay(await device(), { documentNr: retriedNr })),
+      inserts.add(pay(await device())),
+    ]);
+    expect(outcomes.map((command) => command?.state)).toEqual(['sent', undefined, undefined, undefined, 'sent', 'sent']);
+  });
+
+  it('closes only a document that is open', async () => {
+    const open = { state: 'done', settled_at: 1, settled_by: 'answer' } as const;
+    const payments = [await seed({ ...open, document_state: 'open' }), await seed({ ...open, document_state: 'closed' })];
+    const closes = payments.map(({ id, deviceId }) =>
+      inserts.add({ ...pay(deviceId), name: 'CloseDoc', amountBani: undefined, targetId: id, needsOpenTarget: true }),
+    );
+    expect((await Promise.all(closes)).map((command) => command?.state)).toEqual(['sent', undefined]);
+  });
+
+  it('tells two of one device, one document or one command apart: the second waits, and loses', async () => {
+    const [first, second, documentNr] = [await device(), await device(), randomUUID()];
+    const outcomes = await Promise.all([
+      inserts.add(pay(first)),
+      inserts.add(pay(first)),
+      inserts.add(pay(second, { documentNr })),
+      inserts.add(pay(await device(), { documentNr })),
+    ]);
+    expect(outcomes.map((command) => command?.state)).toEqual(['sent', undefined, 'sent', undefined]);
+    const command = await seed();
+    const settled = await Promise.all(
+      ['a', 'b'].map((reason) => settlements.add({ command, settlement: { ...done, state: 'refused', reason }, closesDocument: false })),
+    );
+    expect(settled.map((each) => each?.reason)).toEqual(['a', undefined]);
+  });
+
+  it('fails a bad row alone', async () => {
+    const devices = await Promise.all(Array.from({ length: 5 }, device));
+    const fresh = devices.map((deviceId, at) => pay(deviceId, at === 3 ? { amountBani: -1 } : {}));
+    const outcomes = await Promise.allSettled(fresh.map((command) => inserts.add(command)));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[3]).toMatchObject({ reason: expect.any(ConstraintViolation) });
+    const commands = await Promise.all([0, 1, 2, 4].map((at) => read(fresh[at]?.id ?? '')));
+    // Only a Pay that is done has a document.
+    const settled = await Promise.allSettled(
+      commands.map((command, at) =>
+        settlements.add({
+          command,
+          settlement: { ...done, state: at === 2 ? ('odd' as 'done') : 'done', opensDocument: true },
+          closesDocument: false,
+        }),
+      ),
+    );
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect((await read(commands[2]?.id ?? '')).state).toBe('sent');
+    expect((await read(commands[3]?.id ?? '')).documentState).toBe('open');
+  });
+
+  it.each([
+    ['done, with all that it says', { ...done, operationId: 'o', rrn: 'r', receiptId: 'x', wasAccepted: true, opensDocument: true }],
+    ['refused, though it would have opened a document', { ...done, state: 'refused', reason: 'no', opensDocument: true }],
+    ['never begun', { ...done, state: 'never', outcome: 'never', report: undefined }],
+  ] as const)('settles as a statement of its own would: %s', async (_name, settlement) => {
+    for (const overrides of [
+      {},
+      { state: 'unknown', review_since: 5, review_reason: 'why', next_recall_at: 7, operation_id: 'q' },
+    ] as const) {
+      const [one, other, accepted] = [await seed(overrides), await seed(overrides), await seed({ ...overrides, accepted_at: 3 })];
+      const add = (command: typeof one) => settlements.add({ command, settlement, closesDocument: false });
+      const [, together, ofAccepted] = await Promise.all([add(await seed(overrides)), add(one), add(accepted)]);
+      const alone = await store.settle(database.queries, other, settlement);
+      expect(together).toEqual({ ...alone, id: one.id, deviceId: one.deviceId });
+      expect(together?.state).toBe(settlement.state);
+      expect(ofAccepted?.state).toBe(settlement.state === 'never' ? undefined : settlement.state);
+      expect(await add(one)).toBeUndefined();
+    }
+  });
+
+  it('closes the document of what is done in the same commit, and of nothing else', async () => {
+    const payments = await Promise.all(
+      Array.from({ length: 4 }, () => seed({ state: 'done', document_state: 'open', settled_at: 1, settled_by: 'answer' })),
+    );
+    const closes = await Promise.all(
+      payments.map(async ({ id, deviceId }) => {
+        const close = await seedCommand(database.queries, merchantId, deviceId, { name: 'CloseDoc', target_id: id, amount_bani: null });
+        return read(close.id);
+      }),
+    );
+    await store.settle(database.queries, closes[3] as (typeof closes)[number], { ...done, state: 'refused' });
+    const states = ['done', 'refused', 'done', 'done'] as const;
+    const settled = await Promise.all(
+      closes.map((command, at) =>
+        settlements.add({ command, settlement: { ...done, state: states[at] ?? 'done' }, closesDocument: at !== 2 }),
+      ),
+    );
+    expect(settled.map((command) => command?.state)).toEqual(['done', 'refused', 'done', undefined]);
+    const after = await Promise.all(payments.map(({ id }) => read(id)));
+    expect(after.map(({ documentState, toldAtMs }) => [documentState, toldAtMs])).toEqual([
+      ['closed', startMs],
+      ['open', null],
+      ['open', null],
+      ['open', null],
+    ]);
+  });
+
+  it.runIf(engine === 'postgres')('keeps nobody because another gateway holds one of its rows', async () => {
+    const other = new pg.Client({ connectionString: database.place.url });
+    await other.connect();
+    const [held, free] = [await seed(), await seed()];
+    await other.query('begin');
+    await other.query('update commands set recalls = 1 where id = $1', [held.id]);
+    const add = (command: typeof held) => settlements.add({ command, settlement: { ...done, state: 'refused' }, closesDocument: false });
+    const order: string[] = [];
+    const both = [
+      add(held).then(() => order.push('held')),
+      add(await seed()).then(() => order.push('other')),
+      add(free).then(() => order.push('free')),
+    ];
+    await Promise.all(both.slice(1));
+    expect(order).not.toContain('held');
+    await other.query('commit');
+    await Promise.all(both);
+    expect((await read(held.id)).state).toBe('refused');
+    await other.end();
+  });
+});
+
+describe('a batch that breaks', () => {
+  /** Six terminals that are paid at once: the first two go by themselves, the rest together. */
+  async function rush() {
+    const world = await createSaleWorld();
+    const terminals: Awaited<ReturnType<typeof world.terminal>>[] = [];
+    for (let count = 0; count < 6; count += 1) terminals.push(await world.terminal());
+    const documents = terminals.map(() => world.random.uuid());
+    const payAll = () => Promise.all(terminals.map(({ id }, at) => world.run(world.pay(id, 10, documents[at]))));
+    const charges = () => terminals.map(({ bank }) => bank.charges().length);
+    return { world, payAll, charges };
+  }
+  const isInsert = (sql: string) => sql.startsWith('insert into "commands"');
+  const isSettlement = (sql: string) => sql.startsWith('update "commands" set "settled_at"');
+
+  it('before or after its commit sends nothing, and repeating charges each once', async () => {
+    for (const when of ['before', 'after'] as const) {
+      const { world, payAll, charges } = await rush();
+      let batches = 0;
+      world.hook = (step) => {
+        if (isInsert(step.sql) && step.when === when && ++batches === 3) throw databaseDown('The connection was lost.');
+        return undefined;
+      };
+      const codes = (await payAll()).map(({ code }) => code);
+      expect(codes.sort((a, b) => a - b)).toEqual([0, 0, 2, 2, 2, 2]);
+      expect(world.ledgerSends()).toHaveLength(2);
+      await world.clock.advance(120_000);
+      const states = (await world.commands()).map(({ state }) => state).sort();
+      expect(states).toEqual(when === 'before' ? ['done', 'done'] : ['done', 'done', 'never', 'never', 'never', 'never']);
+      expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+      expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
+      await world.stop();
+    }
+  });
+
+  it('while settling leaves every outcome to be committed again, whether or not the commit was made', async () => {
+    for (const when of ['before', 'after'] as const) {
+      const { world, payAll, charges } = await rush();
+      let batches = 0;
+      world.hook = (step) => {
+        if (isSettlement(step.sql) && step.when === when && ++batches === 2) throw databaseDown('The connection was lost.');
+        return undefined;
+      };
+      const codes = (await payAll()).map(({ code }) => code);
+      expect(codes).toContain(3);
+      await world.clock.advance(120_000);
+      expect(new Set((await world.commands()).map(({ state }) => state))).toEqual(new Set(['done']));
+      expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+      expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
+      expect(await world.ledger.listReview(10)).toEqual([]);
+      await world.stop();
+    }
+  });
+
+  it('with its process leaves rows that were never sent, and the next process ends them', async () => {
+    const { world, payAll, charges } = await rush();
+    let batches = 0;
+    world.hook = (step) => {
+      if (!isInsert(step.sql) || step.when === 'before' || ++batches !== 3) return undefined;
+      void world.crash();
+      return 'hang';
+    };
+    void payAll().catch(() => {});
+    await world.clock.advance(1_000);
+    world.hook = () => undefined;
+    await world.restart();
+    await world.clock.advance(120_000);
+    expect(new Set((await world.commands()).map(({ state }) => state))).toEqual(new Set(['done', 'never']));
+    expect(charges().reduce((sum, count) => sum + count)).toBe(2);
+    expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+});
