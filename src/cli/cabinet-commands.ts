@@ -175,6 +175,6 @@ export const cabinetCommands: readonly CabinetCommand[] = definitions.map((defin
   name: definition.name,
   usage: usageOf(definition),
   help: definition.help,
-  options: [...Object.keys(definition.options ?? {}).map(bare), 'url', 'json'],
+  options: [...Object.keys(definition.options ?? {}).map(bare), ...(definition.follow ? ['follow'] : []), 'url', 'json'],
   run: (args, io) => runDefinition(definition, args, io),
 }));

@@ -13,6 +13,7 @@ import { systemSentence } from '../kernel/system-errors.ts';
 import { version } from '../version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
 import { type Completable, completionScript, howToLoad, shells } from './completions.ts';
+import { conformanceOptions } from './conformance-options.ts';
 import { refuseUselessDirectory } from './data-directory.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { tellFirstOperator } from './first-operator.ts';
@@ -101,6 +102,12 @@ const commands: Record<string, Command> = {
     words: ['scan'],
     run: async (args) => (await import('./simulate.ts')).simulate(args, { out, err, world: world('warn'), untilStopped }),
   },
+  conformance: {
+    help: 'take a real device through every promise of the device protocol',
+    options: conformanceOptions,
+    run: async (args) =>
+      (await import('./conformance.ts')).conformance(args, { out, err, world: world('error'), isInteractive: process.stdin.isTTY }),
+  },
   sink: command(
     'print the callbacks that arrive at a local port',
     [
@@ -147,7 +154,7 @@ const commands: Record<string, Command> = {
 /** Everything that can be typed. */
 function completable(): Completable[] {
   const own = Object.entries(commands).map(([name, { help, options, words }]) => ({ name, help, options, words: words ?? [] }));
-  const typeOf = (option: string) => [option, option === 'json' ? 'boolean' : 'string'] as const;
+  const typeOf = (option: string) => [option, option === 'json' || option === 'follow' ? 'boolean' : 'string'] as const;
   const calls = cabinetCommands.map(({ name, help, options }) => ({ name, help, options: Object.fromEntries(options.map(typeOf)) }));
   return [...own, ...calls];
 }

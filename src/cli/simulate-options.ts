@@ -6,5 +6,6 @@ export const simulateOptions = {
   'state-dir': 'string',
   faults: 'string',
   'slow-ms': 'string',
+  'customer-ms': 'string',
   json: 'boolean',
 } as const;

@@ -43,7 +43,7 @@ type SimulateValues = { [Name in keyof typeof simulateOptions]?: (typeof simulat
 };
 
 const usage =
-  'Usage: tillgate simulate --kind terminal|register [--pair CODE] [--url URL] [--state-dir DIR] [--faults FILE] [--slow-ms N] [scan QR]';
+  'Usage: tillgate simulate --kind terminal|register [--pair CODE] [--url URL] [--state-dir DIR] [--faults FILE] [--slow-ms N] [--customer-ms N] [scan QR]';
 
 function help(): string {
   return [
@@ -61,6 +61,7 @@ function help(): string {
     '  --faults     JSON file: faults to set, or a script [{"afterMs":5000,"set":{"mqtt":false}}, ...]; there are',
     `               ${Object.keys(noFaults).join(', ')}`,
     '  --slow-ms    how long the slow magic amount takes (20000)',
+    '  --customer-ms  how long a quick customer takes for card and PIN (150)',
     '  --json       print the outcome of a scan as JSON',
     '',
     'Magic amounts of a terminal, by the last two digits:',
@@ -87,8 +88,9 @@ export async function simulate(args: string[], io: Io): Promise<number> {
   const [action, qr, ...more] = positionals;
   if (more.length > 0 || (action !== undefined && (action !== 'scan' || qr === undefined)))
     return wrong(io, 'The only action is: scan QR.');
-  const slowMs = values['slow-ms'];
-  if (slowMs !== undefined && !/^\d{1,6}$/.test(slowMs)) return wrong(io, '--slow-ms takes a number of milliseconds.');
+  const { 'slow-ms': slowMs, 'customer-ms': customerMs } = values;
+  for (const [option, text] of Object.entries({ 'slow-ms': slowMs, 'customer-ms': customerMs }))
+    if (text !== undefined && !/^\d{1,6}$/.test(text)) return wrong(io, `--${option} takes a number of milliseconds.`);
   const script = values.faults === undefined ? [] : readFaultScript(values.faults);
   const config = readConfig('sandbox');
   const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));
@@ -101,7 +103,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
       stateDir,
       vat: config.vat,
       limitShiftTo24h: config.limitShiftTo24h,
-      ...(slowMs === undefined ? {} : { timing: { slowMs: Number(slowMs) } }),
+      timing: { ...(slowMs && { slowMs: Number(slowMs) }), ...(customerMs && { customerMs: Number(customerMs) }) },
       log: values.json ? () => {} : (line: string) => io.out(line),
     });
     playFaultScript(script, io.world.clock, (faults) => device.setFaults(faults));

@@ -86,6 +86,11 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
     async (request) => ({ report: await askStatus(deps, callerOf(request).merchantId, request.query.DeviceID) }),
   );
 
+  registerPairingRoute(app, deps.devices);
+}
+
+/** For any desk where devices pair. */
+export function registerPairingRoute(app: RouteApp, devices: Pick<Devices, 'pair'>): void {
   app.post(
     '/pairing',
     {
@@ -117,6 +122,6 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
         ),
       },
     },
-    (request) => deps.devices.pair(request.body.code, networkOf(request.ip)),
+    (request) => devices.pair(request.body.code, networkOf(request.ip)),
   );
 }

@@ -15,7 +15,7 @@ import { createAmqpConnector } from './wire/rabbitmq.ts';
 import { createWebSocketConnector } from './wire/websocket.ts';
 
 export interface RunOptions
-  extends Pick<VirtualDeviceDeps, 'timing' | 'hasMagic' | 'restartAfterMs' | 'vat' | 'limitShiftTo24h' | 'watch'> {
+  extends Pick<VirtualDeviceDeps, 'timing' | 'hasMagic' | 'restartAfterMs' | 'vat' | 'limitShiftTo24h' | 'watch' | 'presenceEveryMs'> {
   kind: DeviceKind;
   deviceId: string;
   secret: string;

@@ -9,7 +9,7 @@ export const floors: readonly (readonly string[])[] = [
   ['ledger', 'callbacks', 'access'],
   ['cards', 'invoices', 'fiscal', 'devices', 'removal'],
   ['cabinet'],
-  ['playground'],
+  ['playground', 'conformance'],
 ];
 
 /** Besides the floors: neighbours that may know each other, with the reason. */
@@ -31,6 +31,7 @@ export const virtualMayImportTypes: readonly string[] = ['src/link/wire-schemas.
 /** Folders inside a room, from the ground up; `.` is the room's own files but those named here. A room without an entry has no inner order. */
 export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cabinet: [['views'], ['.'], ['events', 'overview', 'people', 'playground', 'sales', 'setup', 'steps'], ['routes.ts']],
+  conformance: [['.'], ['checks'], ['run.ts'], ['report.ts']],
   playground: [['.'], ['erp'], ['books.ts', 'stories'], ['playground.ts']],
   access: [['.'], ['people']],
   database: [['.'], ['sqlite', 'postgres'], ['open.ts'], ['inspection.ts']],
@@ -64,7 +65,7 @@ export interface PackageRule {
   typesIn?: readonly string[];
 }
 
-const slices = ['cards', 'invoices', 'fiscal', 'devices', 'removal', 'cabinet', 'playground'];
+const slices = ['cards', 'invoices', 'fiscal', 'devices', 'removal', 'cabinet', 'playground', 'conformance'];
 const stores = ['ledger', 'callbacks', 'access', ...slices];
 const allButKernel = ['database', 'link', 'http', ...stores, 'virtual', 'wiring', 'settings'];
 
@@ -81,7 +82,9 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['node:child_process'], places: ['wiring'] },
   { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
   { packages: ['node:dns', 'node:dns/promises'], places: ['callbacks'] },
-  { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'wiring'] },
+  { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'conformance', 'wiring'] },
+  // A hook that a person names on the command line.
+  { packages: ['node:child_process'], places: ['wiring'] },
   { packages: ['node:https', 'node:tls'], places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   // Nothing outside.
   { packages: ['kysely'], places: ['database', ...stores] },

@@ -2,7 +2,7 @@
 // the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
 // Strangers reach its ports: connections, logins, packets, what is waiting to be read and what is logged about it are all bounded [D62].
 import type { EventEmitter } from 'node:events';
-import { Aedes, type AedesOptions, type Client } from 'aedes';
+import { Aedes, type AedesOptions, type Client, type ConnectPacket } from 'aedes';
 import type { Logger } from '../../../kernel/logger.ts';
 import type { RateLimiter } from '../../../kernel/rate-limiter.ts';
 import { restrainLogger } from '../../../kernel/restrained-logger.ts';
@@ -22,6 +22,14 @@ export interface EmbeddedBrokerOptions extends Omit<BrokerPortsOptions, 'limits'
   /** Logins of one device at once; then one a second. */
   deviceLogins?: number;
   checkDevice(deviceId: string, secret: string): Promise<boolean>;
+  /** A device was let in, and this is how it asked for it. */
+  onLogin?(deviceId: string, login: BrokerLogin): void;
+}
+
+export interface BrokerLogin {
+  will: { topic: string; payload: Uint8Array; isRetained: boolean } | undefined;
+  keepaliveS: number;
+  isClean: boolean;
 }
 
 /** The CONNACK codes of MQTT 3.1.1 that a device may get. */
@@ -45,6 +53,7 @@ export class EmbeddedBroker implements Channel {
   readonly #ports: BrokerPorts;
   readonly #clients: BrokerClients;
   readonly #loginsOf: RateLimiter;
+  readonly #logins = new WeakMap<Client, BrokerLogin>();
   #listener: ChannelListener | undefined;
   #aedes: Aedes | undefined;
 
@@ -122,7 +131,8 @@ export class EmbeddedBroker implements Channel {
       connectTimeout: this.#limits.loginWithinMs,
       maxInflightInbound: unfinishedMessages,
       maxTopicLevels: topicLevels,
-      preConnect(_client, packet, done) {
+      preConnect: (client, packet, done) => {
+        if (this.#options.onLogin) this.#logins.set(client, loginOf(packet));
         // Whatever the device asks for, its session ends with its connection.
         packet.clean = true;
         done(null, true);
@@ -131,6 +141,8 @@ export class EmbeddedBroker implements Channel {
         void this.#judgeLogin(client, username, password).then((returnCode) => {
           if (returnCode === accepted) {
             this.#ports.loggedIn(client.conn);
+            const login = this.#logins.get(client);
+            if (login) this.#options.onLogin?.(client.id, login);
             return done(null, true);
           }
           this.#logger.warn({ clientId: shortened(client.id), returnCode }, 'a device was not let in');
@@ -193,6 +205,15 @@ export class EmbeddedBroker implements Channel {
     this.#ports.cutAll();
     await nobodyLeft;
   }
+}
+
+function loginOf({ will, keepalive = 0, clean = false }: ConnectPacket): BrokerLogin {
+  const payload = will && Buffer.from(will.payload);
+  return {
+    will: will && payload && { topic: will.topic, payload, isRetained: will.retain === true },
+    keepaliveS: keepalive,
+    isClean: clean,
+  };
 }
 
 function mayPublish(deviceId: string, topic: string): boolean {

@@ -1,0 +1,160 @@
+// `tillgate conformance`: a gateway for one device on a desk, which it takes through every promise of the protocol page. It says what it
+// will charge, and beyond this machine it charges nothing without --yes. Exit codes: 0 nothing is broken, 1 something is, 2 wrong usage.
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { isLoopback } from '../config.ts';
+import { createDesk } from '../conformance/desk.ts';
+import { type Person, realPace } from '../conformance/exam.ts';
+import { announcement, countVerdicts, htmlReport, progressLine, textReport } from '../conformance/report.ts';
+import { checks, runConformance } from '../conformance/run.ts';
+import type { World } from '../gateway.ts';
+import { parseAmount } from '../kernel/money.ts';
+import { deviceKinds } from '../link/protocol.ts';
+import { conformanceOptions } from './conformance-options.ts';
+import { UsageError } from './usage-error.ts';
+
+interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  world: World;
+  /** Is there a person who reads? */
+  isInteractive: boolean;
+}
+
+type Values = { [Name in keyof typeof conformanceOptions]?: (typeof conformanceOptions)[Name] extends 'string' ? string : boolean } & {
+  help?: boolean;
+};
+
+const usage = 'Usage: tillgate conformance [--kind terminal|register] [--pair CODE] [--host ADDRESS] [--yes] [--json] [--html FILE] …';
+
+function help(): string {
+  return [
+    usage,
+    '',
+    'Is a gateway for one device: shows an address and a code, waits until the device has paired with them, and takes it through',
+    `the ${checks.length} checks of docs/device-protocol.md. Ends with a report: what was seen, and which clause it breaks.`,
+    '',
+    '  --kind            terminal or register (terminal)',
+    '  --pair            the code that the device will send; without it one is made',
+    '  --host            where to listen, and what the device is told to dial (127.0.0.1); beyond this machine --yes is needed',
+    '  --port            for pairing and the built-in queue (8090)',
+    '  --mqtt-port       for MQTT (1890)',
+    '  --mqtt-url        a broker of your own instead, with the login of a gateway: mqtt://user:password@host',
+    '  --queue-url       a RabbitMQ of your own instead: amqp://user:password@host; the device needs its login there',
+    '  --device-id       with --secret: what the device logs in with, from an earlier run or at your broker; then it need not pair',
+    '  --secret          its secret',
+    '  --amount          lei of each payment (1.00)',
+    '  --reboot-command  restarts the device without a goodbye, as pulling the plug does; without it you are asked to',
+    '  --no-reboot       leaves out what needs a restart',
+    '  --wait-s          how long the device may take to come (600)',
+    '  --html            writes the report as a page',
+    '  --json            prints the report as one line of JSON; the progress goes to standard error',
+    '  --yes             charges what it says, on a device that is not on this machine',
+  ].join('\n');
+}
+
+export async function conformance(args: string[], io: Io): Promise<number> {
+  const asked = readArguments(args);
+  if (asked === undefined) {
+    io.out(help());
+    return 0;
+  }
+  const { kind, amountBani, values } = asked;
+  const tell = values.json ? io.err : io.out;
+  tell(announcement(kind, amountBani / 100));
+  if (!asked.isHere && !values.yes) {
+    io.err('The device is not on this machine, so it may be a real one: say --yes if this may be charged.');
+    return 2;
+  }
+  const desk = createDesk({ ...io.world, ...asked, code: values.pair, mqttUrl: values['mqtt-url'], queueUrl: values['queue-url'] });
+  const addresses = await desk.start();
+  try {
+    tell(
+      asked.known
+        ? `Waiting for ${desk.deviceId} on ${addresses.mqttUrl} and ${addresses.queueUrl}`
+        : `Pair the device with the code ${desk.code} at ${addresses.baseUrl}`,
+    );
+    const report = await runConformance({
+      ...io.world,
+      bench: desk.bench,
+      kind,
+      gatewayId: desk.gatewayId,
+      amountBani,
+      pace: realPace,
+      connectWithinMs: asked.waitMs,
+      person: personOf(values, io, tell, desk.lockOut),
+      onBegin() {},
+      onFinding: (finding) => tell(progressLine(finding)),
+    });
+    if (values.html) writeFileSync(values.html, htmlReport(report, new Date(io.world.clock.now()).toISOString()));
+    if (values.json) io.out(JSON.stringify({ ...report, ...countVerdicts(report) }));
+    else io.out(`\n${textReport(report)}`);
+    tell(`Once more without pairing: --device-id ${desk.deviceId} --secret ${desk.secret}`);
+    return countVerdicts(report).broken === 0 ? 0 : 1;
+  } finally {
+    await desk.stop();
+  }
+}
+
+function readArguments(args: string[]) {
+  let values: Values;
+  try {
+    values = parse(args);
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n${usage}`);
+  }
+  if (values.help) return undefined;
+  const { host = '127.0.0.1' } = values;
+  const kind = deviceKinds.find((known) => known === (values.kind ?? 'terminal'));
+  if (!kind) throw new UsageError(`--kind takes terminal or register.\n${usage}`);
+  const amountBani = parseAmount(values.amount ?? '1.00');
+  if (amountBani === undefined) throw new UsageError('--amount takes an amount such as 1.00.');
+  if (['0.0.0.0', '::', ''].includes(host)) throw new UsageError('--host takes the address under which the device can dial this machine.');
+  for (const url of [values['mqtt-url'], values['queue-url']])
+    if (url !== undefined && !URL.canParse(url)) throw new UsageError(`${url} is no address.`);
+  const { 'device-id': deviceId, secret } = values;
+  if ((deviceId === undefined) !== (secret === undefined)) throw new UsageError('--device-id and --secret belong together.');
+  return {
+    values,
+    kind,
+    amountBani,
+    host,
+    port: numberOf('--port', values.port ?? '8090', 65_535),
+    mqttPort: numberOf('--mqtt-port', values['mqtt-port'] ?? '1890', 65_535),
+    waitMs: numberOf('--wait-s', values['wait-s'] ?? '600', 86_400) * 1000,
+    known: deviceId === undefined || secret === undefined ? undefined : { deviceId: deviceId.toLowerCase(), secret },
+    // A broker of one's own may be dialled from anywhere.
+    isHere: isLoopback(host) && values['mqtt-url'] === undefined && values['queue-url'] === undefined,
+  };
+}
+
+function parse(args: string[]): Values {
+  const own = Object.fromEntries(Object.entries(conformanceOptions).map(([name, type]) => [name, { type }]));
+  return parseArgs({ args, options: { ...own, help: { type: 'boolean', short: 'h' } }, allowPositionals: false }).values as Values;
+}
+
+function numberOf(option: string, text: string, most: number): number {
+  if (!/^\d+$/.test(text) || Number(text) > most) throw new UsageError(`${option} takes a whole number up to ${most}.`);
+  return Number(text);
+}
+
+function personOf(values: Values, io: Io, tell: (text: string) => void, lockOut: Person['lockOut']): Person {
+  const command = values['reboot-command'];
+  const byHand = async () => tell('  >> Pull the plug of the device now, wait two seconds and put it in again.');
+  const reboot = command === undefined ? (io.isInteractive ? byHand : undefined) : () => runHook(command);
+  return {
+    tell: (sentence) => tell(`  >> ${sentence}`),
+    ...(reboot && !values['no-reboot'] && { reboot }),
+    ...(lockOut && { lockOut }),
+  };
+}
+
+/** Through the shell, as it was typed. */
+function runHook(command: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, { shell: true, stdio: ['ignore', 'ignore', 'inherit'] });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => (code === 0 ? resolve() : reject(new Error(`the reboot command ended with ${code ?? signal}.`))));
+  });
+}

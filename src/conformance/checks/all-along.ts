@@ -1,0 +1,107 @@
+// What must have held during the whole run, looked at when it is over.
+import { clockReadingMs } from '../../kernel/clock-reading.ts';
+import type { ChannelName } from '../../link/channel.ts';
+import { type Check, must, on } from '../check.ts';
+import { describe, type Exam } from '../exam.ts';
+import { isSameEnding } from '../work.ts';
+
+/** As a date-time is written, with its zone. */
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+/** By so much two readings of one clock may differ from ours: messages travel. */
+const clockSpreadMs = 5_000;
+
+interface Said {
+  clock: string | undefined;
+  journalId: string | undefined;
+  atMs: number;
+}
+
+function everythingSaid(exam: Exam): Said[] {
+  return [
+    ...exam.bench.presences.flatMap(({ presence, atMs }) =>
+      presence.online ? [{ clock: presence.clock, journalId: presence.journalId, atMs }] : [],
+    ),
+    ...exam.bench.answers.map(({ answer, atMs }) => ({ clock: answer.clock, journalId: answer.journalId, atMs })),
+  ].sort((one, other) => one.atMs - other.atMs);
+}
+
+export const allAlongChecks: readonly Check[] = [
+  {
+    id: 'presence-goes-on',
+    clause: on.time('every 30 s; the gateway counts a device as live for 75 s after the last message on that channel'),
+    does: 'waits for the next presence on every channel',
+    mustSee: 'one within 35 s',
+    async run(exam) {
+      exam.first();
+      const heard = exam.bench.presences.length;
+      const next = (channel: ChannelName) => exam.bench.presences.slice(heard).find((presence) => presence.channel === channel);
+      const waits = exam.bench.live.map(async (channel) => ({
+        channel,
+        came: await exam.bench.until(() => next(channel), exam.pace.presenceMs),
+      }));
+      for (const { channel, came } of await Promise.all(waits)) {
+        must(came !== undefined, `On ${channel} there was no presence for ${exam.pace.presenceMs / 1000} s.`);
+        exam.see(`presence on ${channel}`);
+      }
+    },
+  },
+  {
+    id: 'one-journal',
+    clause: on.answer('names your [journal](#the-seven-promises); leave it out if you keep none'),
+    does: 'compares the journalId of every message of the run',
+    mustSee: 'one journalId',
+    async run(exam) {
+      const ids = new Set(everythingSaid(exam).map(({ journalId }) => journalId));
+      must(!ids.has(undefined), 'Some messages have a journalId and some have none.');
+      must(ids.size === 1, `There were ${ids.size} of them: ${[...ids].slice(0, 3).join(', ')}.`);
+      exam.see(`journalId ${[...ids].join()}`);
+    },
+  },
+  {
+    id: 'clock',
+    clause: on.messages('Times are ISO 8601 with a zone.'),
+    does: 'compares the clock of every message of the run with ours',
+    mustSee: 'date-times with a zone, from a clock that goes as fast as ours',
+    async run(exam) {
+      const readings = everythingSaid(exam);
+      const unreadable = readings.find(({ clock }) => !isoTime.test(clock ?? ''));
+      must(unreadable === undefined, `clock is ${JSON.stringify(unreadable?.clock)}.`);
+      const offsets = readings.map(({ clock, atMs }) => (clockReadingMs(clock) ?? 0) - atMs);
+      const spreadMs = Math.max(...offsets) - Math.min(...offsets);
+      must(spreadMs <= clockSpreadMs, `Its clock moved by ${(spreadMs / 1000).toFixed(1)} s against ours during the run.`);
+      exam.see(`spread ${spreadMs} ms`);
+    },
+  },
+  {
+    id: 'one-ending',
+    clause: on.promise(1, 'Every ending is written and then final, also `busy`, `expired` and `never`'),
+    does: 'compares all answers to each command of the run',
+    mustSee: 'one ending a command, however often it is said, no accepted after it, and no answer to what was never sent',
+    async run(exam) {
+      for (const { answer } of exam.bench.answers)
+        must(exam.sentIds.has(answer.id), `Nobody sent ${answer.id}, which was answered ${describe(answer)}.`);
+      for (const { id, name } of exam.orders) {
+        const answers = exam.bench.answersTo(id).map(({ answer }) => answer);
+        const [ending, ...later] = answers.slice(answers.findIndex(({ outcome }) => outcome !== 'accepted'));
+        const other = later.find((answer) => ending?.outcome !== 'accepted' && ending && !isSameEnding(answer, ending));
+        must(other === undefined, `${name} ${id} ended ${describe(ending)} and later was answered ${describe(other)}.`);
+      }
+      exam.see(`${exam.orders.length} commands`);
+    },
+  },
+  {
+    id: 'nothing-dropped',
+    clause: on.answer('A message that names another one than the wire it came on is dropped'),
+    does: 'looks at what of the device had to be dropped during the run',
+    mustSee: 'nothing',
+    async run(exam) {
+      const drops = exam.bench.drops.filter(({ field }) => field !== `answers/${exam.gatewayId}-b`);
+      const [first] = drops;
+      must(
+        first === undefined,
+        `${drops.length} were dropped; the first on ${first?.channel}: ${first?.reason}, ${first?.field === undefined ? '' : `${first.field}: `}${first?.why ?? ''}.`,
+      );
+      exam.see('nothing was dropped');
+    },
+  },
+];

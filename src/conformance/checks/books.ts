@@ -1,0 +1,130 @@
+// The money, counted at the other end: the bank's day and the register's totals must show each command that was done exactly once.
+// The run begins with `open` and ends with `close`; whatever it charged is given back before.
+import type { JsonObject } from '../../link/protocol.ts';
+import { type Check, must, on, untested } from '../check.ts';
+import { describe, type Exam } from '../exam.ts';
+import { missingFields } from '../report-fields.ts';
+import { carryOut, doneOf } from '../work.ts';
+
+const notTwice = 'An id that the journal has is not executed a second time';
+/** Sums of amounts with two decimals, compared in whole bani. */
+const bani = (lei: number) => Math.round(lei * 100);
+const sumOf = (exam: Exam, ...names: string[]) => doneOf(exam, ...names).length * exam.amount;
+
+interface Totals {
+  sales: number;
+  cashIn: number;
+  cashOut: number;
+}
+
+/** undefined: this register does not tell. */
+async function readTotals(exam: Exam): Promise<Totals | undefined> {
+  const { ending } = await carryOut(exam, { name: 'Report', args: { fiscal: false } });
+  must(ending.outcome === 'done', `The X report ended ${describe(ending)}.`);
+  const missing = missingFields('Report', ending.report);
+  must(missing.length === 0, `The report of Report lacks ${missing.join(', ')}.`);
+  const { sales, cashIn, cashOut } = (ending.report?.['totals'] ?? {}) as JsonObject;
+  return typeof sales === 'number' && typeof cashIn === 'number' && typeof cashOut === 'number' ? { sales, cashIn, cashOut } : undefined;
+}
+
+async function closeBankDay(exam: Exam): Promise<number> {
+  const { ending } = await carryOut(exam, { name: 'CloseDay', args: {} });
+  must(ending.outcome === 'done', `CloseDay ended ${describe(ending)}.`);
+  const missing = missingFields('CloseDay', ending.report);
+  must(missing.length === 0, `The report of CloseDay lacks ${missing.join(', ')}.`);
+  return ending.report?.['amount'] as number;
+}
+
+/** What was in the books before the run. */
+const before = new WeakMap<Exam, Totals | 'closed'>();
+
+export const openingChecks: readonly Check[] = [
+  {
+    id: 'books-open',
+    clause: on.commands('**CloseDay**: `amount` is net of refunds'),
+    kind: 'terminal',
+    does: 'closes the bank day, so that what follows can be counted',
+    mustSee: 'done, with count and amount',
+    async run(exam) {
+      await closeBankDay(exam);
+      before.set(exam, 'closed');
+    },
+  },
+  {
+    id: 'totals-open',
+    clause: on.commands('**Report**: `fiscal` true makes a Z, which closes the day; false an X.'),
+    kind: 'register',
+    does: 'makes an X report, so that what follows can be counted',
+    mustSee: 'done, with number and totals',
+    async run(exam) {
+      const totals = await readTotals(exam);
+      if (totals) before.set(exam, totals);
+    },
+  },
+];
+
+export const closingChecks: readonly Check[] = [
+  {
+    id: 'gives-back',
+    clause: on.commands('**Refund**, **CancelTransaction**: `operationId` is the one that Pay reported.'),
+    kind: 'terminal',
+    does: 'refunds every payment that was made, and sends each refund twice',
+    mustSee: 'done with rrn, operationId and amount, and the same ending again',
+    async run(exam) {
+      const payments = doneOf(exam, 'Pay');
+      if (payments.length === 0) untested('Nothing was charged.');
+      for (const { order, report } of payments) {
+        const { documentNr } = order.args;
+        const { operationId, rrn } = report;
+        const args = { documentNr, operationId, rrn, amount: exam.amount, currency: 'MDL' };
+        const { order: refund, ending } = await carryOut(exam, { name: 'Refund', args });
+        must(ending.outcome === 'done', `The refund ended ${describe(ending)}: the payment stands, give it back by hand.`);
+        const missing = missingFields('Refund', ending.report);
+        must(missing.length === 0, `The report of Refund lacks ${missing.join(', ')}.`);
+        const again = await exam.repeat(refund);
+        must(again.outcome === 'done', `The second copy was answered ${describe(again)}.`);
+      }
+    },
+  },
+  {
+    id: 'books-close',
+    clause: on.promise(1, notTwice),
+    kind: 'terminal',
+    does: 'closes the bank day and compares it with what was answered done',
+    mustSee: 'the payments less the refunds, to the ban',
+    async run(exam) {
+      if (!before.has(exam)) untested('The bank day was not closed at the beginning.');
+      const expected = sumOf(exam, 'Pay') - sumOf(exam, 'Refund');
+      const amount = await closeBankDay(exam);
+      must(
+        bani(amount) === bani(expected),
+        `The bank counts ${amount.toFixed(2)} where ${expected.toFixed(2)} was answered: something was charged or refunded that nobody was told of, or was told and not done.`,
+      );
+    },
+  },
+  {
+    id: 'totals-close',
+    clause: on.promise(1, notTwice),
+    kind: 'register',
+    does: 'takes the cash out again, makes an X report and compares it with what was answered done',
+    mustSee: 'every receipt and every movement of cash exactly once',
+    async run(exam) {
+      const opened = before.get(exam);
+      for (const _each of doneOf(exam, 'MoneyIn')) {
+        const { ending } = await carryOut(exam, { name: 'MoneyOut', args: { amount: exam.amount } });
+        must(ending.outcome === 'done', `MoneyOut ended ${describe(ending)}.`);
+      }
+      const totals = await readTotals(exam);
+      if (opened === undefined || opened === 'closed' || totals === undefined)
+        untested('The totals of this register do not have sales, cashIn and cashOut.');
+      const expected = { sales: sumOf(exam, 'PrintReceipt'), cashIn: sumOf(exam, 'MoneyIn'), cashOut: sumOf(exam, 'MoneyOut') };
+      for (const field of ['sales', 'cashIn', 'cashOut'] as const) {
+        const grown = totals[field] - opened[field];
+        must(
+          bani(grown) === bani(expected[field]),
+          `The register counts ${grown.toFixed(2)} in ${field} where ${expected[field].toFixed(2)} was answered.`,
+        );
+      }
+    },
+  },
+];

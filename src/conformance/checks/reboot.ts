@@ -1,0 +1,88 @@
+// The plug is pulled: what was written must still be there, and what ran must find an ending.
+import { type Check, must, on, untested } from '../check.ts';
+import { describe, type Exam } from '../exam.ts';
+import { isSameEnding, lastDone, letWait, plainWork } from '../work.ts';
+import { staysBuried } from './never-run.ts';
+
+interface Restart {
+  before: { bootId: string | undefined; journalId: string | undefined };
+  after: { bootId: string | undefined; journalId: string | undefined };
+}
+
+async function restart(exam: Exam): Promise<Restart> {
+  const { reboot } = exam.person;
+  if (reboot === undefined) untested('Nobody pulled the plug: name a --reboot-command, or leave out --no-reboot.');
+  const before = exam.bench.presences.at(-1)?.presence;
+  const heard = exam.bench.presences.length;
+  await reboot().catch((error: unknown) => untested(`The device could not be restarted: ${(error as Error).message}`));
+  const after = await exam.bench.until(
+    () => exam.bench.presences.slice(heard).find(({ presence }) => presence.online && presence.bootId !== before?.bootId),
+    exam.pace.rebootMs,
+  );
+  must(
+    after !== undefined,
+    exam.bench.presences.length > heard
+      ? 'The device came back with the bootId that it had; each start makes a new one.'
+      : `The device was not back after ${exam.pace.rebootMs / 1000} s.`,
+  );
+  // Every channel that it uses has a moment to come back as well.
+  await exam.bench.until(() => (exam.bench.live.length === 2 ? true : undefined), exam.pace.atOnceMs);
+  return {
+    before: { bootId: before?.bootId, journalId: before?.journalId },
+    after: { bootId: after.presence.bootId, journalId: after.presence.journalId },
+  };
+}
+
+export const rebootChecks: readonly Check[] = [
+  {
+    id: 'restart',
+    clause: on.presence('`journalId` is made new whenever the journal starts empty, and at no other time.'),
+    does: 'has the plug pulled while nothing runs, then looks for what was written: an ending, a buried id, a late one',
+    mustSee: 'a new bootId, the same journalId, the same endings, and nothing runs again',
+    async run(exam) {
+      const { order, ending } = lastDone(exam);
+      const { name, args } = plainWork(exam);
+      const buried = { id: exam.newId(), name, args };
+      await exam.recall(buried.id);
+      const late = await exam.order(name, args, { startInMs: -5_000 });
+      await exam.nextAnswer(late.id, 0);
+
+      const { before, after } = await restart(exam);
+      must(
+        after.journalId === before.journalId,
+        `journalId was ${String(before.journalId)} and is ${String(after.journalId)}: the journal is a new one.`,
+      );
+      const told = await exam.recall(order.id);
+      must(told.state === 'final' && told.outcome !== undefined, `Recall of what was done before the restart says ${told.state}.`);
+      must(
+        isSameEnding({ outcome: told.outcome, report: told.report ?? {} }, ending),
+        `Recall tells ${JSON.stringify(told)} instead of ${describe(ending)}.`,
+      );
+      const again = await exam.repeat(order);
+      must(isSameEnding(again, ending), `The command that was done before the restart was answered ${describe(again)}.`);
+      await staysBuried(exam, buried);
+      const lateAgain = await exam.repeat(late);
+      must(lateAgain.outcome === 'expired', `What was expired before the restart was answered ${describe(lateAgain)}.`);
+    },
+  },
+  {
+    id: 'restart-while-it-runs',
+    clause: on.promise(6, 'What was not begun has touched nothing: `refused`.'),
+    does: 'has the plug pulled while a command waits for the card',
+    mustSee: 'the command ends refused, as its answer or by Recall, and does not run on',
+    async run(exam) {
+      const order = await letWait(exam);
+      await restart(exam);
+      const ended = await exam.bench.until(() => exam.endingOf(order.id), exam.pace.atOnceMs);
+      if (ended) exam.see(`unasked: ${describe(ended)}`);
+      const told = await exam.recall(order.id);
+      must(told.state !== 'running', 'Recall says running: the command was neither ended nor looked up.');
+      must(told.state !== 'never', 'Recall says never: the device forgot that it had accepted the command.');
+      if (told.state === 'final' && told.outcome === 'done') untested('The customer paid before the plug was pulled.');
+      must(
+        told.state === 'final' && told.outcome === 'refused',
+        `Recall says ${JSON.stringify(told)}; nothing was touched, so refused is right.`,
+      );
+    },
+  },
+];

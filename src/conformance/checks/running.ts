@@ -1,0 +1,119 @@
+// What may come while a command waits for its customer: itself again, another one, questions, an Abort, a lost connection, answerBy.
+import { type Check, must, on, untested } from '../check.ts';
+import { describe } from '../exam.ts';
+import { letWait, plainWork, stillRunning } from '../work.ts';
+
+export const runningChecks: readonly Check[] = [
+  {
+    id: 'doubled-while-it-runs',
+    clause: on.promise(1, 'while it is under way say `accepted`, later repeat the ending that was written'),
+    does: 'sends a running command again, on every channel',
+    mustSee: 'accepted, each time',
+    async run(exam) {
+      const order = await letWait(exam);
+      for (const channel of exam.bench.live) {
+        const again = await exam.repeat(order, { channel });
+        if (again.outcome === 'done' || again.outcome === 'refused') stillRunning(exam, order);
+        must(again.outcome === 'accepted', `On ${channel} the running command was answered ${describe(again)}.`);
+      }
+    },
+  },
+  {
+    id: 'recall-running',
+    clause: on.promise(3, '**Recall always works**, whatever the device is doing.'),
+    does: 'recalls a command that runs',
+    mustSee: 'running',
+    async run(exam) {
+      const order = await letWait(exam);
+      const { state } = await exam.recall(order.id);
+      stillRunning(exam, order);
+      must(state === 'running', `Recall of the running command says ${state}.`);
+    },
+  },
+  {
+    id: 'questions-while-it-runs',
+    clause: on.promise(4, 'The four other commands are served all the while.'),
+    does: 'asks Status and LastTransaction while a command runs',
+    mustSee: 'done both times; the last transaction is the running one',
+    async run(exam) {
+      const order = await letWait(exam);
+      const status = await exam.ask('Status');
+      must(status.outcome === 'done', `Status was answered ${describe(status)}.`);
+      const { outcome, report = {} } = await exam.ask('LastTransaction');
+      stillRunning(exam, order);
+      must(outcome === 'done', `LastTransaction was answered ${outcome}.`);
+      must(report['commandId'] === order.id && report['state'] === 'running', `LastTransaction says ${JSON.stringify(report)}.`);
+    },
+  },
+  {
+    id: 'busy',
+    clause: on.promise(4, 'A second ledger command gets `busy` until the first has ended.'),
+    does: 'sends a second ledger command while one runs, and sends it again when the first has ended',
+    mustSee: 'busy, and busy for good under that id',
+    async run(exam) {
+      const order = await letWait(exam);
+      const { name, args } = plainWork(exam);
+      const second = await exam.order(name, args);
+      const answer = await exam.nextAnswer(second.id, 0);
+      stillRunning(exam, order);
+      must(answer?.outcome === 'busy', `The second command was answered ${describe(answer)}.`);
+      await exam.ask('Abort', { target: order.id });
+      await exam.ending(order);
+      const later = await exam.repeat(second);
+      must(later.outcome === 'busy', `Sent again when the device was free, it was answered ${describe(later)}.`);
+      const told = await exam.recall(second.id);
+      must(told.state === 'final' && told.outcome === 'busy', `Recall says ${JSON.stringify(told)}.`);
+    },
+  },
+  {
+    id: 'abort',
+    clause: on.commands('The Abort is then `done`, and the Pay ends `refused` by its own answer.'),
+    does: 'aborts a command that waits for the card',
+    mustSee: 'done to the Abort, refused to the command, and Recall: final refused',
+    async run(exam) {
+      const order = await letWait(exam);
+      const abort = await exam.ask('Abort', { target: order.id });
+      if (abort.outcome === 'refused') untested('The bank was asked before the Abort came; let the customer take three seconds or more.');
+      must(abort.outcome === 'done', `Abort was answered ${describe(abort)}.`);
+      const ending = await exam.ending(order, exam.pace.atOnceMs);
+      must(ending.outcome === 'refused', `After the Abort was done the command ended ${describe(ending)}.`);
+      const told = await exam.recall(order.id);
+      must(told.state === 'final' && told.outcome === 'refused', `Recall says ${JSON.stringify(told)}.`);
+    },
+  },
+  {
+    id: 'answer-by',
+    clause: on.promise(2, 'a device that still waits for the card then ends the command `refused`'),
+    does: 'sends a command whose answerBy comes while nobody presents a card',
+    mustSee: 'refused when answerBy has come',
+    async run(exam) {
+      const order = await letWait(exam, { answerInMs: exam.pace.shortAnswerMs });
+      const beganMs = exam.elapsedMs();
+      const ending = await exam.ending(order, exam.pace.shortAnswerMs + exam.pace.atOnceMs);
+      if (ending.outcome === 'done' && exam.elapsedMs() - beganMs < exam.pace.shortAnswerMs)
+        untested('The customer paid before answerBy came; let him take three seconds or more.');
+      must(ending.outcome === 'refused', `It ended ${describe(ending)}.`);
+    },
+  },
+  {
+    id: 'answers-travel',
+    clause: on.promise(7, 'If none does, it is sent as soon as one is back.'),
+    does: 'keeps the device off every channel while a command ends by answerBy',
+    mustSee: 'the device is back by itself, with the same bootId and presence first, and sends the ending unasked',
+    async run(exam) {
+      const { lockOut } = exam.person;
+      if (lockOut === undefined) untested('The brokers are not those of this run, so nobody can be kept off them.');
+      const { shortAnswerMs, backMs, atOnceMs } = exam.pace;
+      const bootId = exam.bench.presences.at(-1)?.presence.bootId;
+      const order = await letWait(exam, { answerInMs: shortAnswerMs });
+      const heardBefore = exam.bench.presences.length;
+      await lockOut(shortAnswerMs + 2_000);
+      const back = await exam.bench.until(() => exam.bench.presences[heardBefore], backMs);
+      must(back !== undefined, `The device was not back ${backMs / 1000} s after it could be.`);
+      must(back.presence.bootId === bootId, 'It has a new bootId although it did not start anew.');
+      const ending = await exam.bench.until(() => exam.endingOf(order.id), atOnceMs);
+      must(ending !== undefined, 'The ending that found no channel was not sent when one was back.');
+      exam.see(`${order.name} ended ${describe(ending)}`);
+    },
+  },
+];

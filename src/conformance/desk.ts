@@ -1,0 +1,168 @@
+// A gateway for one device on a desk: pairs it, serves its channels, and hands everything to the bench. Nothing is stored, nobody else is
+// let in, and it ends with the run. Brokers of one's own may take the place of the two channels; then the device must have its login there.
+
+import { connectionGuide, newCode, readCode } from '../devices/pairing.ts';
+import { registerPairingRoute } from '../devices/routes.ts';
+import { createTokenCheck } from '../http/authentication.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { createHttpServer } from '../http/server.ts';
+import { type Clock, sleep } from '../kernel/clock.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
+import { createGuessLimit } from '../kernel/guess-limit.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Random } from '../kernel/random.ts';
+import { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
+import { MqttChannel } from '../link/channels/mqtt/mqtt.ts';
+import { BuiltInQueue } from '../link/channels/queue/built-in-queue.ts';
+import { RabbitmqChannel } from '../link/channels/queue/rabbitmq.ts';
+import type { DeviceKind } from '../link/protocol.ts';
+import { Bench } from './bench.ts';
+
+export interface DeskOptions {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** An address that the device can dial. */
+  host: string;
+  port: number;
+  mqttPort: number;
+  kind: DeviceKind;
+  /** The code that the device will send; absent: a new one. */
+  code?: string | undefined;
+  /** What the device has from an earlier run, or what it logs in with at brokers of one's own. */
+  known?: { deviceId: string; secret: string } | undefined;
+  /** Instead of the broker inside: mqtt://gateway:password@host */
+  mqttUrl?: string | undefined;
+  /** Instead of the queue inside: amqp://gateway:password@host */
+  queueUrl?: string | undefined;
+}
+
+export interface Desk {
+  readonly bench: Bench;
+  readonly code: string;
+  readonly deviceId: string;
+  readonly secret: string;
+  readonly gatewayId: string;
+  start(): Promise<{ baseUrl: string; mqttUrl: string; queueUrl: string }>;
+  stop(): Promise<void>;
+  /** Absent where a broker is not ours. */
+  lockOut?(durationMs: number): Promise<void>;
+}
+
+const basePath = '/tillgate';
+const wrongCodes = {
+  perAddress: { burst: 10, perS: 10 / 60 },
+  inAll: { burst: 50, perS: 1 },
+  maxWaiting: 20,
+  sentence: 'Too many wrong pairing codes were tried; wait a little.',
+};
+
+export function createDesk(options: DeskOptions): Desk {
+  const { clock, random, logger, host, kind } = options;
+  const deviceId = options.known?.deviceId ?? random.uuid();
+  const secret = options.known?.secret ?? Buffer.from(random.bytes(24)).toString('base64url');
+  const code = options.code ?? newCode(random);
+  const gatewayId = `conformance-${random.uuid().slice(0, 8)}`;
+  const guesses = createGuessLimit({ clock, ...wrongCodes });
+  const addresses = { baseUrl: '', mqttUrl: withoutLogin(options.mqttUrl), queueUrl: withoutLogin(options.queueUrl) };
+  const isSecret = createTokenCheck(secret);
+  let isLocked = false;
+  let isCodeUsed = false;
+
+  const mayEnter = (id: string, given: string) => !isLocked && id === deviceId && isSecret(given);
+  const wire = { gatewayId, clock, random, logger };
+  const broker =
+    options.mqttUrl === undefined
+      ? new EmbeddedBroker({
+          ...wire,
+          host,
+          port: options.mqttPort,
+          secure: undefined,
+          checkDevice: async (id, given) => mayEnter(id, given),
+          onLogin: (_id, login) => bench.loggedIn(login),
+        })
+      : undefined;
+  const queue = options.queueUrl === undefined ? new BuiltInQueue({ clock, logger }) : undefined;
+  const channels = [
+    broker ?? new MqttChannel({ ...wire, url: options.mqttUrl ?? '' }),
+    queue ?? new RabbitmqChannel({ ...wire, url: options.queueUrl ?? '' }),
+  ];
+  const bench = new Bench({ clock, deviceId, channels });
+  const server = createHttpServer({
+    clock,
+    random,
+    logger,
+    host,
+    port: options.port,
+    basePath,
+    metrics: createMetrics(),
+    rateLimitPerS: 100,
+    whyNotReady: async () => undefined,
+    findCaller: async () => undefined,
+    findDevice: async (id, given) => (mayEnter(id, given) ? { deviceId: id, merchantId: '' } : undefined),
+    isAdminToken: () => false,
+  });
+  if (queue) server.onUpgrade('/queue', (upgrade) => queue.handleUpgrade(upgrade));
+  server.routes((app) => registerPairingRoute(app, { pair }));
+
+  function pair(typed: string, address: string) {
+    return guesses.attempt(address, async () => {
+      if (isCodeUsed || readCode(typed) !== readCode(code))
+        throw new GatewayError('Record_not_exist', 'The code is wrong, has expired or was used before; ask for a new one.');
+      isCodeUsed = true;
+      return {
+        deviceId,
+        secret,
+        kind,
+        name: 'On the desk',
+        bank: kind === 'terminal' ? 'bank' : undefined,
+        ...connectionGuide(deviceId, addresses),
+      };
+    });
+  }
+
+  async function lockOut(durationMs: number): Promise<void> {
+    isLocked = true;
+    for (const channel of [broker, queue]) channel?.disconnectDevice(deviceId);
+    await sleep(clock, durationMs);
+    isLocked = false;
+  }
+
+  return {
+    bench,
+    code,
+    deviceId,
+    secret,
+    gatewayId,
+    async start() {
+      await bench.start();
+      const listening = await server.listen().catch(async (error: unknown) => {
+        await bench.stop();
+        throw error;
+      });
+      addresses.baseUrl = listening.url;
+      if (broker) addresses.mqttUrl = `mqtt://${named(host)}:${broker.port}`;
+      if (queue) addresses.queueUrl = `ws://${named(host)}:${listening.port}${basePath}/queue`;
+      return { ...addresses };
+    },
+    async stop() {
+      await bench.stop();
+      await server.stop(0);
+    },
+    ...(broker && queue ? { lockOut } : {}),
+  };
+}
+
+/** As it stands in an address. */
+function named(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** What a device may know of a broker's address. */
+function withoutLogin(address: string | undefined): string {
+  if (address === undefined) return '';
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  return url.href;
+}

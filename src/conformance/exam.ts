@@ -1,0 +1,229 @@
+// What a check has in its hands: the bench, a person in front of the device, the money it may move, and a way to say what was seen.
+// Whatever a check sends is remembered here, so that nothing is left running for the next one and all money can be given back.
+import type { Clock } from '../kernel/clock.ts';
+import { sleep } from '../kernel/clock.ts';
+import { type Bani, baniToLei } from '../kernel/money.ts';
+import type { Random } from '../kernel/random.ts';
+import type { ChannelName } from '../link/channel.ts';
+import { readRecallReport } from '../link/messages.ts';
+import { type DeviceKind, type JsonObject, protocolVersion } from '../link/protocol.ts';
+import type { AnswerMessage, RecallReport } from '../link/wire-schemas.ts';
+import type { Bench } from './bench.ts';
+import { Broken, must, untested } from './check.ts';
+
+/** Somebody, or a script, in front of the device. */
+export interface Person {
+  /** Shown, and not waited for. */
+  tell(sentence: string): void;
+  /** Pulls the plug and puts it in again; absent: nobody can. The device's next presence tells the rest. */
+  reboot?(): Promise<void>;
+  /** Keeps the device off every channel for so long; absent: the brokers are not ours. */
+  lockOut?(durationMs: number): Promise<void>;
+}
+
+export interface Pace {
+  /** What "at once" may take. */
+  atOnceMs: number;
+  /** After so long without an answer there is none. */
+  silenceMs: number;
+  /** How long a person may need for card and PIN. */
+  customerMs: number;
+  /** How soon answerBy comes where it is to be missed. */
+  shortAnswerMs: number;
+  /** How long the device may take to be back after its connection was cut. */
+  backMs: number;
+  /** How long a person and the device may take for a restart. */
+  rebootMs: number;
+  /** How long two presences may lie apart: 30 s and some patience. */
+  presenceMs: number;
+}
+
+export const realPace: Pace = {
+  atOnceMs: 3_000,
+  silenceMs: 2_000,
+  customerMs: 120_000,
+  shortAnswerMs: 2_000,
+  backMs: 30_000,
+  rebootMs: 180_000,
+  presenceMs: 35_000,
+};
+
+export interface SendOptions {
+  id?: string;
+  channel?: ChannelName;
+  replyTo?: string;
+  /** From now, by the device's clock. */
+  startInMs?: number;
+  answerInMs?: number;
+  /** Beyond what belongs into a command; undefined takes a field away. */
+  extra?: JsonObject;
+}
+
+/** A ledger command as it was sent. */
+export interface Order {
+  id: string;
+  name: string;
+  args: JsonObject;
+}
+
+export interface ExamDeps {
+  clock: Clock;
+  random: Random;
+  bench: Bench;
+  kind: DeviceKind;
+  gatewayId: string;
+  person: Person;
+  pace: Pace;
+  amountBani: Bani;
+}
+
+export class Exam {
+  readonly bench: Bench;
+  readonly kind: DeviceKind;
+  readonly person: Person;
+  readonly pace: Pace;
+  readonly gatewayId: string;
+  readonly amount: number;
+  /** Every ledger command that was sent well-formed and may run. */
+  readonly orders: Order[] = [];
+  /** Of everything that was sent. */
+  readonly sentIds = new Set<string>();
+  /** What the check under way has seen. */
+  seen: string[] = [];
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(deps: ExamDeps) {
+    this.bench = deps.bench;
+    this.kind = deps.kind;
+    this.person = deps.person;
+    this.pace = deps.pace;
+    this.gatewayId = deps.gatewayId;
+    this.amount = baniToLei(deps.amountBani);
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+  }
+
+  see(sentence: string): void {
+    this.seen.push(sentence);
+  }
+
+  newId(): string {
+    return this.#random.uuid();
+  }
+
+  pause(ms: number): Promise<void> {
+    return sleep(this.#clock, ms);
+  }
+
+  elapsedMs(): number {
+    return this.#clock.elapsed();
+  }
+
+  /** The channel that a command takes when it does not matter. */
+  first(): ChannelName {
+    const [first] = this.bench.live;
+    must(first !== undefined, 'The device is on no channel any more.');
+    return first;
+  }
+
+  /** The channel besides that one. */
+  other(): ChannelName {
+    return this.bench.live[1] ?? untested('The device uses one channel.');
+  }
+
+  /** Sends a message in the form of a command; `extra` may break that form. Returns its id. */
+  async send(name: string, args: JsonObject, options: SendOptions = {}): Promise<string> {
+    const { id = this.newId(), channel = this.first(), startInMs = 10_000, answerInMs = 60_000, replyTo = this.gatewayId } = options;
+    const time = (fromNowMs: number) => new Date(this.bench.deviceNowMs() + fromNowMs).toISOString();
+    const issuedAt = new Date(this.#clock.now()).toISOString();
+    const times = isPlain(name) ? {} : { startBy: time(startInMs), answerBy: time(answerInMs) };
+    const command = { v: protocolVersion, id, name, replyTo, issuedAt, ...times, args, ...options.extra };
+    this.sentIds.add(id);
+    try {
+      await this.bench.send(channel, command);
+    } catch (error) {
+      throw new Broken(`${name} could not be sent: ${(error as Error).message}`);
+    }
+    return id;
+  }
+
+  /** A command that is answered once, at once. */
+  async ask(name: string, args: JsonObject = {}, options: SendOptions = {}): Promise<AnswerMessage> {
+    const id = await this.send(name, args, options);
+    const heard = await this.bench.until(() => this.bench.answersTo(id)[0], this.pace.atOnceMs);
+    must(heard !== undefined, `${name} got no answer within ${this.pace.atOnceMs / 1000} s.`);
+    must(heard.answer.outcome !== 'accepted', `${name} was answered accepted, which only ledger commands are.`);
+    this.see(`${name}: ${describe(heard.answer)}`);
+    return heard.answer;
+  }
+
+  async recall(target: string, options: SendOptions = {}): Promise<RecallReport> {
+    const answer = await this.ask('Recall', { target }, options);
+    must(answer.outcome === 'done', `Recall was answered ${describe(answer)} instead of done.`);
+    const report = readRecallReport(answer.report);
+    must(report !== undefined, 'The report of Recall has no state, or none of final (with an outcome), running, never and unknown.');
+    return report;
+  }
+
+  /** A ledger command. With the `id` of an earlier one it is that one again. */
+  async order(name: string, args: JsonObject, options: SendOptions = {}): Promise<Order> {
+    const id = await this.send(name, args, options);
+    const order = { id, name, args };
+    if (!this.orders.some((earlier) => earlier.id === id)) this.orders.push(order);
+    return order;
+  }
+
+  /** The next answer to this id that was not there before. */
+  async nextAnswer(id: string, alreadyHeard: number, withinMs = this.pace.atOnceMs): Promise<AnswerMessage | undefined> {
+    return (await this.bench.until(() => this.bench.answersTo(id)[alreadyHeard], withinMs))?.answer;
+  }
+
+  /** Sends the same id once more and returns the first answer to it. */
+  async repeat(order: Order, options: SendOptions = {}): Promise<AnswerMessage> {
+    const before = this.bench.answersTo(order.id).length;
+    await this.order(order.name, order.args, { ...options, id: order.id });
+    const answer = await this.nextAnswer(order.id, before);
+    must(answer !== undefined, `${order.name} with an id that the device knows got no answer.`);
+    this.see(`the same id again: ${describe(answer)}`);
+    return answer;
+  }
+
+  /** Its ending, once it was accepted; or the ending that came instead of `accepted`. */
+  async ending(order: Order, withinMs = this.pace.customerMs): Promise<AnswerMessage> {
+    const heard = await this.bench.until(() => this.endingOf(order.id), withinMs);
+    must(heard !== undefined, `${order.name} had no ending within ${withinMs / 1000} s.`);
+    this.see(`${order.name} ended ${describe(heard)}`);
+    return heard;
+  }
+
+  endingOf(id: string): AnswerMessage | undefined {
+    return this.bench.answersTo(id).find(({ answer }) => answer.outcome !== 'accepted')?.answer;
+  }
+
+  wasAccepted(id: string): boolean {
+    return this.bench.answersTo(id).some(({ answer }) => answer.outcome === 'accepted');
+  }
+
+  /** Nothing comes to these ids for a while. */
+  async silence(...ids: string[]): Promise<void> {
+    await this.pause(this.pace.silenceMs);
+    for (const id of ids) {
+      const [heard] = this.bench.answersTo(id);
+      must(heard === undefined, `It was answered: ${describe(heard?.answer)}.`);
+    }
+    this.see('no answer');
+  }
+}
+
+function isPlain(name: string): boolean {
+  return name === 'Recall' || name === 'Abort' || name === 'Status';
+}
+
+/** An answer in a few words, for reports. */
+export function describe(answer: AnswerMessage | undefined): string {
+  if (answer === undefined) return 'not at all';
+  const { outcome, report, reason } = answer;
+  const told = [outcome, report && JSON.stringify(report).slice(0, 300), reason && `"${reason.slice(0, 200)}"`];
+  return told.filter(Boolean).join(' ');
+}

@@ -1,0 +1,110 @@
+// What the checks let a device do: the smallest commands of its kind. A terminal takes payments; a register puts cash into the drawer,
+// prints receipts, and takes cards where it can.
+
+import { canonicalJson } from '../kernel/canonical-json.ts';
+import type { JsonObject } from '../link/protocol.ts';
+import type { AnswerMessage } from '../link/wire-schemas.ts';
+import { must, untested } from './check.ts';
+import { describe, type Exam, type Order, type SendOptions } from './exam.ts';
+
+interface Asked {
+  name: string;
+  args: JsonObject;
+}
+
+const pay = ({ amount, newId }: { amount: number; newId: () => string }): Asked => ({
+  name: 'Pay',
+  args: { amount, currency: 'MDL', documentNr: newId() },
+});
+
+export function receiptOf(exam: Exam, paymentCode: number): Asked {
+  const Items = [{ Name: 'Conformance', Quantity: 1, Price: exam.amount }];
+  return { name: 'PrintReceipt', args: { receipt: { Number: 'C-1', Uid: exam.newId(), Items, Payments: [{ PaymentCode: paymentCode }] } } };
+}
+
+const cashPaymentCode = 0;
+const cardPaymentCode = 1;
+
+/** Ends `done` if all goes well; a terminal's customer has to present a card. */
+export function plainWork(exam: Exam): Asked {
+  return exam.kind === 'terminal' ? payOf(exam) : { name: 'MoneyIn', args: { amount: exam.amount } };
+}
+
+/** Waits for a customer, so that it can be looked at while it runs. */
+function waitingWork(exam: Exam): Asked {
+  return exam.kind === 'terminal' ? payOf(exam) : receiptOf(exam, cardPaymentCode);
+}
+
+export const cashReceipt = (exam: Exam): Asked => receiptOf(exam, cashPaymentCode);
+
+function payOf(exam: Exam): Asked {
+  return pay({ amount: exam.amount, newId: () => exam.newId() });
+}
+
+/** Orders it, has a card presented where one is needed, and waits for the ending. */
+export async function carryOut(exam: Exam, { name, args }: Asked): Promise<{ order: Order; ending: AnswerMessage }> {
+  if (name === 'Pay') exam.person.tell(`Present a card and let the bank approve ${exam.amount.toFixed(2)} MDL.`);
+  const order = await exam.order(name, args);
+  const first = await exam.nextAnswer(order.id, 0);
+  must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted comes at once.`);
+  return { order, ending: await exam.ending(order) };
+}
+
+/** A command that has begun to wait for its customer. It is the check's to end it, or `finish` does. */
+export async function letWait(exam: Exam, options: SendOptions = {}): Promise<Order> {
+  const { name, args } = waitingWork(exam);
+  exam.person.tell('Do not present a card now.');
+  const order = await exam.order(name, args, { answerInMs: exam.pace.customerMs, ...options });
+  const first = await exam.nextAnswer(order.id, 0);
+  must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted comes at once.`);
+  if (first.outcome === 'refused' && exam.kind === 'register') untested(`This register takes no cards: ${describe(first)}.`);
+  must(first.outcome === 'accepted', `${name} was answered ${describe(first)} before accepted.`);
+  exam.see(`${name} runs`);
+  return order;
+}
+
+/** What was seen of a running command counts only if it still ran. */
+export function stillRunning(exam: Exam, order: Order): void {
+  if (exam.endingOf(order.id) !== undefined)
+    untested(`${order.name} ended before it could be looked at; let the customer take three seconds or more.`);
+}
+
+/** Ends what still runs, also what the device runs without having said so: by Abort, or by waiting for the customer. */
+export async function finish(exam: Exam): Promise<void> {
+  const untilMs = exam.elapsedMs() + exam.pace.customerMs;
+  for (const { id } of exam.orders) {
+    if (!exam.wasAccepted(id) || exam.endingOf(id) !== undefined) continue;
+    await exam.send('Abort', { target: id });
+    await exam.bench.until(() => exam.endingOf(id), untilMs - exam.elapsedMs());
+  }
+  while (exam.elapsedMs() < untilMs) {
+    const question = await exam.send('LastTransaction', {});
+    const heard = await exam.bench.until(() => exam.bench.answersTo(question)[0], exam.pace.atOnceMs);
+    const { state, commandId } = heard?.answer.report ?? {};
+    if (state !== 'running') return;
+    await exam.send('Abort', { target: commandId });
+    await exam.pause(lookAgainMs);
+  }
+}
+
+const lookAgainMs = 500;
+
+/** The orders that ended `done`, of these names. */
+export function doneOf(exam: Exam, ...names: string[]): { order: Order; report: JsonObject }[] {
+  return exam.orders.flatMap((order) => {
+    const ending = exam.endingOf(order.id);
+    return names.includes(order.name) && ending?.outcome === 'done' ? [{ order, report: ending.report ?? {} }] : [];
+  });
+}
+
+/** The newest order that ended `done`; the checks that follow an ended command need one. */
+export function lastDone(exam: Exam): { order: Order; ending: AnswerMessage } {
+  const found = doneOf(exam, plainWork(exam).name).at(-1);
+  const ending = found && exam.endingOf(found.order.id);
+  return found && ending ? { order: found.order, ending } : untested('No command has ended done before.');
+}
+
+export function isSameEnding(one: Pick<AnswerMessage, 'outcome' | 'report'>, other: Pick<AnswerMessage, 'outcome' | 'report'>): boolean {
+  const essence = ({ outcome, report = {} }: Pick<AnswerMessage, 'outcome' | 'report'>) => canonicalJson({ outcome, report });
+  return essence(one) === essence(other);
+}

@@ -1,0 +1,105 @@
+// The conformance run against devices that keep every promise: nothing is broken, nothing is left untested, all money is given back.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { reportSchemas } from '../../scripts/asyncapi-schemas.ts';
+import { announcement, htmlReport, textReport } from '../../src/conformance/report.ts';
+import { reportFields } from '../../src/conformance/report-fields.ts';
+import { checks } from '../../src/conformance/run.ts';
+import { brokenOf, runAgainst } from './memory-desk.ts';
+
+describe('a device that keeps its promises', () => {
+  it.each(['terminal', 'register'] as const)('passes as a %s, with nothing untested', async (kind) => {
+    const report = await runAgainst(kind);
+    expect(brokenOf(report)).toEqual([]);
+    expect(report.findings.filter(({ verdict }) => verdict === 'untested')).toEqual([]);
+    expect(report).toMatchObject({ kind, channels: ['mqtt', 'queue'], firmware: expect.any(String) });
+    expect(report.charged.payments).toBe(report.charged.refunds);
+  });
+
+  it.each([
+    ['terminal', 'Pay', /charges 1.00 MDL once .* eight more payments/],
+    ['register', 'PrintReceipt', /prints one receipt .* eight receipts/],
+  ] as const)('is charged what the run said before it began (%s)', async (kind, name, sentence) => {
+    const names = new Map<string, string>();
+    const begun = new Set<string>();
+    await runAgainst(kind, () => ({
+      command(command) {
+        names.set(command['id'], command['name']);
+        return command;
+      },
+      answer(answer) {
+        if (answer['outcome'] === 'accepted' && names.get(answer['id']) === name) begun.add(answer['id']);
+        return answer;
+      },
+    }));
+    expect(begun.size).toBe(1 + 8);
+    expect(announcement(kind, 1)).toMatch(sentence);
+  });
+
+  it('passes on one channel; what needs two is said to be untested', async () => {
+    const report = await runAgainst('terminal', () => ({ channels: ['queue'] }));
+    expect(brokenOf(report)).toEqual([]);
+    expect(report.findings.filter(({ verdict }) => verdict === 'untested').map(({ id }) => id)).toEqual([
+      'will',
+      'reply-to',
+      'doubled-on-the-other-channel',
+    ]);
+  });
+
+  it('passes with a clock that is ten minutes wrong', async () => {
+    expect(brokenOf(await runAgainst('terminal', () => ({ device: { faults: { clockSkewMs: -600_000 } } })))).toEqual([]);
+  });
+});
+
+describe('the report', () => {
+  it('names the clause, what was done, expected and seen, as text and as a page that runs nothing', async () => {
+    const report = await runAgainst('terminal', () => ({
+      answer: (answer) => ({ ...answer, reason: '<script>alert(1)</script>', journalId: undefined }),
+    }));
+    const text = textReport(report);
+    expect(text).toMatch(/^terminal \S+, \S+, on mqtt and queue\n\d+ clauses hold, \d+ are broken, \d+ could not be tested\.\n/);
+    expect(text).toMatch(
+      /one-journal: Some messages have a journalId and some have none\.\n {2}clause {4}Messages, answer: ".*#answer-device-to-gateway\)/,
+    );
+    expect(htmlReport(report, '2026-11-16')).toContain('&lt;script&gt;alert(1)');
+    expect(htmlReport(report, '2026-11-16')).not.toContain('<script');
+  });
+
+  it('says what to give back by hand', async () => {
+    const text = textReport(
+      await runAgainst('terminal', () => ({ command: (command) => (command['name'] === 'Refund' ? undefined : command) })),
+    );
+    expect(text).toContain('1 payments of 1.00 MDL were made and 0 refunded. Give 1.00 MDL back by hand.');
+  });
+});
+
+describe('the list of checks', () => {
+  const page = readFileSync(new URL('../../docs/device-protocol.md', import.meta.url), 'utf8');
+
+  it('quotes the protocol page word by word, under a heading that it has', () => {
+    const anchors = new Set(
+      [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      ),
+    );
+    for (const { id, clause } of checks) {
+      expect(page, id).toContain(clause.says);
+      expect(anchors, id).toContain(clause.anchor);
+    }
+  });
+
+  it('quotes each of the seven promises but the fifth, which only a bank sees', () => {
+    const quoted = new Set(checks.map(({ clause }) => clause.place).filter((place) => place.startsWith('Promise')));
+    expect([...quoted].sort()).toEqual([1, 2, 3, 4, 6, 7].map((number) => `Promise ${number}`));
+  });
+
+  it('asks of each report what the table asks for', () => {
+    for (const [name, fields] of Object.entries(reportFields)) {
+      const { required = [] } = reportSchemas[name as keyof typeof reportSchemas] as { required?: string[] };
+      expect(Object.keys(fields), name).toEqual(required);
+    }
+  });
+});
