@@ -3,7 +3,6 @@
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { isLoopback } from '../config.ts';
 import { createDesk } from '../conformance/desk.ts';
 import { type Person, realPace } from '../conformance/exam.ts';
 import { announcement, countVerdicts, htmlReport, progressLine, textReport } from '../conformance/report.ts';
@@ -11,6 +10,7 @@ import { checks, runConformance } from '../conformance/run.ts';
 import type { World } from '../gateway.ts';
 import { parseAmount } from '../kernel/money.ts';
 import { deviceKinds } from '../link/protocol.ts';
+import { isLoopback } from '../setting-dangers.ts';
 import { conformanceOptions } from './conformance-options.ts';
 import { UsageError } from './usage-error.ts';
 
