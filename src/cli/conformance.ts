@@ -131,7 +131,7 @@ function readArguments(args: string[]) {
 
 function parse(args: string[]): Values {
   const own = Object.fromEntries(Object.entries(conformanceOptions).map(([name, type]) => [name, { type }]));
-  return parseArgs({ args, options: { ...own, help: { type: 'boolean', short: 'h' } }, allowPositionals: false }).values as Values;
+  return parseArgs({ args, options: { ...own, help: { type: 'boolean', short: 'h' } }, allowPositionals: false }).values;
 }
 
 function numberOf(option: string, text: string, most: number): number {
