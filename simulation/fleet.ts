@@ -2,8 +2,8 @@
 // or at a chosen statement, or by a graceful stop; it may stand still in between. Whoever calls a place that is empty finds nobody.
 import type { Database } from '../src/database/database.ts';
 import { openDatabase } from '../src/database/open.ts';
-import type { Cancel } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
+import type { Random } from '../src/kernel/random.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
 import type { CallbackReceiver } from './callback-receiver.ts';
 import type { EventClock } from './event-clock.ts';
@@ -53,38 +53,83 @@ const stopGraceMs = 20_000;
 const lastWordsMs = 2_000;
 const wakeAfterMs = 5;
 
-export function createFleet(deps: FleetDeps) {
-  const { clock, seed, plan, logger, wires, trace, state } = deps;
-  const random = seededRandom(seed + 6);
-  const counts = { lives: 0, crashes: 0, stalls: 0, gracefulStops: 0 };
-  const processes = Array.from(
-    { length: plan.gateways },
-    (_, index): Process => ({
-      index,
-      life: undefined,
-      standstill: createStandstill(clock),
-      calls: 0,
-      isStopping: false,
-      onDeath: new Set(),
-      instanceId: undefined,
-      session: undefined,
-      isStarting: false,
-      skewMs: 0,
-      hear: () => {},
-    }),
-  );
+export class Fleet {
+  readonly counts = { lives: 0, crashes: 0, stalls: 0, gracefulStops: 0 };
+  readonly #deps: FleetDeps;
+  readonly #random: Random;
+  readonly #processes: readonly Process[];
 
-  const between = (fromMs: number, toMs: number) => Math.floor(fromMs + random.fraction() * (toMs - fromMs));
+  constructor(deps: FleetDeps) {
+    this.#deps = deps;
+    this.#random = seededRandom(deps.seed + 6);
+    this.#processes = Array.from({ length: deps.plan.gateways }, (_, index) => emptyPlace(index, deps.clock));
+  }
+
+  get places(): readonly Place[] {
+    return this.#processes;
+  }
+
+  async startAll(): Promise<void> {
+    await Promise.all(this.#processes.map((process) => this.#start(process)));
+  }
+
+  crashOne(): void {
+    this.#crash(this.#pick());
+  }
+
+  stallOne(): void {
+    this.#stall(this.#pick());
+  }
+
+  stopOne(): void {
+    void this.#stopGracefully(this.#pick());
+  }
+
+  setClockOfOne(): void {
+    this.#pick().skewMs = this.#drawSkewMs();
+  }
+
+  cutOne(channel: 'mqtt' | 'queue', isCut: boolean, instanceId = this.#pick().instanceId): string | undefined {
+    if (instanceId !== undefined) this.#deps.wires[channel].setGatewayCut(instanceId, isCut);
+    return instanceId;
+  }
+
+  /** Somebody who lives, moves and takes calls. */
+  anyLife(): GatewayLife | undefined {
+    return this.#processes.find(({ life, standstill, isStopping }) => life && !standstill.isOn && !isStopping)?.life;
+  }
+
+  /** Wakes who stands still, and brings back who is dead. */
+  mend(): void {
+    for (const process of this.#processes) {
+      process.skewMs = 0;
+      if (process.standstill.isOn) process.standstill.end();
+      void this.#start(process);
+    }
+  }
+
+  #pick(): Process {
+    return this.#processes[Math.floor(this.#random.fraction() * this.#processes.length)] as Process;
+  }
+
+  #between(fromMs: number, toMs: number): number {
+    return Math.floor(fromMs + this.#random.fraction() * (toMs - fromMs));
+  }
+
+  #drawSkewMs(): number {
+    return Math.floor((this.#random.fraction() - 0.5) * 2 * this.#deps.plan.gatewaySkewMs);
+  }
 
   /** Other instances hear of it a moment later, or not at all. */
-  function withNeighbours(database: Database, own: Process): Database {
+  #withNeighbours(database: Database, own: Process): Database {
+    const { clock, plan, state } = this.#deps;
     return {
       ...database,
-      wake(topic, detail) {
+      wake: (topic, detail) => {
         database.wake(topic, detail);
-        for (const other of processes) {
+        for (const other of this.#processes) {
           const { life } = other;
-          if (other === own || !life || (!state.isCalm && random.fraction() < plan.lostWakeRate)) continue;
+          if (other === own || !life || (!state.isCalm && this.#random.fraction() < plan.lostWakeRate)) continue;
           clock.after(wakeAfterMs, () => {
             if (other.life === life) other.standstill.whenAwake(() => other.hear(topic, detail));
           });
@@ -93,57 +138,71 @@ export function createFleet(deps: FleetDeps) {
     };
   }
 
-  async function start(process: Process): Promise<void> {
+  async #start(process: Process): Promise<void> {
     if (process.life || process.isStarting) return;
+    const { clock, seed, state, trace } = this.#deps;
     process.isStarting = true;
-    counts.lives += 1;
-    const lifeRandom = seededRandom(seed * 1_000 + counts.lives);
-    const instanceId = lifeRandom.uuid();
+    this.counts.lives += 1;
+    const random = seededRandom(seed * 1_000 + this.counts.lives);
+    const instanceId = random.uuid();
     process.standstill = createStandstill(clock);
-    process.skewMs = state.isCalm ? 0 : Math.floor((random.fraction() - 0.5) * 2 * plan.gatewaySkewMs);
+    process.skewMs = state.isCalm ? 0 : this.#drawSkewMs();
     trace(`gateway ${process.index} starts as ${instanceId}`);
-    const session = deps.storage.session({
-      standstill: process.standstill,
-      isDatabaseDown: () => state.isDatabaseDown,
-      meet(place, when) {
-        const harm = deps.interruptions.meet(place, when);
-        if (harm === undefined) return undefined;
-        trace(`gateway ${process.index}: ${harm} ${when} ${place}`);
-        if (harm === 'crash') crash(process);
-        if (harm === 'stall') stall(process);
-        return harm;
-      },
-    });
+    const session = this.#openSession(process);
     process.session = session;
     process.instanceId = instanceId;
     try {
-      const life = await startGatewayLife({
-        clock,
-        random: lifeRandom,
-        logger,
-        wires: Object.values(wires),
-        instanceId,
-        standstill: process.standstill,
-        skewMs: () => process.skewMs,
-        async open(lifeClock) {
-          const database = await openDatabase({ inMemory: true, storage: session.storage, role: 'gateway', clock: lifeClock, logger });
-          process.hear = database.wake;
-          return withNeighbours(database, process);
-        },
-        send: deps.receiver.sendFor(instanceId, process.standstill),
-      });
+      const life = await this.#live(process, session, random, instanceId);
       if (process.session === session) process.life = life;
     } catch (error) {
       // The database may be away just then.
       trace(`gateway ${process.index} does not start: ${String(error)}`);
-      if (process.session === session) end(process);
+      if (process.session === session) this.#end(process);
     } finally {
       if (process.session === session) process.isStarting = false;
     }
   }
 
+  #openSession(process: Process): Session {
+    const { storage, state, interruptions, trace } = this.#deps;
+    return storage.session({
+      standstill: process.standstill,
+      isDatabaseDown: () => state.isDatabaseDown,
+      meet: (place, when) => {
+        const harm = interruptions.meet(place, when);
+        if (harm === undefined) return undefined;
+        trace(`gateway ${process.index}: ${harm} ${when} ${place}`);
+        if (harm === 'crash') this.#crash(process);
+        if (harm === 'stall') this.#stall(process);
+        return harm;
+      },
+    });
+  }
+
+  #live(process: Process, session: Session, random: Random, instanceId: string): Promise<GatewayLife> {
+    const { clock, logger, wires, receiver } = this.#deps;
+    const { standstill } = process;
+    return startGatewayLife({
+      clock,
+      random,
+      logger,
+      wires: Object.values(wires),
+      instanceId,
+      standstill,
+      skewMs: () => process.skewMs,
+      open: async (lifeClock) => {
+        const database = await openDatabase({ inMemory: true, storage: session.storage, role: 'gateway', clock: lifeClock, logger });
+        process.hear = database.wake;
+        return this.#withNeighbours(database, process);
+      },
+      send: receiver.sendFor(instanceId, standstill),
+    });
+  }
+
   /** Nothing of this process acts any more. */
-  function end(process: Process): void {
+  #end(process: Process): void {
+    const { clock, plan, receiver } = this.#deps;
+    const wires = Object.values(this.#deps.wires);
     const { life, session, instanceId } = process;
     process.life = undefined;
     process.session = undefined;
@@ -151,79 +210,71 @@ export function createFleet(deps: FleetDeps) {
     process.isStopping = false;
     life?.crash();
     session?.kill();
-    if (instanceId !== undefined) for (const wire of Object.values(wires)) wire.forgetGateway(instanceId);
-    deps.receiver.died(instanceId ?? '');
-    if (plan.isBrokerEmbedded) for (const wire of Object.values(wires)) wire.dropAllDevices();
+    if (instanceId !== undefined) for (const wire of wires) wire.forgetGateway(instanceId);
+    receiver.died(instanceId ?? '');
+    if (plan.isBrokerEmbedded) for (const wire of wires) wire.dropAllDevices();
     for (const told of [...process.onDeath]) told();
     process.calls = 0;
-    clock.after(between(restartAfterMs.from, restartAfterMs.to), () => void start(process));
+    clock.after(this.#between(restartAfterMs.from, restartAfterMs.to), () => void this.#start(process));
   }
 
-  function crash(process: Process): void {
+  #crash(process: Process): void {
     if (!process.session) return;
-    trace(`gateway ${process.index} dies`);
-    counts.crashes += 1;
-    end(process);
+    this.#deps.trace(`gateway ${process.index} dies`);
+    this.counts.crashes += 1;
+    this.#end(process);
   }
 
   /** Its event loop is paused. */
-  function stall(process: Process, forMs = between(1_000, random.fraction() < 0.5 ? 9_000 : 80_000)): Cancel {
+  #stall(process: Process): void {
+    const { clock, trace } = this.#deps;
+    const forMs = this.#between(1_000, this.#random.fraction() < 0.5 ? 9_000 : 80_000);
     const { standstill } = process;
-    if (standstill.isOn) return () => {};
+    if (standstill.isOn) return;
     trace(`gateway ${process.index} stands still for ${forMs} ms`);
-    counts.stalls += 1;
+    this.counts.stalls += 1;
     standstill.begin();
-    return clock.after(forMs, () => standstill.end());
+    clock.after(forMs, () => standstill.end());
   }
 
-  async function stopGracefully(process: Process): Promise<void> {
+  async #stopGracefully(process: Process): Promise<void> {
+    const { trace } = this.#deps;
     const { life } = process;
     if (!life || process.isStopping) return;
     trace(`gateway ${process.index} is asked to stop`);
-    counts.gracefulStops += 1;
+    this.counts.gracefulStops += 1;
     process.isStopping = true;
-    await until(() => process.calls === 0, stopGraceMs);
+    await this.#until(() => process.calls === 0, stopGraceMs);
     await life.letGo();
-    await until(() => process.calls === 0, lastWordsMs);
+    await this.#until(() => process.calls === 0, lastWordsMs);
     await life.stop().catch((error: unknown) => trace(`gateway ${process.index} could not say goodbye: ${String(error)}`));
     if (process.life !== life) return;
     trace(`gateway ${process.index} has stopped`);
-    end(process);
+    this.#end(process);
   }
 
-  function until(isTrue: () => boolean, atMostMs: number): Promise<void> {
+  #until(isTrue: () => boolean, atMostMs: number): Promise<void> {
+    const { clock } = this.#deps;
     return new Promise((resolve) => {
       const untilMs = clock.elapsed() + atMostMs;
       const look = () => (isTrue() || clock.elapsed() >= untilMs ? resolve() : void clock.after(100, look));
       look();
     });
   }
+}
 
-  const pick = (): Process => processes[Math.floor(random.fraction() * processes.length)] as Process;
-
+function emptyPlace(index: number, clock: EventClock): Process {
   return {
-    counts,
-    places: processes as readonly Place[],
-    startAll: () => Promise.all(processes.map((process) => start(process))),
-    crashOne: () => crash(pick()),
-    stallOne: () => void stall(pick()),
-    stopOne: () => void stopGracefully(pick()),
-    setClockOfOne() {
-      pick().skewMs = Math.floor((random.fraction() - 0.5) * 2 * plan.gatewaySkewMs);
-    },
-    cutOne(channel: 'mqtt' | 'queue', isCut: boolean, instanceId = pick().instanceId): string | undefined {
-      if (instanceId !== undefined) wires[channel].setGatewayCut(instanceId, isCut);
-      return instanceId;
-    },
-    /** Somebody who lives, moves and takes calls. */
-    anyLife: () => processes.find(({ life, standstill, isStopping }) => life && !standstill.isOn && !isStopping)?.life,
-    /** Wakes who stands still, and brings back who is dead. */
-    mend() {
-      for (const process of processes) {
-        process.skewMs = 0;
-        if (process.standstill.isOn) process.standstill.end();
-        void start(process);
-      }
-    },
+    index,
+    life: undefined,
+    standstill: createStandstill(clock),
+    calls: 0,
+    isStopping: false,
+    onDeath: new Set(),
+    instanceId: undefined,
+    session: undefined,
+    isStarting: false,
+    skewMs: 0,
+    hear: () => {},
   };
 }

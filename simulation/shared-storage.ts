@@ -6,8 +6,8 @@
 //   lost ...... the connection breaks: before, it was not done; after, it was done and nobody hears so
 //   stall ..... the process stands still, and goes on from there later
 import { databaseDown } from '../src/database/errors.ts';
-import { openSqlite, type StatementResult } from '../src/database/sqlite/connection.ts';
-import { createTransactionGate, type SqliteExecutor } from '../src/database/sqlite/driver.ts';
+import { openSqlite, type SqliteConnection, type StatementResult } from '../src/database/sqlite/connection.ts';
+import { createTransactionGate, type SqliteExecutor, type TransactionGate } from '../src/database/sqlite/driver.ts';
 import { translateSqliteError } from '../src/database/sqlite/errors.ts';
 import type { MemoryStorage } from '../src/database/sqlite/memory.ts';
 import type { Clock } from '../src/kernel/clock.ts';
@@ -40,117 +40,123 @@ export interface SharedStorage {
 const idleInTransactionMs = 5_000;
 const forever = new Promise<never>(() => {});
 
+interface Server {
+  clock: Clock;
+  connection: SqliteConnection;
+  gate: TransactionGate;
+}
+
 export function createSharedStorage(clock: Clock): SharedStorage {
   const connection = openSqlite({ path: ':memory:', readOnly: false, now: () => clock.now() });
-  const gate = createTransactionGate();
+  const server: Server = { clock, connection, gate: createTransactionGate() };
+  return { session: (options) => openSession(server, options), close: () => connection.close() };
+}
 
-  function attempt<Result>(action: () => Result): Result {
+function attempt<Result>(action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    throw error instanceof Error ? translateSqliteError(error) : error;
+  }
+}
+
+/** The session of one process. */
+function openSession({ clock, connection, gate }: Server, options: SessionOptions): Session {
+  const { standstill, meet, isDatabaseDown } = options;
+  let isDead = false;
+  /** The transaction of this session, if it has one: the tables it wrote to. */
+  let written: Set<string> | undefined;
+
+  function endTransaction(how: 'commit' | 'rollback'): void {
+    if (!written) return;
+    written = undefined;
     try {
-      return action();
+      if (connection.isTransaction) attempt(() => connection.exec(how));
+    } finally {
+      gate.leave();
+    }
+  }
+
+  function endIfIdle(): void {
+    const mine = written;
+    if (!mine) return;
+    clock.after(idleInTransactionMs, () => {
+      if (written === mine && standstill.isOn) endTransaction('rollback');
+    });
+  }
+
+  async function suffer(place: string | undefined, when: When): Promise<void> {
+    if (isDead) return forever;
+    if (when === 'before' && isDatabaseDown()) throw databaseDown('The database is away.');
+    const harm = place === undefined ? undefined : meet(place, when);
+    if (isDead || harm === 'crash') return forever;
+    if (harm === 'lost') throw databaseDown('The connection to the database broke.');
+    if (harm === 'stall') endIfIdle();
+    if (standstill.isOn) await standstill.ended();
+    return isDead ? forever : undefined;
+  }
+
+  async function runAlone(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
+    const place = placeOf(sql);
+    await suffer(place, 'before');
+    // Done in the very turn in which it is let through: nobody's transaction is open then.
+    const result = await gate.pass(async () => (isDead ? forever : attempt(() => connection.run(sql, parameters))));
+    await suffer(place, 'after');
+    return result;
+  }
+
+  async function runInTransaction(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
+    const place = placeOf(sql);
+    await suffer(place, 'before');
+    if (!written) throw databaseDown('The transaction was ended by the server.');
+    const result = attempt(() => connection.run(sql, parameters));
+    if (place !== undefined) written.add(tableOf(place));
+    await suffer(place, 'after');
+    return result;
+  }
+
+  async function commit(): Promise<void> {
+    const tables = [...(written ?? [])].sort();
+    const place = tables.length === 0 ? undefined : `commit ${tables.join(' + ')}`;
+    try {
+      await suffer(place, 'before');
     } catch (error) {
-      throw error instanceof Error ? translateSqliteError(error) : error;
+      endTransaction('rollback');
+      throw error;
     }
+    if (!written) throw databaseDown('The transaction was ended by the server.');
+    endTransaction('commit');
+    await suffer(place, 'after');
   }
 
-  function session(options: SessionOptions): Session {
-    const { standstill, meet, isDatabaseDown } = options;
-    let isDead = false;
-    /** The transaction of this session, if it has one: the tables it wrote to. */
-    let written: Set<string> | undefined;
-
-    function endTransaction(how: 'commit' | 'rollback'): void {
-      if (!written) return;
-      written = undefined;
-      try {
-        if (connection.isTransaction) attempt(() => connection.exec(how));
-      } finally {
-        gate.leave();
-      }
-    }
-
-    function endIfIdle(): void {
-      const mine = written;
-      if (!mine) return;
-      clock.after(idleInTransactionMs, () => {
-        if (written === mine && standstill.isOn) endTransaction('rollback');
-      });
-    }
-
-    async function suffer(place: string | undefined, when: When): Promise<void> {
+  const executor: SqliteExecutor = {
+    run: (sql, parameters, place) => (place === 'in-transaction' ? runInTransaction(sql, parameters) : runAlone(sql, parameters)),
+    begin: () =>
+      gate.enter(async () => {
+        if (isDead) {
+          gate.leave();
+          return forever;
+        }
+        written = new Set();
+        attempt(() => connection.exec('begin immediate'));
+        if (standstill.isOn) await standstill.ended();
+      }),
+    commit,
+    async rollback() {
       if (isDead) return forever;
-      if (when === 'before' && isDatabaseDown()) throw databaseDown('The database is away.');
-      const harm = place === undefined ? undefined : meet(place, when);
-      if (isDead || harm === 'crash') return forever;
-      if (harm === 'lost') throw databaseDown('The connection to the database broke.');
-      if (harm === 'stall') endIfIdle();
-      if (standstill.isOn) await standstill.ended();
-      return isDead ? forever : undefined;
-    }
+      endTransaction('rollback');
+    },
+    ping: async () => (isDead ? forever : undefined),
+    // The storage belongs to whoever made it.
+    close: async () => {},
+  };
 
-    async function runAlone(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
-      const place = placeOf(sql);
-      await suffer(place, 'before');
-      // Done in the very turn in which it is let through: nobody's transaction is open then.
-      const result = await gate.pass(async () => (isDead ? forever : attempt(() => connection.run(sql, parameters))));
-      await suffer(place, 'after');
-      return result;
-    }
-
-    async function runInTransaction(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
-      const place = placeOf(sql);
-      await suffer(place, 'before');
-      if (!written) throw databaseDown('The transaction was ended by the server.');
-      const result = attempt(() => connection.run(sql, parameters));
-      if (place !== undefined) written.add(tableOf(place));
-      await suffer(place, 'after');
-      return result;
-    }
-
-    async function commit(): Promise<void> {
-      const tables = [...(written ?? [])].sort();
-      const place = tables.length === 0 ? undefined : `commit ${tables.join(' + ')}`;
-      try {
-        await suffer(place, 'before');
-      } catch (error) {
-        endTransaction('rollback');
-        throw error;
-      }
-      if (!written) throw databaseDown('The transaction was ended by the server.');
-      endTransaction('commit');
-      await suffer(place, 'after');
-    }
-
-    const executor: SqliteExecutor = {
-      run: (sql, parameters, place) => (place === 'in-transaction' ? runInTransaction(sql, parameters) : runAlone(sql, parameters)),
-      begin: () =>
-        gate.enter(async () => {
-          if (isDead) {
-            gate.leave();
-            return forever;
-          }
-          written = new Set();
-          attempt(() => connection.exec('begin immediate'));
-          if (standstill.isOn) await standstill.ended();
-        }),
-      commit,
-      async rollback() {
-        if (isDead) return forever;
-        endTransaction('rollback');
-      },
-      ping: async () => (isDead ? forever : undefined),
-      // The storage belongs to whoever made it.
-      close: async () => {},
-    };
-
-    return {
-      storage: { connect: () => executor, close: () => {} },
-      kill() {
-        if (isDead) return;
-        isDead = true;
-        endTransaction('rollback');
-      },
-    };
-  }
-
-  return { session, close: () => connection.close() };
+  return {
+    storage: { connect: () => executor, close: () => {} },
+    kill() {
+      if (isDead) return;
+      isDead = true;
+      endTransaction('rollback');
+    },
+  };
 }

@@ -8,7 +8,7 @@ import { seededRandom } from '../test/support/seeded-random.ts';
 import { createCallbackReceiver } from './callback-receiver.ts';
 import { createChronicle } from './chronicle.ts';
 import type { EventClock } from './event-clock.ts';
-import { createFleet } from './fleet.ts';
+import { Fleet } from './fleet.ts';
 import { createInterruptions } from './interruptions.ts';
 import { placesThatMatter } from './places-that-matter.ts';
 import type { Plan } from './plan.ts';
@@ -38,7 +38,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     onPassing: watchWire({ clock, devices, trace, violated }),
   };
   const wires = { mqtt: createMemoryWire('mqtt', wireOptions), queue: createMemoryWire('queue', wireOptions) };
-  const fleet = createFleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, state, trace });
+  const fleet = new Fleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, state, trace });
 
   await fleet.startAll();
   const life = fleet.anyLife();

@@ -66,7 +66,7 @@ export interface MemoryWire {
 }
 
 export function createMemoryWire(name: ChannelName, options: WireOptions): MemoryWire {
-  const { clock, random, logger, weather = () => fairWeather, mayDouble = () => true } = options;
+  const { clock, random, weather = () => fairWeather, mayDouble = () => true } = options;
   const connections = new Map<string, Connection>();
   const cutDevices = new Set<string>();
   const muteDevices = new Set<string>();
@@ -117,66 +117,11 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
     if (!muteDevices.has(deviceId)) travel(() => toGateways(say, gatewayId), true);
   }
 
+  const end: End = { name, options, connections, cutDevices, gateways, weather, lose, leave, toDevice, fromDevice };
   return {
     name,
-    channel(gatewayId) {
-      return {
-        name,
-        tellsAbsence: name === 'queue',
-        get isConnected() {
-          return gateways.get(gatewayId)?.isConnected ?? false;
-        },
-        async start(listener) {
-          gateways.set(gatewayId, { listener, isConnected: true });
-          listener.up(name);
-        },
-        async stop() {
-          gateways.delete(gatewayId);
-        },
-        async send(deviceId, command) {
-          if (!gateways.get(gatewayId)?.isConnected) throw new ChannelDown(name);
-          if (name === 'queue' && !connections.has(deviceId)) throw new DeviceNotOnChannel(name);
-          options.onPassing?.({ kind: 'command', channel: name, deviceId, message: command });
-          const { unclearRate } = weather();
-          if (unclearRate > 0 && random.fraction() < unclearRate) {
-            if (random.fraction() < 0.5) toDevice(deviceId, command);
-            throw new SendUnclear(name);
-          }
-          toDevice(deviceId, command);
-        },
-        disconnectDevice: lose,
-      };
-    },
-
-    connector(deviceId) {
-      return createReconnecting({
-        clock,
-        random,
-        logger,
-        deviceId,
-        channel: name,
-        async connect(listener) {
-          if (cutDevices.has(deviceId)) throw new Error('No network.');
-          const connection: Connection = { listener };
-          lose(deviceId);
-          connections.set(deviceId, connection);
-          return {
-            sendAnswer(answer: AnswerMessage, replyTo: string) {
-              const message = options.onAnswer ? options.onAnswer(answer, deviceId) : answer;
-              if (message === undefined) return;
-              options.onPassing?.({ kind: 'answer', channel: name, deviceId, message });
-              const copy = structuredClone(message);
-              fromDevice(deviceId, connection, (gateway) => gateway.answer(name, deviceId, copy), replyTo);
-            },
-            sendPresence(presence: PresenceMessage) {
-              fromDevice(deviceId, connection, (gateway) => gateway.presence(name, deviceId, presence));
-            },
-            close: async () => leave(deviceId, connection),
-            destroy: () => leave(deviceId, connection),
-          };
-        },
-      });
-    },
+    channel: (gatewayId) => gatewayEnd(end, gatewayId),
+    connector: (deviceId) => deviceEnd(end, deviceId),
 
     setDeviceCut(deviceId, isCut) {
       if (isCut) cutDevices.add(deviceId);
@@ -208,4 +153,78 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
     isConnected: (deviceId) => connections.has(deviceId),
     sayAs: (deviceId, answer) => toGateways((listener) => listener.answer(name, deviceId, answer)),
   };
+}
+
+/** What both ends stand on. */
+interface End {
+  name: ChannelName;
+  options: WireOptions;
+  connections: Map<string, Connection>;
+  cutDevices: ReadonlySet<string>;
+  gateways: Map<string, Attachment>;
+  weather(): Weather;
+  lose(deviceId: string): void;
+  leave(deviceId: string, connection: Connection): void;
+  toDevice(deviceId: string, command: CommandMessage): void;
+  fromDevice(deviceId: string, connection: Connection, say: (listener: ChannelListener) => void, gatewayId?: string): void;
+}
+
+function gatewayEnd({ name, options, connections, gateways, weather, lose, toDevice }: End, gatewayId: string): Channel {
+  return {
+    name,
+    tellsAbsence: name === 'queue',
+    get isConnected() {
+      return gateways.get(gatewayId)?.isConnected ?? false;
+    },
+    async start(listener) {
+      gateways.set(gatewayId, { listener, isConnected: true });
+      listener.up(name);
+    },
+    async stop() {
+      gateways.delete(gatewayId);
+    },
+    async send(deviceId, command) {
+      if (!gateways.get(gatewayId)?.isConnected) throw new ChannelDown(name);
+      if (name === 'queue' && !connections.has(deviceId)) throw new DeviceNotOnChannel(name);
+      options.onPassing?.({ kind: 'command', channel: name, deviceId, message: command });
+      const { unclearRate } = weather();
+      if (unclearRate > 0 && options.random.fraction() < unclearRate) {
+        if (options.random.fraction() < 0.5) toDevice(deviceId, command);
+        throw new SendUnclear(name);
+      }
+      toDevice(deviceId, command);
+    },
+    disconnectDevice: lose,
+  };
+}
+
+function deviceEnd({ name, options, connections, cutDevices, lose, leave, fromDevice }: End, deviceId: string): Connector {
+  const { clock, random, logger } = options;
+  return createReconnecting({
+    clock,
+    random,
+    logger,
+    deviceId,
+    channel: name,
+    async connect(listener) {
+      if (cutDevices.has(deviceId)) throw new Error('No network.');
+      const connection: Connection = { listener };
+      lose(deviceId);
+      connections.set(deviceId, connection);
+      return {
+        sendAnswer(answer: AnswerMessage, replyTo: string) {
+          const message = options.onAnswer ? options.onAnswer(answer, deviceId) : answer;
+          if (message === undefined) return;
+          options.onPassing?.({ kind: 'answer', channel: name, deviceId, message });
+          const copy = structuredClone(message);
+          fromDevice(deviceId, connection, (gateway) => gateway.answer(name, deviceId, copy), replyTo);
+        },
+        sendPresence(presence: PresenceMessage) {
+          fromDevice(deviceId, connection, (gateway) => gateway.presence(name, deviceId, presence));
+        },
+        close: async () => leave(deviceId, connection),
+        destroy: () => leave(deviceId, connection),
+      };
+    },
+  });
 }
