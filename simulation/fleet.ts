@@ -228,7 +228,8 @@ export class Fleet {
   /** Its event loop is paused. */
   #stall(process: Process): void {
     const { clock, trace } = this.#deps;
-    const forMs = this.#between(1_000, this.#random.fraction() < 0.5 ? 9_000 : 80_000);
+    const dice = this.#random.fraction();
+    const forMs = this.#between(1_000, dice < 0.5 ? 9_000 : dice < 0.88 ? 80_000 : 400_000);
     const { standstill } = process;
     if (standstill.isOn) return;
     trace(`gateway ${process.index} stands still for ${forMs} ms`);

@@ -55,13 +55,13 @@ function clockOf({ clock, standstill, skewMs = () => 0 }: LifeOptions, isAlive: 
   };
 }
 
-/** What a channel tells waits while the process stands still. */
+/** What a channel tells waits while the process stands still, and is lost when that lasts too long. */
 function heldBack(channel: Channel, standstill: Standstill | undefined): Channel {
   if (!standstill) return channel;
   const hold =
     <Told extends unknown[]>(tell: (...told: Told) => void) =>
     (...told: Told) =>
-      standstill.whenAwake(() => tell(...told));
+      standstill.isDeaf ? undefined : standstill.whenAwake(() => tell(...told));
   const held = (listener: ChannelListener): ChannelListener => ({
     offer: hold((...told) => listener.offer(...told)),
     answer: hold((...told) => listener.answer(...told)),

@@ -1,13 +1,13 @@
 // The person at the review list: looks into the bank's book and the fiscal memory, and decides by what stands there. Only where nobody
-// else can: an old device, or one that lost its journal. Everything else must settle by itself. He is hasty: it is the gateway that must
-// not let him decide while the device may still act [D63].
+// else can: an old device, or one that lost its journal. Everything else must settle by itself. He is hasty, and does not wait until it is
+// on the list: it is the gateway that must not let him decide while the device may still act [D63].
 import { every } from '../src/kernel/clock.ts';
 import { GatewayError } from '../src/kernel/error-codes.ts';
-import type { Command } from '../src/ledger/command.ts';
+import { type Command, commandColumns, openOnly, toCommand } from '../src/ledger/command.ts';
 import type { Shop } from './shop.ts';
 import type { ShopDevice } from './shop-devices.ts';
 
-const looksEveryMs = 60_000;
+const looksEveryMs = 20_000;
 /** A device whose clock was set in between may hold answerBy for later than it is: then the person waits for it. */
 const clockDoubtMs = 20 * 60_000;
 
@@ -58,10 +58,13 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     const life = shop.fleet.anyLife();
     if (!life || shop.state.isDatabaseDown) return;
     // A life that ends meanwhile never answers; the next look finds the next one.
-    void life.ledger
-      .listReview(50)
-      .then(async (commands) => {
-        for (const command of commands) await decide(life, command);
+    void life.database.queries
+      .selectFrom('commands')
+      .select(commandColumns)
+      .where(openOnly)
+      .execute()
+      .then(async (rows) => {
+        for (const row of rows) await decide(life, toCommand(row));
       })
       .catch(() => {});
   });

@@ -4,6 +4,8 @@ import type { Clock } from '../src/kernel/clock.ts';
 
 export interface Standstill {
   readonly isOn: boolean;
+  /** It has lasted so long that brokers have closed its connections: what is said to it now is lost. */
+  readonly isDeaf: boolean;
   begin(): void;
   end(): void;
   /** Runs it now, or when the standstill is over. */
@@ -12,9 +14,12 @@ export interface Standstill {
   ended(): Promise<void>;
 }
 
+const keptAliveMs = 45_000;
+
 export function createStandstill(clock: Clock): Standstill {
   const held: (() => void)[] = [];
   let isOn = false;
+  let sinceMs = 0;
 
   function whenAwake(action: () => void): void {
     if (isOn) held.push(action);
@@ -25,8 +30,12 @@ export function createStandstill(clock: Clock): Standstill {
     get isOn() {
       return isOn;
     },
+    get isDeaf() {
+      return isOn && clock.elapsed() - sinceMs > keptAliveMs;
+    },
     begin() {
       isOn = true;
+      sinceMs = clock.elapsed();
     },
     end() {
       isOn = false;
