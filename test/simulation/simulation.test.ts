@@ -28,6 +28,8 @@ describe('simulated shop-days', () => {
       gracefulStops: 1,
       'device-crash': 5,
       'journal-loss': 2,
+      'device-mute': 1,
+      hours: 24 * days,
       paid: 150,
       printed: 80,
       invoicesPaid: 80,
