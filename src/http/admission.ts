@@ -8,7 +8,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
-import { checkQuery } from './json-body.ts';
+import { checkUrlTexts } from './json-body.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Newcomers } from './newcomers.ts';
@@ -74,7 +74,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     if (request.routeOptions.config.isLongLived !== true) begin(request, reply);
     const refusal = whyNot();
     if (refusal !== undefined && !isProbe(request)) throw refusal;
-    checkQuery(request.query);
+    checkUrlTexts(request.query);
+    checkUrlTexts(request.params);
   }
 
   /** The body is in. */

@@ -104,8 +104,8 @@ describe('failures', () => {
     expect([answer.status, answer.body]).toEqual([400, { errorCode: 40, errorMessage: `Invalid_Request: ${sentence}` }]);
   });
 
-  it('refuses U+0000 in a query', async () => {
-    const response = await sample.server.app.inject(`${base}/Invoice/sample?QR=a%00b`);
+  it.each(['/Invoice/sample?QR=a%00b', '/pictures/a%00b.png'])('refuses U+0000 in a query and in a path: %s', async (path) => {
+    const response = await sample.server.app.inject(`${base}${path}`);
     expect([response.statusCode, response.json().errorMessage]).toEqual([
       400,
       'Invalid_Request: QR must not contain the character U+0000.',
