@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { patienceMs, serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
 import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';
 import { runKillSeries, seriesSettings, type Victim } from './kill-series.ts';
+import { deviceVictim, gatewayAtMoments, gatewayVictim } from './victims.ts';
 
-const { rounds, seed, victims: chosen = ['gateway', 'gateway', 'terminal', 'gateway', 'register'], timeoutMs, report } = seriesSettings(5);
+const short = ['gateway', 'terminal', 'moments', 'register', 'moments'];
+const { rounds, seed, victims: chosen = short, timeoutMs, report, keep } = seriesSettings(short.length);
 const dataDir = temporaryDirectory();
 let shop: Shop;
 let terminals: ShopDevice[];
@@ -18,19 +20,17 @@ beforeAll(async () => {
 }, 4 * patienceMs);
 afterAll(() => shop?.close());
 
-function deviceVictim(name: string, device: ShopDevice | undefined): Victim {
-  if (!device) throw new Error(`There is no ${name}.`);
-  return { name, kill9: () => device.program.kill9(), restart: () => device.restart(false) };
-}
-
 it(`loses no acknowledged outcome and doubles none over ${rounds} kills`, { timeout: timeoutMs }, async () => {
+  const life = { gateway: () => shop.gateway, start: shop.restartGateway };
   const all: Record<string, Victim> = {
-    gateway: { name: 'gateway', kill9: () => shop.gateway.kill9(), restart: () => shop.restartGateway() },
+    gateway: gatewayVictim('gateway', life),
+    moments: gatewayAtMoments('gateway', life),
     terminal: deviceVictim('terminal', terminals[0]),
     register: deviceVictim('register', registers[0]),
   };
   const victims = chosen.flatMap((name) => all[name] ?? []);
   const result = await runKillSeries({ shop, ledger: { dataDir }, terminals, registers, victims, rounds, seed, report });
+  keep(result);
   console.log(`kill -9 of ${chosen.join(', ')}, seed ${seed}: ${JSON.stringify(result)}`);
   expect(result.kills).toBe(rounds);
   expect(Math.min(result.payments, result.receipts, result.invoices)).toBeGreaterThan(0);

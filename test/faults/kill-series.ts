@@ -1,9 +1,18 @@
 // Kills under load: tills pay, print and invoice without pause, and repeat what was not answered, as an ERP would, while servers are
 // killed one after the other. Afterwards every acknowledged outcome is in the ledger, and all books agree to the ban.
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type Erp, startErp } from '../callbacks/erp.ts';
-import { expectRegisterAgrees, expectTerminalAgrees, type LedgerPlace, readLedger } from '../support/books.ts';
+import {
+  expectRegisterAgrees,
+  expectTerminalAgrees,
+  type LedgerPlace,
+  type LedgerRow,
+  readBank,
+  readFiscalMemory,
+  readLedger,
+} from '../support/books.ts';
 import { patienceMs } from '../support/gateway-process.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { Shop, ShopDevice } from '../support/served-shop.ts';
@@ -11,7 +20,8 @@ import { type Answer, eventually } from '../support/till.ts';
 
 export interface Victim {
   name: string;
-  kill9(): Promise<void>;
+  /** Resolves with the moment, if it was a named one. */
+  kill9(): Promise<string | void>;
   restart(): Promise<void>;
 }
 
@@ -29,12 +39,19 @@ interface Series {
 
 export interface SeriesResult {
   kills: number;
+  /** How often each victim was killed, and at which named moments. */
+  killsOf: Record<string, number>;
   payments: number;
   receipts: number;
   invoices: number;
   callbacks: number;
   /** Calls that got no answer, or one that says "not known". */
   unanswered: number;
+  /** Acknowledged outcomes that the ledger does not have exactly once. */
+  lost: number;
+  /** Charges and prints beyond the one of their documentNr or Uid. */
+  doubled: number;
+  seconds: number;
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -44,6 +61,8 @@ const isOpenQuestion = ({ errorCode }: Answer) => [1, 2, 3, 30, 31].includes(err
 export async function runKillSeries(series: Series): Promise<SeriesResult> {
   const { shop, terminals, registers, victims, rounds, report } = series;
   const random = seededRandom(series.seed);
+  const startedAt = performance.now();
+  const killsOf: Record<string, number> = {};
   const erp: Erp = await startErp();
   const acknowledged: { kind: 'Pay' | 'PrintReceipt'; report: string }[] = [];
   const invoices: { OID: string; QR: string }[] = [];
@@ -131,10 +150,14 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
       await getOn();
       await pause(random.fraction() * 1_000);
       const victim = victims[round % victims.length];
-      await victim?.kill9();
+      if (!victim) throw new Error('There is nobody to kill.');
+      const moment = await victim.kill9();
+      const what = moment === undefined ? victim.name : `${victim.name} ${moment}`;
+      killsOf[what] = (killsOf[what] ?? 0) + 1;
       await pause(random.fraction() * 300);
-      await victim?.restart();
-      report?.(`${round + 1} of ${rounds}: ${victim?.name} killed and restarted, ${acknowledged.length} sales so far`);
+      await victim.restart();
+      const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
+      report?.(`${round + 1} of ${rounds} after ${minutes} min: ${what} killed and restarted, ${acknowledged.length} sales so far`);
     }
     await getOn();
   }
@@ -154,29 +177,53 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   const untold = () => invoices.filter(({ OID }) => !heard(OID, 'Scanned') || !heard(OID, 'Payed'));
   // A connection that broke while the gateway lived is tried again after a minute.
   await eventually('every callback is delivered', untold, (left) => left.length === 0, 3 * patienceMs);
-  for (const { kind, report } of acknowledged)
-    expect(
-      rows.filter((row) => row.name === kind && row.report === report && row.state === 'done'),
-      report,
-    ).toHaveLength(1);
+  const isWrittenOnce = ({ kind, report: told }: (typeof acknowledged)[number]) =>
+    rows.filter((row) => row.name === kind && row.report === told && row.state === 'done').length === 1;
+  const lost = acknowledged.filter((one) => !isWrittenOnce(one));
+  expect(lost, 'acknowledged, and not in the ledger exactly once').toEqual([]);
+  const doubled = doneTwice(rows, [...terminals, ...registers]);
+  expect(doubled, 'charged or printed more than once for one documentNr or Uid').toEqual([]);
   for (const { QR } of invoices) expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ errorCode: 0, Status: 2 });
   for (const { id, stateDir } of terminals) expectTerminalAgrees({ ledger: rows, deviceId: id, stateDir });
   for (const { id, stateDir } of registers) expectRegisterAgrees({ ledger: rows, deviceId: id, stateDir });
   expect(rows.filter(({ review_since }) => review_since !== null)).toEqual([]);
   await erp.close();
   return {
-    kills: rounds,
+    kills: Object.values(killsOf).reduce((sum, count) => sum + count, 0),
+    killsOf,
     payments: acknowledged.filter(({ kind }) => kind === 'Pay').length,
     receipts: acknowledged.filter(({ kind }) => kind === 'PrintReceipt').length,
     invoices: invoices.length,
     callbacks: erp.heard.length,
     unanswered,
+    lost: lost.length,
+    doubled: doubled.length,
+    seconds: Math.round((performance.now() - startedAt) / 1000),
   };
+}
+
+/** From the devices' own books alone: each intent (documentNr, Receipt.Uid) with more than one standing charge or print. */
+function doneTwice(rows: LedgerRow[], devices: ShopDevice[]): string[] {
+  const intentOf = new Map(rows.map((row) => [row.id, row.document_nr ?? row.receipt_uid ?? row.id]));
+  const intents = devices.flatMap(({ kind, stateDir }) => {
+    const charges = readBank(stateDir).filter((entry) => entry.kind === 'charge');
+    const receipts = readFiscalMemory(stateDir).filter(({ type }) => type === 'receipt');
+    return kind === 'terminal' ? charges.map(({ reference }) => reference) : receipts.map(({ commandId }) => commandId);
+  });
+  const seen = new Set<string>();
+  return intents
+    .map((id) => intentOf.get(id) ?? id)
+    .filter((intent) => {
+      const isSecond = seen.has(intent);
+      seen.add(intent);
+      return isSecond;
+    });
 }
 
 /** `npm run kill9` sets these; in CI the series is short. */
 export function seriesSettings(shortRounds: number) {
   const { TILLGATE_TEST_KILL_ROUNDS: rounds, TILLGATE_TEST_KILL_SEED: seed, TILLGATE_TEST_KILL_VICTIMS: victims } = process.env;
+  const resultFile = process.env['TILLGATE_TEST_KILL_RESULT'];
   const count = Number(rounds ?? shortRounds);
   return {
     rounds: count,
@@ -184,5 +231,9 @@ export function seriesSettings(shortRounds: number) {
     victims: victims?.split(','),
     timeoutMs: (8 + count) * patienceMs,
     report: rounds === undefined ? undefined : (line: string) => console.log(line),
+    /** For the summary of `npm run kill9`. */
+    keep(result: SeriesResult): void {
+      if (resultFile !== undefined) writeFileSync(resultFile, JSON.stringify(result));
+    },
   };
 }

@@ -47,11 +47,16 @@ async function startBalancer(ports: number[]) {
 
 const brokerToken = 'the-token-of-the-test-broker';
 
-export async function startServers(count: number, more: Settings = {}): Promise<Servers> {
+/** `database`: how PostgreSQL is started, if not alone. */
+export async function startServers(
+  count: number,
+  more: Settings = {},
+  database: () => Promise<PostgresServer> = startPostgres,
+): Promise<Servers> {
   const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
   const balancer = await startBalancer(ports);
   const [postgres, mosquitto, rabbitmq] = await Promise.all([
-    startPostgres(),
+    database(),
     startMosquitto(),
     startShippedRabbitmq(balancer.port, brokerToken),
   ]);

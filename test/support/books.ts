@@ -16,6 +16,7 @@ export interface LedgerRow {
   state: string;
   amount_bani: number | null;
   document_nr: string | null;
+  receipt_uid: string | null;
   operation_id: string | null;
   rrn: string | null;
   settled_by: string | null;
@@ -32,7 +33,7 @@ export async function readLedger(place: LedgerPlace): Promise<LedgerRow[]> {
     const columns = ['id', 'device_id', 'name', 'state', 'amount_bani', 'document_nr', 'operation_id', 'rrn', 'settled_by'] as const;
     return await database.queries
       .selectFrom('commands')
-      .select([...columns, 'review_since', 'report'])
+      .select([...columns, 'receipt_uid', 'review_since', 'report'])
       .orderBy('issued_at')
       .execute();
   } finally {

@@ -25,17 +25,20 @@ export interface Shop {
   readonly till: Till;
   readonly merchantId: string;
   gateway: GatewayProcess;
-  restartGateway(): Promise<void>;
+  /** With more settings for this one life. */
+  restartGateway(more?: Settings): Promise<void>;
   addDevice(kind: 'terminal' | 'register', options?: { slowMs?: number; faults?: Partial<Faults> }): Promise<ShopDevice>;
   /** Until the gateway hears the device; with a channel, on that one. */
   online(deviceId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openShop(settings: Settings): Promise<Shop> {
+/** `behind`: the address of a proxy in front of the gateway, which tills and devices use instead of its own. */
+export async function openShop(settings: Settings, behind?: { host: string }): Promise<Shop> {
   const devices: ShopDevice[] = [];
   const gateway = await startServeProcess(settings);
-  const { baseUrl, adminToken } = gateway;
+  const { adminToken } = gateway;
+  const baseUrl = behind ? gateway.baseUrl.replace(/\/\/[^/]+/, `//${behind.host}`) : gateway.baseUrl;
   const admin = createTill({ baseUrl, adminToken, apiKey: '' });
   const { id: merchantId } = await admin.admin('/merchants', { name: 'Shop' });
   const { key } = await admin.admin('/keys', { merchantId, name: 'ERP', modules: ['POS', 'QR', 'Fiscal'] });
@@ -55,8 +58,8 @@ export async function openShop(settings: Settings): Promise<Shop> {
     merchantId: String(merchantId),
     gateway,
     online,
-    async restartGateway() {
-      shop.gateway = await startServeProcess(settings);
+    async restartGateway(more = {}) {
+      shop.gateway = await startServeProcess({ ...settings, ...more });
     },
     async addDevice(kind, options = {}) {
       const created = await till.admin('/devices', {

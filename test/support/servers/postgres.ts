@@ -1,6 +1,6 @@
 // A PostgreSQL of our own in a temporary directory. PostgreSQL refuses to run as root, so root hands it to the user `postgres`.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../free-port.ts';
@@ -26,15 +26,37 @@ export function postgresBinaries(): string | undefined {
   return (process.env['PATH'] ?? '').split(delimiter).find((directory) => existsSync(join(directory, 'initdb')));
 }
 
-function initialize(binaries: string, directory: string): void {
-  const data = join(directory, 'data');
-  const socket = join(directory, 'socket');
-  mkdirSync(socket);
-  const initdb = [join(binaries, 'initdb'), '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'];
-  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
+/** Runs a program of PostgreSQL to its end, as the user that it insists on. */
+export function asPostgres(program: string[], cwd: string): void {
+  const asUser = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
+  const [command = '', ...args] = isRoot ? [...asUser, ...program] : program;
+  execFileSync(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+export function initialize(binaries: string, directory: string): void {
+  const initdb = [join(binaries, 'initdb'), '-D', join(directory, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'];
   if (isRoot) execFileSync('chown', ['-R', 'postgres:postgres', directory]);
-  const [command = '', ...args] = isRoot ? [...asPostgres, ...initdb] : initdb;
-  execFileSync(command, args, { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+  asPostgres([...initdb, '--locale=C.UTF-8', '--no-sync'], directory);
+}
+
+/** The server on the data directory in `directory`. */
+export function runPostgres(
+  binaries: string,
+  { directory, port, settings = {} }: { directory: string; port: number; settings?: Record<string, string> },
+): Promise<ServerProcess> {
+  const all = { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: directory, ...settings };
+  return startProcess({
+    name: 'PostgreSQL',
+    command: join(binaries, 'postgres'),
+    args: ['-D', join(directory, 'data'), ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    cwd: directory,
+    env: { LC_ALL: 'C.UTF-8' },
+    readyLine: /database system is ready to accept (read-only )?connections/,
+    readyWithinMs: 30_000,
+    // Fast shutdown: ends sessions and transactions, does not wait for clients.
+    stopSignal: 'SIGINT',
+    asUser: 'postgres',
+  });
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
@@ -44,27 +66,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const owned = ownDirectory(directory);
   initialize(binaries, directory);
   const port = await freePort();
-  const settings = {
-    port: String(port),
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: join(directory, 'socket'),
-    // Many test files, each with its own pools.
-    max_connections: '300',
-    ...options.settings,
-  };
-  const start = () =>
-    startProcess({
-      name: 'PostgreSQL',
-      command: join(binaries, 'postgres'),
-      args: ['-D', join(directory, 'data'), ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-      cwd: directory,
-      env: { LC_ALL: 'C.UTF-8' },
-      readyLine: /database system is ready to accept connections/,
-      readyWithinMs: 30_000,
-      // Fast shutdown: ends sessions and transactions, does not wait for clients.
-      stopSignal: 'SIGINT',
-      asUser: 'postgres',
-    });
+  // Many test files, each with its own pools.
+  const start = () => runPostgres(binaries, { directory, port, settings: { max_connections: '300', ...options.settings } });
 
   // After kill -9 the old sessions hold on to shared memory for a moment, and the new server refuses to start meanwhile.
   async function startAfterKill(): Promise<ServerProcess> {

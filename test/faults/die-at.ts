@@ -1,0 +1,104 @@
+// Loaded into a gateway under test before anything of its own (`node --import`, in the thread that writes SQLite too): stands at the
+// drivers' statements and at the sockets, and kills the process with SIGKILL when the moment named in the environment has come.
+import { Socket } from 'node:net';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import pg from 'pg';
+import { placeOf } from '../../simulation/statement-places.ts';
+import { momentOf } from './moments.ts';
+
+const moment = momentOf(process.env['TILLGATE_TEST_DIE_AT'] ?? '');
+let toGo = Number(process.env['TILLGATE_TEST_DIE_AT_TIME'] ?? 1);
+
+function come(): void {
+  toGo -= 1;
+  if (toGo !== 0) return;
+  process.kill(process.pid, 'SIGKILL');
+  // The kernel may take a moment for the other threads; this one goes no further.
+  for (;;);
+}
+
+/** One connection: what its open transaction has written, and what of it is the moment. */
+function createWatch() {
+  let open: string[] | undefined;
+  const isMoment = (text: string) => 'commit' in moment && madeTrue(text).some((place) => moment.commit.test(place));
+  function madeTrue(text: string): string[] {
+    if (/^commit/i.test(text)) return open ?? [];
+    const place = placeOf(text);
+    return open === undefined && place !== undefined ? [place] : [];
+  }
+  return {
+    before(text: string) {
+      if (moment.when === 'before' && isMoment(text)) come();
+    },
+    after(text: string) {
+      if (moment.when === 'after' && isMoment(text)) come();
+      if (/^(begin|start transaction)/i.test(text)) open = [];
+      else if (/^(commit|rollback)/i.test(text)) open = undefined;
+      else {
+        const place = placeOf(text);
+        if (place !== undefined) open?.push(place);
+      }
+    },
+  };
+}
+
+// SQLite: one connection in its thread.
+const sqlite = createWatch();
+const texts = new WeakMap<StatementSync, string>();
+const { exec, prepare } = DatabaseSync.prototype;
+const { all, run } = StatementSync.prototype;
+DatabaseSync.prototype.exec = function watched(this: DatabaseSync, text) {
+  sqlite.before(text);
+  exec.call(this, text);
+  sqlite.after(text);
+};
+DatabaseSync.prototype.prepare = function watched(this: DatabaseSync, text, ...rest) {
+  const statement = prepare.call(this, text, ...rest);
+  texts.set(statement, text);
+  return statement;
+};
+function around<Result>(statement: StatementSync, work: () => Result): Result {
+  const text = texts.get(statement) ?? '';
+  sqlite.before(text);
+  const result = work();
+  sqlite.after(text);
+  return result;
+}
+StatementSync.prototype.all = function watched(this: StatementSync, ...values: Parameters<typeof all>) {
+  return around(this, () => all.apply(this, values));
+} as typeof all;
+StatementSync.prototype.run = function watched(this: StatementSync, ...values: Parameters<typeof run>) {
+  return around(this, () => run.apply(this, values));
+} as typeof run;
+
+// PostgreSQL: a pool of connections.
+const watches = new WeakMap<pg.Client, ReturnType<typeof createWatch>>();
+const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
+pg.Client.prototype.query = function watched(this: pg.Client, ...args: unknown[]) {
+  const [asked] = args as [string | { text?: string }];
+  const text = typeof asked === 'string' ? asked : (asked.text ?? '');
+  const watch = watches.get(this) ?? createWatch();
+  watches.set(this, watch);
+  watch.before(text);
+  const answered = query.apply(this, args);
+  if (!(answered instanceof Promise)) return answered;
+  return answered.then((result: unknown) => {
+    watch.after(text);
+    return result;
+  });
+} as typeof pg.Client.prototype.query;
+
+// What goes out: to devices, brokers and ERPs.
+if ('write' in moment) {
+  const { write } = Socket.prototype;
+  Socket.prototype.write = function watched(this: Socket, ...args: unknown[]) {
+    const [chunk] = args;
+    const text = typeof chunk === 'string' ? chunk : chunk instanceof Uint8Array ? Buffer.from(chunk).toString('latin1') : '';
+    const isMoment = moment.write.test(text);
+    if (isMoment && moment.when === 'before') come();
+    const result = (write as (...all: unknown[]) => boolean).apply(this, args);
+    // A message is written in parts that leave together at the end of this turn.
+    if (isMoment && moment.when === 'after') setImmediate(come);
+    return result;
+  } as typeof write;
+}

@@ -1,0 +1,44 @@
+// The named moments at which a gateway can be made to die, and the settings that make it. die-at.ts is the other half: it runs inside the
+// gateway's process, is loaded by Node itself, and nothing of `src` knows of it.
+import type { Settings } from '../support/gateway-process.ts';
+
+/** What becomes true or goes out at the moment: a commit of this place (statement-places.ts), or a message with this text. */
+export type Moment = { when: 'before' | 'after' } & ({ commit: RegExp } | { write: RegExp });
+
+export const moments = {
+  'before the first commit': { when: 'before', commit: /insert commands/ },
+  'after the first commit, before the publish': { when: 'after', commit: /insert commands/ },
+  'after the publish': { when: 'after', write: /"name":"(Pay|PrintReceipt)"/ },
+  'after the answer, before the settlement’s commit': { when: 'before', commit: /update commands \(state, settled_at\)/ },
+  'after the settlement, before the HTTP answer': { when: 'after', commit: /update commands \(state, settled_at\)/ },
+  'after an invoice was written': { when: 'after', commit: /insert invoices/ },
+  'after an invoice moved, before its callback': { when: 'after', commit: /insert callbacks/ },
+  'after a callback was claimed': { when: 'after', commit: /update callbacks \(leased_by/ },
+  'in a callback': { when: 'after', write: /^GET [^]*webhook-id: /i },
+  'after a callback, before that is written': { when: 'before', commit: /update callbacks \(state/ },
+} as const satisfies Record<string, Moment>;
+
+/** While it starts on a database that needs no migration. */
+export const startMoments = {
+  'in the start, before its first heartbeat': { when: 'before', commit: /insert instances/ },
+  'in the start, after its first heartbeat': { when: 'after', commit: /insert instances/ },
+  'in the start, after its predecessor was given up': { when: 'after', commit: /update instances \(stopped_at\)/ },
+} as const satisfies Record<string, Moment>;
+
+const known: Record<string, Moment> = { ...moments, ...startMoments };
+
+export function momentOf(name: string): Moment {
+  const moment = known[name];
+  if (!moment) throw new Error(`There is no moment "${name}"; there are: ${Object.keys(known).join('; ')}.`);
+  return moment;
+}
+
+/** For the gateway's environment: it dies when the moment has come for the `nth` time. */
+export function dieAt(name: string, nth = 1): Settings {
+  momentOf(name);
+  return {
+    NODE_OPTIONS: `--import ${new URL('die-at.ts', import.meta.url).href}`,
+    TILLGATE_TEST_DIE_AT: name,
+    TILLGATE_TEST_DIE_AT_TIME: String(nth),
+  };
+}
