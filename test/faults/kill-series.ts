@@ -73,14 +73,23 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   /** Until there is an outcome, whatever happens to the gateway meanwhile. */
   async function insist(call: () => Promise<Answer | undefined>, isOpen = isOpenQuestion): Promise<Answer> {
     const endsAt = performance.now() + 4 * patienceMs;
+    /** How often which answer, or which trouble, for whoever has to find out why. */
+    const heard: Record<string, number> = {};
     for (;;) {
-      const answer = await call().catch(() => undefined);
+      const note = (what: unknown) => {
+        heard[String(what)] = (heard[String(what)] ?? 0) + 1;
+      };
+      const answer = await call().catch((error: unknown) => note(error));
+      if (answer) note(answer.errorCode);
       if (answer && !isOpen(answer)) {
         done += 1;
         return answer;
       }
       unanswered += 1;
-      if (performance.now() > endsAt) throw new Error(`No outcome in ${4 * patienceMs} ms; the last answer was ${JSON.stringify(answer)}`);
+      if (performance.now() > endsAt) {
+        const said = shop.gateway.err().slice(-5_000);
+        throw new Error(`No outcome in ${4 * patienceMs} ms; heard ${JSON.stringify(heard)}; the gateway said:\n${said}`);
+      }
       await pause(100);
     }
   }

@@ -1,7 +1,7 @@
 // A PostgreSQL primary with a streaming standby that every commit waits for, behind an address that moves: what a fail-over is made of.
 // kill9 ends the primary as a power cut would; restart promotes the standby, moves the address, and makes the dead one the new standby.
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -17,7 +17,19 @@ interface Member {
   process?: ServerProcess;
 }
 
-export async function startPostgresPair(): Promise<PostgresServer> {
+/** To the server and its children, each of which is a process group of its own. */
+function signalAll({ directory }: Member, signal: NodeJS.Signals): void {
+  const [server = ''] = readFileSync(join(directory, 'data/postmaster.pid'), 'utf8').split('\n');
+  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', server], { encoding: 'utf8' });
+  for (const pid of [server, ...children.trim().split(/\s+/)]) process.kill(Number(pid), signal);
+}
+
+export interface PostgresPair extends PostgresServer {
+  /** It hears nothing until the next `restart`, which wakes it. */
+  freezeStandby(): void;
+}
+
+export async function startPostgresPair(): Promise<PostgresPair> {
   const binaries = postgresBinaries();
   if (!binaries) throw new Error('PostgreSQL is not installed.');
   const root = mkdtempSync(join(tmpdir(), 'tillgate-pair-'));
@@ -85,8 +97,10 @@ export async function startPostgresPair(): Promise<PostgresServer> {
     async kill9() {
       await primary.process?.kill9();
     },
+    freezeStandby: () => signalAll(standby, 'SIGSTOP'),
     async restart() {
-      await primary.process?.stop();
+      await primary.process?.kill9();
+      signalAll(standby, 'SIGCONT');
       [primary, standby] = [standby, primary];
       // Its own copy of the settings: whoever follows it now does not exist yet.
       await ask(primary, 'select pg_promote(true, 30)');
