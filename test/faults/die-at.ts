@@ -100,5 +100,5 @@ if ('write' in moment) {
     // A message is written in parts that leave together at the end of this turn.
     if (isMoment && moment.when === 'after') setImmediate(come);
     return result;
-  } as typeof write;
+  };
 }

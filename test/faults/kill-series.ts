@@ -133,7 +133,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
     expect(await insist(() => shop.till.get('/Invoice/Get', { QR }))).toMatchObject({ errorCode: 0 });
     const paid = { QR, ReceiptID: OID, DeviceID: registers[0]?.id ?? '' };
     expect(await insist(() => shop.till.get('/Invoice/Payd', paid))).toMatchObject({ errorCode: 0 });
-    await pause(50);
+    await pause(150);
   }
 
   function pick<Item>(items: Item[]): Item {
@@ -150,7 +150,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
     goOn(invoice),
   ];
   const failed = Promise.all(workers).then(() => undefined);
-  const progress = () => Math.min(done / 10, acknowledged.length / 2);
+  const progress = () => Math.min(done / 8, acknowledged.length / 2);
   const getOn = async (from = progress()) => {
     await eventually('the tills get on', progress, (now) => isOver || now >= from + 1, 4 * patienceMs);
   };

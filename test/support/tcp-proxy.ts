@@ -9,6 +9,8 @@ export interface TcpProxy {
   readonly port: number;
   /** Leads there from now on; connections to anything else are cut. */
   moveTo(ports: number[]): void;
+  /** Ends the connections that there are. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -73,6 +75,9 @@ export async function startTcpProxy(first: number[], between: Between = passThro
         pair.client.destroy();
         pair.server?.destroy();
       }
+    },
+    cut() {
+      for (const { client } of open) client.destroy();
     },
     close() {
       for (const { client } of open) client.destroy();
