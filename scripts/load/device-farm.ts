@@ -1,0 +1,131 @@
+// Thousands of terminals in one process of their own: each a connection with a login that says every half minute that it is there, takes
+// on what it is sent, and approves it after a while. Prints how many are connected, `ready`, and on SIGTERM what was done, and done twice.
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { mqttTopics } from '../../src/link/protocol.ts';
+import { connectPacket, createPacketReader, packetTypes, publishPacket, subscribePacket } from './mqtt-bytes.ts';
+
+export interface FarmOptions {
+  host: string;
+  port: number;
+  devices: { id: string; secret: string }[];
+  /** How long a command takes. */
+  holdMs: number;
+}
+
+const { host, port, devices, holdMs } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as FarmOptions;
+const presenceEveryMs = 30_000;
+/** Less than a broker lets newcomers of one address be. */
+const atOnce = 50;
+/** Of each command that was done: its report. The journal of all of them. */
+const journal = new Map<string, object>();
+const underWay = new Set<string>();
+/** How often each document was charged. */
+const charges = new Map<string, number>();
+let connected = 0;
+let lost = 0;
+let lastNumber = 0;
+let mostHeld = 0;
+
+function execute(id: string, name: string, args: Record<string, unknown>): object {
+  lastNumber += 1;
+  const operationId = String(lastNumber).padStart(9, '0');
+  const report = name === 'Pay' ? { rrn: `4${operationId}00`, authCode: '283749', operationId, amount: args['amount'] } : {};
+  const document = String(args['documentNr'] ?? id);
+  if (name === 'Pay') charges.set(document, (charges.get(document) ?? 0) + 1);
+  journal.set(id, report);
+  return report;
+}
+
+function recalled(target: string): object {
+  const report = journal.get(target);
+  if (report) return { state: 'final', outcome: 'done', report };
+  return { state: underWay.has(target) ? 'running' : 'never' };
+}
+
+function startDevice({ id: device, secret }: FarmOptions['devices'][number]): Promise<void> {
+  const journalId = device;
+  let packetNumber = 0;
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, noDelay: true });
+    const send = (topic: string, message: object) => {
+      packetNumber += 1;
+      socket.write(publishPacket(topic, message, packetNumber));
+    };
+    const present = () =>
+      send(mqttTopics.presence(device), {
+        v: 1,
+        device,
+        online: true,
+        clock: new Date().toISOString(),
+        bootId: journalId,
+        journalId,
+        kind: 'terminal',
+        battery: 80,
+        paper: 'OK',
+      });
+    function commanded(body: Buffer): void {
+      const payload = body.subarray(2 + body.readUInt16BE(0)).toString('utf8');
+      const { id, name, replyTo, args } = JSON.parse(payload) as {
+        id: string;
+        name: string;
+        replyTo: string;
+        args: Record<string, unknown>;
+      };
+      const answer = (outcome: string, report?: object) => {
+        const message = { v: 1, id, device, journalId, clock: new Date().toISOString(), outcome };
+        send(mqttTopics.answers(device, replyTo), report ? { ...message, report } : message);
+      };
+      if (name === 'Status') return answer('done', {});
+      if (name === 'Recall') return answer('done', recalled(String(args['target'])));
+      const known = journal.get(id);
+      if (known) return answer('done', known);
+      answer('accepted');
+      if (underWay.has(id)) return;
+      underWay.add(id);
+      mostHeld = Math.max(mostHeld, underWay.size);
+      setTimeout(() => {
+        underWay.delete(id);
+        answer('done', execute(id, name, args));
+      }, holdMs);
+    }
+    socket.on(
+      'data',
+      createPacketReader((type, body) => {
+        if (type === packetTypes.connack) {
+          if (body[1] !== 0) return reject(new Error(`The broker refused ${device} with ${body[1]}.`));
+          socket.write(subscribePacket(mqttTopics.commands(device)));
+        } else if (type === packetTypes.suback) {
+          connected += 1;
+          present();
+          // Spread over the half minute, as real ones are.
+          setTimeout(() => setInterval(present, presenceEveryMs), Math.random() * presenceEveryMs);
+          resolve();
+        } else if (type === packetTypes.publish) commanded(body);
+      }),
+    );
+    socket.on('connect', () => socket.write(connectPacket(device, secret, 120)));
+    socket.on('error', reject);
+    socket.on('close', () => {
+      lost += 1;
+      reject(new Error(`${device} was cut off.`));
+    });
+  });
+}
+
+process.on('SIGTERM', () => {
+  const twice = [...charges.values()].filter((times) => times > 1).length;
+  process.stdout.write(`${JSON.stringify({ connected, lost, mostHeld, done: charges.size, twice })}\n`, () => process.exit(0));
+});
+
+let next = 0;
+await Promise.all(
+  Array.from({ length: Math.min(atOnce, devices.length) }, async () => {
+    for (let device = devices[next]; device; device = devices[next]) {
+      next += 1;
+      await startDevice(device);
+      if (connected % 1_000 === 0) process.stdout.write(`connected ${connected}\n`);
+    }
+  }),
+);
+process.stdout.write('ready\n');

@@ -1,0 +1,158 @@
+// A gateway as a process of its own with any number of terminals, all registered at once by SQL: pairing ten thousand by HTTP would take
+// longer than the load. The terminals are a farm beside it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createDatabase } from '../../bench/contenders.ts';
+import { hashSecret } from '../../src/access/secrets.ts';
+import { nowMs } from '../../src/database/dialect.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { systemClock } from '../../src/kernel/system.ts';
+import { serveSettings, startServeProcess, temporaryDirectory } from '../../test/support/gateway-process.ts';
+import { createTill, eventually } from '../../test/support/till.ts';
+import type { FarmOptions } from './device-farm.ts';
+
+export interface FarmEnd {
+  connected: number;
+  lost: number;
+  /** At once. */
+  mostHeld: number;
+  done: number;
+  twice: number;
+}
+
+export interface LoadShop {
+  baseUrl: string;
+  apiKey: string;
+  deviceIds: string[];
+  connectedAfterMs: number;
+  /** Megabytes that the gateway holds now. */
+  memory(): number;
+  /** Seconds of CPU that the gateway has used. */
+  cpuSeconds(): number;
+  /** What the terminals did; ends them. */
+  endFarm(): Promise<FarmEnd>;
+  stop(): Promise<void>;
+}
+
+const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export function startChild(script: string, args: string[]): ChildProcess {
+  const child = spawn(process.execPath, [scriptOf(script), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+async function addDevices(place: { url?: string; dataDir?: string }, merchantId: string, devices: FarmOptions['devices']): Promise<void> {
+  const database = await openDatabase({ ...place, role: 'gateway', clock: systemClock, logger: quiet });
+  const rows = devices.map(({ id, secret }, at) => ({
+    id,
+    merchant_id: merchantId,
+    kind: 'terminal' as const,
+    name: `Terminal ${at}`,
+    bank: 'maib',
+    point_of_sales_code: null,
+    secret_hash: hashSecret(secret),
+    created_at: nowMs,
+  }));
+  for (let at = 0; at < rows.length; at += 500)
+    await database.queries
+      .insertInto('devices')
+      .values(rows.slice(at, at + 500))
+      .execute();
+  await database.close();
+}
+
+function startFarm(options: FarmOptions, say: (line: string) => void) {
+  const file = join(temporaryDirectory(), 'farm.json');
+  writeFileSync(file, JSON.stringify(options));
+  const child = startChild('device-farm.ts', [file]);
+  let out = '';
+  const ready = new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      out += chunk.toString('utf8');
+      for (const line of chunk.toString('utf8').match(/connected \d+/g) ?? []) say(line);
+      if (/^ready$/m.test(out)) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`The farm ended with ${code}.`)));
+  });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  return {
+    ready,
+    async end(): Promise<FarmEnd> {
+      child.kill('SIGTERM');
+      await ended;
+      return JSON.parse(out.trim().split('\n').at(-1) ?? '') as FarmEnd;
+    },
+    kill: () => child.kill('SIGKILL'),
+  };
+}
+
+export async function openLoadShop(options: {
+  devices: number;
+  holdMs: number;
+  mqttUrl?: string | undefined;
+  postgresUrl?: string | undefined;
+  say(line: string): void;
+}): Promise<LoadShop> {
+  const { mqttUrl, postgresUrl, say } = options;
+  const dataDir = temporaryDirectory();
+  const url = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl);
+  const settings = await serveSettings({
+    TILLGATE_DATA_DIR: dataDir,
+    TILLGATE_RATE_LIMIT: '1000000',
+    TILLGATE_DEVICE_RATE: '10000',
+    // All callers come from one address here, and open their connections in one moment.
+    TILLGATE_CONNECTIONS_PER_ADDRESS: '2000',
+    TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8',
+    TILLGATE_MQTT_CONNECTIONS: '20000',
+    TILLGATE_DRAIN_S: '0',
+    TILLGATE_LOG_LEVEL: 'error',
+    ...(url === undefined ? {} : { TILLGATE_DATABASE_URL: url }),
+    ...(mqttUrl === undefined ? {} : { TILLGATE_MQTT_URL: mqttUrl, TILLGATE_MQTT_PUBLIC_URL: mqttUrl }),
+  });
+  const first = await startServeProcess(settings);
+  const cabinet = createTill({ baseUrl: first.baseUrl, adminToken: first.adminToken, apiKey: '' });
+  const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Load' });
+  const { key } = await cabinet.admin('/keys', { merchantId, name: 'Load', modules: ['POS', 'QR', 'Fiscal'] });
+  await first.terminate();
+  const devices = Array.from({ length: options.devices }, () => ({ id: randomUUID(), secret: randomUUID() }));
+  await addDevices(url === undefined ? { dataDir } : { url }, String(merchantId), devices);
+  const gateway = await startServeProcess(settings);
+  const broker = new URL(mqttUrl ?? `mqtt://127.0.0.1:${settings['TILLGATE_MQTT_PORT']}`);
+  const startedAt = performance.now();
+  const farm = startFarm({ host: broker.hostname, port: Number(broker.port), devices, holdMs: options.holdMs }, say);
+  await farm.ready;
+  // What they say first may still be on its way.
+  const till = createTill({ baseUrl: gateway.baseUrl, adminToken: '', apiKey: String(key) });
+  const step = Math.ceil(devices.length / 20);
+  for (const { id } of devices.filter((_, at) => at % step === 0 || at === devices.length - 1)) {
+    const isThere = ({ errorCode }: { errorCode: number }) => errorCode === 0;
+    await eventually(`terminal ${id} is there`, () => till.get('/Device/Device/Status', { DeviceID: id }), isThere);
+  }
+  const proc = (file: string) => readFileSync(`/proc/${gateway.pid}/${file}`, 'utf8');
+  return {
+    baseUrl: gateway.baseUrl,
+    apiKey: String(key),
+    deviceIds: devices.map(({ id }) => id),
+    connectedAfterMs: performance.now() - startedAt,
+    memory: () => Number(/VmRSS:\s+(\d+) kB/.exec(proc('status'))?.[1] ?? 0) / 1024,
+    cpuSeconds() {
+      const fields = proc('stat').split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
+    endFarm: farm.end,
+    async stop() {
+      farm.kill();
+      await gateway.kill9();
+    },
+  };
+}

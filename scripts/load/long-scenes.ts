@@ -1,0 +1,174 @@
+// Two more scenes: one dead ERP among many healthy ones, and mixed load for minutes or hours, in which memory must stay flat.
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Till } from '../../test/support/till.ts';
+import { openLoadShop } from './load-shop.ts';
+import { inLanes, median, pause, type SceneResult, spreadOf } from './measure.ts';
+import { type SceneOptions, tillOf } from './scenes.ts';
+
+interface Erps {
+  /** Of the ERP with this number; every one has an address of its own. */
+  urlOf(number: number): string;
+  /** When the callback with this text arrived. */
+  arrivals: Map<string, number>;
+  close(): void;
+}
+
+const dead = 0;
+
+/** On all addresses of loopback; the one with number 0 takes connections and never answers. */
+async function startErps(): Promise<Erps> {
+  const arrivals = new Map<string, number>();
+  const addressOf = (number: number) => `127.1.${Math.floor(number / 250)}.${1 + (number % 250)}`;
+  const server = createServer((request, response) => {
+    if (request.socket.localAddress === addressOf(dead)) return;
+    arrivals.set(request.url ?? '', performance.now());
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    arrivals,
+    urlOf: (number) => `http://${addressOf(number)}:${port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function createInvoice(till: Till, url: string): Promise<{ QR: string; OID: string }> {
+  const body = { CallbackURI: `${url}/#OID#/#State#`, Receipt: { Items: [{ Name: 'Tea', Quantity: 1, Price: 3 }] } };
+  const created = await till.post('/Invoice/Create', body);
+  if (created.errorCode !== 0) throw new Error(`Create answered ${created.errorCode}: ${created.errorMessage}`);
+  return { QR: String(created['QR']), OID: String(created['OID']) };
+}
+
+/** From the answer to each scan until its callback arrived, in milliseconds. */
+async function delaysOf(till: Till, erps: Erps, count: number, rounds: number): Promise<{ delays: number[]; missing: number }> {
+  const scanned: { url: string; atMs: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const invoices = await Promise.all(Array.from({ length: count }, (_, at) => createInvoice(till, erps.urlOf(at + 1))));
+    await inLanes(invoices, 8, async ({ QR, OID }) => {
+      await till.get('/Invoice/Get', { QR });
+      scanned.push({ url: `/${OID}/Scanned`, atMs: performance.now() });
+    });
+  }
+  const waitUntil = performance.now() + 60_000;
+  const missing = () => scanned.filter(({ url }) => !erps.arrivals.has(url)).length;
+  while (missing() > 0 && performance.now() < waitUntil) await pause(50);
+  const delays = scanned.flatMap(({ url, atMs }) => Math.max(0, (erps.arrivals.get(url) ?? Number.NaN) - atMs)).filter((ms) => ms >= 0);
+  return { delays, missing: missing() };
+}
+
+export async function deadErp({ isShort, say }: SceneOptions): Promise<SceneResult> {
+  const [healthy, rounds, backlog] = isShort ? [10, 2, 100] : [100, 10, 2_000];
+  const startedAt = performance.now();
+  const erps = await startErps();
+  const shop = await openLoadShop({ devices: 1, holdMs: 0, say });
+  try {
+    const till = tillOf(shop);
+    const before = await delaysOf(till, erps, healthy, rounds);
+    const alone = spreadOf(before.delays);
+    say(`${backlog} callbacks for the dead one`);
+    const toTheDead = await Promise.all(Array.from({ length: backlog }, () => createInvoice(till, erps.urlOf(dead))));
+    await inLanes(toTheDead, 8, async ({ QR }) => void (await till.get('/Invoice/Get', { QR })));
+    const after = await delaysOf(till, erps, healthy, rounds);
+    const beside = spreadOf(after.delays);
+    return {
+      scene: `a dead ERP among ${healthy} healthy ones`,
+      seconds: (performance.now() - startedAt) / 1000,
+      figures: {
+        'callbacks that wait for the dead one': backlog,
+        'delay of the others alone p50 ms': alone.p50,
+        'delay of the others alone p95 ms': alone.p95,
+        'delay of the others beside it p50 ms': beside.p50,
+        'delay of the others beside it p95 ms': beside.p95,
+        'delay of the others beside it max ms': beside.max,
+      },
+      checks: [
+        { what: 'callbacks to healthy ones that did not come', value: before.missing + after.missing, exactly: 0 },
+        { what: 'delay beside the dead one p95 ms', value: beside.p95, atMost: isShort ? 10_000 : 2 * alone.p95 + 500 },
+      ],
+    };
+  } finally {
+    await shop.stop();
+    erps.close();
+  }
+}
+
+/** One lane: a sale by card with its document and a repeat, an invoice from its creation to its payment, a look. Tells what was not 0. */
+async function sellOnce(till: Till, DeviceID: string, url: string): Promise<string[]> {
+  const documentNr = randomUUID();
+  const sale = { DeviceID, amount: 10, documentNr };
+  const paid = await till.post('/Device/payment/Pay', sale);
+  const { operationId } = JSON.parse(paid.report ?? '{}') as { operationId?: string };
+  const again = await till.post('/Device/payment/Pay', sale);
+  const closed = await till.post('/Device/payment/CloseDoc', { DeviceID, documentNr, operationId });
+  const { QR, OID } = await createInvoice(till, url);
+  const scanned = await till.get('/Invoice/Get', { QR });
+  const ended = await till.get('/Invoice/Payd', { QR, ReceiptID: OID, DeviceID });
+  const looked = await till.get('/Device/Device/Status', { DeviceID });
+  return Object.entries({ paid, again, closed, scanned, ended, looked }).flatMap(([what, { errorCode, errorMessage }]) =>
+    errorCode === 0 ? [] : [`${what} ${errorCode} ${errorMessage}`],
+  );
+}
+
+export async function mixedLoad({ isShort, minutes, say }: SceneOptions): Promise<SceneResult> {
+  const forMs = isShort ? 8_000 : minutes * 60_000;
+  const everyMs = isShort ? 500 : 10_000;
+  const lanes = 8;
+  const startedAt = performance.now();
+  const erps = await startErps();
+  const shop = await openLoadShop({ devices: lanes, holdMs: 100, say });
+  try {
+    const till = tillOf(shop);
+    const memory: number[] = [];
+    let sales = 0;
+    let wrong = 0;
+    const endsAt = performance.now() + forMs;
+    const sampling = setInterval(() => {
+      memory.push(shop.memory());
+      erps.arrivals.clear();
+      if (memory.length % 6 === 0)
+        say(`${Math.round((performance.now() - startedAt) / 60_000)} min, ${sales} sales, ${Math.round(memory.at(-1) ?? 0)} MB`);
+    }, everyMs);
+    await Promise.all(
+      shop.deviceIds.map(async (device, at) => {
+        while (performance.now() < endsAt) {
+          for (const answer of await sellOnce(till, device, erps.urlOf(at + 1))) {
+            wrong += 1;
+            if (wrong <= 20) say(`a wrong answer: ${answer}`);
+          }
+          sales += 1;
+          await pause(50);
+        }
+      }),
+    );
+    clearInterval(sampling);
+    const farm = await shop.endFarm();
+    const fifth = Math.max(1, Math.floor(memory.length / 5));
+    const [early, late] = [median(memory.slice(fifth, 2 * fifth)), median(memory.slice(-fifth))];
+    return {
+      scene: `mixed load for ${isShort ? '8 seconds' : `${minutes} minutes`}`,
+      seconds: (performance.now() - startedAt) / 1000,
+      figures: {
+        sales,
+        'memory in the second fifth MB': Math.round(early),
+        'memory in the last fifth MB': Math.round(late),
+        'most memory MB': Math.round(Math.max(...memory)),
+        'CPU s': Math.round(shop.cpuSeconds()),
+      },
+      checks: [
+        { what: 'answers other than 0', value: wrong, exactly: 0 },
+        { what: 'charged twice', value: farm.twice, exactly: 0 },
+        // The short form is over before the heap has found its size.
+        { what: 'growth of memory %', value: Math.round((late / early - 1) * 100), atMost: isShort ? 100 : 10 },
+      ],
+    };
+  } finally {
+    await shop.stop();
+    erps.close();
+  }
+}
