@@ -72,8 +72,10 @@ export async function deadErp({ isShort, say }: SceneOptions): Promise<SceneResu
     const before = await delaysOf(till, erps, healthy, rounds);
     const alone = spreadOf(before.delays);
     say(`${backlog} callbacks for the dead one`);
-    const toTheDead = await Promise.all(Array.from({ length: backlog }, () => createInvoice(till, erps.urlOf(dead))));
-    await inLanes(toTheDead, 8, async ({ QR }) => void (await till.get('/Invoice/Get', { QR })));
+    await inLanes(Array.from({ length: backlog }).fill(erps.urlOf(dead)) as string[], 16, async (url) => {
+      const { QR } = await createInvoice(till, url);
+      await till.get('/Invoice/Get', { QR });
+    });
     const after = await delaysOf(till, erps, healthy, rounds);
     const beside = spreadOf(after.delays);
     return {

@@ -19,18 +19,16 @@ const boundMs = (isShort: boolean) => (isShort ? 10_000 : 1_000);
 export const tillOf = ({ baseUrl, apiKey }: LoadShop): Till => createTill({ baseUrl, apiKey, adminToken: '' });
 
 /** Calls again and again until told to stop, and keeps how long each took. */
-export function startGoodCaller(call: () => Promise<unknown>, everyMs: number) {
+function startGoodCaller(call: () => Promise<unknown>, everyMs: number, say: SceneOptions['say']) {
   const tookMs: number[] = [];
-  let failures = 0;
+  const troubles: string[] = [];
   let isOver = false;
   const ended = (async () => {
     while (!isOver) {
       const from = performance.now();
       await call().then(
         () => tookMs.push(performance.now() - from),
-        () => {
-          failures += 1;
-        },
+        (error: unknown) => troubles.push(`${String(error)} after ${Math.round(performance.now() - from)} ms`),
       );
       await pause(everyMs);
     }
@@ -39,7 +37,8 @@ export function startGoodCaller(call: () => Promise<unknown>, everyMs: number) {
     async stop() {
       isOver = true;
       await ended;
-      return { calls: tookMs.length, failures, ...spreadOf(tookMs) };
+      if (troubles.length > 0) say(`the good caller heard: ${troubles.slice(0, 5).join('; ')}`);
+      return { calls: tookMs.length, failures: troubles.length, ...spreadOf(tookMs) };
     },
   };
 }
@@ -55,7 +54,7 @@ export async function openPays({ isShort, say }: SceneOptions): Promise<SceneRes
   try {
     const till = tillOf(shop);
     const [idle = '', ...devices] = shop.deviceIds;
-    const good = startGoodCaller(() => till.get('/Device/Device/Status', { DeviceID: idle }), 50);
+    const good = startGoodCaller(() => till.get('/Device/Device/Status', { DeviceID: idle }), 50, say);
     const memoryBefore = shop.memory();
     const ownMs: number[] = [];
     let answered = 0;
@@ -158,7 +157,7 @@ export async function slowSockets({ isShort, say }: SceneOptions): Promise<Scene
     const till = tillOf(shop);
     const [DeviceID = ''] = shop.deviceIds;
     const call = () => till.get('/Device/Device/Status', { DeviceID });
-    const before = startGoodCaller(call, 20);
+    const before = startGoodCaller(call, 20, say);
     await pause(isShort ? 1_000 : 10_000);
     const alone = await before.stop();
     const { hostname, port } = new URL(shop.baseUrl);
@@ -172,7 +171,7 @@ export async function slowSockets({ isShort, say }: SceneOptions): Promise<Scene
       mostOpen = Math.max(mostOpen, seen.open);
       say(`${seen.open} open, ${seen.opened} opened so far`);
     });
-    const caller = startGoodCaller(call, 20);
+    const caller = startGoodCaller(call, 20, say);
     await pause(forMs);
     const pressed = await caller.stop();
     const memory = shop.memory();
