@@ -31,7 +31,8 @@ function execute(id: string, name: string, args: Record<string, unknown>): objec
   lastNumber += 1;
   const operationId = String(lastNumber).padStart(9, '0');
   const report = name === 'Pay' ? { rrn: `4${operationId}00`, authCode: '283749', operationId, amount: args['amount'] } : {};
-  const document = String(args['documentNr'] ?? id);
+  const { documentNr } = args;
+  const document = typeof documentNr === 'string' ? documentNr : id;
   if (name === 'Pay') charges.set(document, (charges.get(document) ?? 0) + 1);
   journal.set(id, report);
   return report;
