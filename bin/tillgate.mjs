@@ -11,8 +11,12 @@ const oldestMajor = 24;
 const source = new URL('../src/cli/main.ts', import.meta.url);
 const program = existsSync(source) ? source : new URL('../dist/cli/main.js', import.meta.url);
 
-if (Number(process.versions.node.split('.')[0]) >= oldestMajor) await import(program.href);
-else runOn(nodeOfThePackage());
+if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
+  // Before the program's first file is read, so that all of them count.
+  const { keepCompiledCode } = await import(new URL(program.href.replace(/main(?=\.\w+$)/, 'compile-cache')).href);
+  keepCompiledCode();
+  await import(program.href);
+} else runOn(nodeOfThePackage());
 
 /** undefined: the package `node` was installed without its install script, or not at all. */
 function nodeOfThePackage() {

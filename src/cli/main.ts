@@ -12,6 +12,7 @@ import { systemClock, systemRandom } from '../kernel/system.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 import { version } from '../version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
+import { keepCompiledCode, writeCompiledCode } from './compile-cache.ts';
 import { type Completable, completionScript, howToLoad, shells } from './completions.ts';
 import { conformanceOptions } from './conformance-options.ts';
 import { refuseUselessDirectory } from './data-directory.ts';
@@ -214,6 +215,7 @@ async function runSandbox(values: Values): Promise<number> {
   await refuseUselessDirectory(config.dataDir, systemClock);
   const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
+  writeCompiledCode();
   out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
   return untilStopped(sandbox.stop);
 }
@@ -223,6 +225,7 @@ async function runServe(values: Values): Promise<number> {
   if (config.databaseUrl === undefined) await refuseUselessDirectory(config.dataDir, systemClock);
   const { startGateway } = await import('../gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
+  writeCompiledCode();
   // Whoever reads the line may send a signal at once.
   const stopped = untilStopped(gateway.drainAndStop);
   // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
@@ -343,6 +346,7 @@ function explain(error: unknown): string {
 }
 
 const typed = process.argv.slice(2);
+keepCompiledCode();
 main(typed).then(
   (code) => process.exit(code),
   (error: unknown) => {

@@ -79,7 +79,7 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['@fastify/swagger', 'swagger-ui-dist', 'ajv', 'prom-client'], places: ['http'] },
   { packages: ['pino'], places: ['wiring'] },
   { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'virtual', 'wiring'] },
-  { packages: ['node:child_process'], places: ['wiring'] },
+  { packages: ['node:child_process', 'node:module'], places: ['wiring'] },
   { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
   { packages: ['node:dns', 'node:dns/promises'], places: ['callbacks'] },
   { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'conformance', 'wiring'] },
