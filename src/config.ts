@@ -215,10 +215,20 @@ export const settings = {
     urlOf('mqtt:', 'mqtts:'),
     'MQTT address that devices are told at pairing, without a login',
   ),
+  mosquittoAdminUrl: optional(
+    'TILLGATE_MOSQUITTO_ADMIN_URL',
+    urlOf('mqtt:', 'mqtts:'),
+    'the same Mosquitto with a login that may change its dynamic security: devices then get their logins there at pairing',
+  ),
   queueUrl: optional(
     'TILLGATE_QUEUE_URL',
     urlOf('amqp:', 'amqps:'),
     'RabbitMQ to use instead of the built-in queue, with user and password',
+  ),
+  rabbitmqApiUrl: optional(
+    'TILLGATE_RABBITMQ_API_URL',
+    urlOf('http:', 'https:'),
+    'management API of RabbitMQ with the login of an administrator: devices that are cut off lose their connections there',
   ),
   brokerToken: setting(
     'TILLGATE_BROKER_TOKEN',

@@ -124,7 +124,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     events.stop();
     await server.stop(graceMs + lastAnswersMs);
     cancelLetGo();
-    for (const part of [certificate, devices, access, people]) part?.stop();
+    for (const part of [certificate, devices, rooms.rabbitmqConnections, access, people]) part?.stop();
     for (const part of [failedLogins, removal, hourKeeper, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
       // The database may be away: what cannot be written now is found by the others when the leases run out.
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));

@@ -8,6 +8,12 @@ export function contradictions(config: Config): string[] {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     problems.push('TILLGATE_TLS_CERT and TILLGATE_TLS_KEY belong together: set both, or neither.');
   }
+  if (config.mosquittoAdminUrl !== undefined && config.mqttUrl === undefined) {
+    problems.push('TILLGATE_MOSQUITTO_ADMIN_URL is for an outside Mosquitto: set TILLGATE_MQTT_URL to it, too, or neither.');
+  }
+  if (config.rabbitmqApiUrl !== undefined && config.queueUrl === undefined) {
+    problems.push('TILLGATE_RABBITMQ_API_URL is for an outside RabbitMQ: set TILLGATE_QUEUE_URL to it, too, or neither.');
+  }
   return problems;
 }
 

@@ -1,12 +1,24 @@
 // The devices room in one piece: register, pairing, credentials, presence. Each change is one transaction with its audit entry;
-// whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances.
+// whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances. Where a broker keeps logins of its
+// own, secrets are changed together with them (secret-changes.ts).
+
+import { newDeviceSecret } from '../access/secrets.ts';
 import type { Database } from '../database/database.ts';
 import type { DeviceCaller } from '../kernel/callers.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { createGuessLimit } from '../kernel/guess-limit.ts';
 import type { Random } from '../kernel/random.ts';
+import type { DeviceLogins } from '../link/brokers/mosquitto-logins.ts';
 import { createCredentials } from './credentials.ts';
-import { type ChannelAddresses, connectionGuide, exchangeCode, issueCode, type PairedDevice, type PairingCode } from './pairing.ts';
+import {
+  type ChannelAddresses,
+  connectionGuide,
+  exchangeCode,
+  findByCode,
+  issueCode,
+  type PairedDevice,
+  type PairingCode,
+} from './pairing.ts';
 import {
   type Bank,
   insertDevice,
@@ -17,6 +29,7 @@ import {
   replaceSecret,
   setDisabled,
 } from './registry.ts';
+import { createSecretChanges } from './secret-changes.ts';
 
 const wakeTopic = 'device-credentials';
 // A code has 40 bits and lives for minutes: at this pace of wrong ones, guessing one takes thousands of years. Right ones are not counted:
@@ -37,6 +50,8 @@ export interface DevicesDeps {
   /** Asked at each pairing: ports may be known only after the start. */
   addresses: () => ChannelAddresses;
   pairingLifetimeMs?: number;
+  /** Of an outside broker that keeps its own. */
+  logins?: DeviceLogins | undefined;
 }
 
 export type Pairing = PairedDevice & ReturnType<typeof connectionGuide>;
@@ -64,6 +79,7 @@ export interface Devices {
 export function createDevices(deps: DevicesDeps): Devices {
   const { database, clock, random, banks, pairingLifetimeMs = defaultPairingLifetimeMs } = deps;
   const credentials = createCredentials(database, clock);
+  const secretChanges = deps.logins && createSecretChanges({ database, logins: deps.logins });
   const guesses = createGuessLimit({ clock, ...wrongCodes });
   const cutOffListeners = new Set<(deviceId: string) => void>();
 
@@ -90,20 +106,28 @@ export function createDevices(deps: DevicesDeps): Devices {
     async disable(actor, deviceId) {
       await database.transaction((queries) => setDisabled(queries, actor, deviceId, true));
       changed(deviceId);
+      await secretChanges?.follow(deviceId);
     },
     async enable(actor, deviceId) {
       await database.transaction((queries) => setDisabled(queries, actor, deviceId, false));
       changed();
+      await secretChanges?.follow(deviceId);
     },
     async newSecret(actor, deviceId) {
-      const secret = await database.transaction((queries) => replaceSecret(queries, random, actor, deviceId));
+      const secret = newDeviceSecret(random);
+      if (secretChanges) await secretChanges.replace(actor, deviceId, secret);
+      else await database.transaction((queries) => replaceSecret(queries, actor, deviceId, secret));
       changed(deviceId);
       return { secret };
     },
     newPairingCode: (actor, deviceId) => database.transaction((queries) => issueCode(queries, random, actor, deviceId, pairingLifetimeMs)),
     async pair(code, address) {
-      const exchange = () => database.transaction((queries) => exchangeCode(queries, random, code));
-      const paired = await guesses.attempt(address, exchange);
+      const secret = newDeviceSecret(random);
+      const exchange = () => database.transaction((queries) => exchangeCode(queries, secret, code));
+      // What a broker takes its time for must not hold up the next one who tries a code.
+      const paired = secretChanges
+        ? await secretChanges.pair(await guesses.attempt(address, () => findByCode(database.queries, code)), code, secret)
+        : await guesses.attempt(address, exchange);
       // A device that was paired before has a new secret now: its predecessor is cut off.
       changed(paired.deviceId);
       return { ...paired, ...connectionGuide(paired.deviceId, deps.addresses()) };

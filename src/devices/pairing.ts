@@ -2,7 +2,7 @@
 // Always holds: one live code a device, kept as a hash; of two exchanges of one code at most one succeeds.
 // A wrong, expired or used code gets one and the same answer, so that guessing teaches nothing.
 import { writeAudit } from '../access/audit.ts';
-import { hashSecret, newDeviceSecret } from '../access/secrets.ts';
+import { hashSecret } from '../access/secrets.ts';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
@@ -66,9 +66,23 @@ export interface PairedDevice {
   bank: string | undefined;
 }
 
-/** Uses the code up. Should the answer get lost, the device needs a new code. Call it inside a transaction. */
-export async function exchangeCode(queries: Queries, random: Random, typed: string): Promise<PairedDevice> {
-  const secret = newDeviceSecret(random);
+const wrongCode = () => new GatewayError('Record_not_exist', 'The code is wrong, has expired or was used before; ask for a new one.');
+
+/** Whose code it is, without using it up. */
+export async function findByCode(queries: Queries, typed: string): Promise<string> {
+  const device = await queries
+    .selectFrom('devices')
+    .select('id')
+    .where('pairing_hash', '=', hashSecret(readCode(typed)))
+    .where('pairing_expires_at', '>', nowMs)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirst();
+  if (!device) throw wrongCode();
+  return device.id;
+}
+
+/** Uses the code up for this secret. Should the answer get lost, the device needs a new code. Call it inside a transaction. */
+export async function exchangeCode(queries: Queries, secret: string, typed: string): Promise<PairedDevice> {
   const device = await queries
     .updateTable('devices')
     .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
@@ -77,7 +91,7 @@ export async function exchangeCode(queries: Queries, random: Random, typed: stri
     .where('disabled_at', 'is', null)
     .returning(['id', 'merchant_id as merchantId', 'kind', 'name', 'bank'])
     .executeTakeFirst();
-  if (!device) throw new GatewayError('Record_not_exist', 'The code is wrong, has expired or was used before; ask for a new one.');
+  if (!device) throw wrongCode();
   await writeAudit(queries, { actor: `device:${device.id}`, action: 'device.pair', subject: device.id, merchantId: device.merchantId });
   return { deviceId: device.id, secret, kind: device.kind, name: device.name, bank: device.bank ?? undefined };
 }

@@ -2,7 +2,7 @@
 // Functions that change something are called inside a transaction and write the audit log in it. Secrets are kept as hashes.
 import { writeAudit } from '../access/audit.ts';
 import { checkName, requireMerchant } from '../access/merchants.ts';
-import { hashSecret, newDeviceSecret } from '../access/secrets.ts';
+import { hashSecret } from '../access/secrets.ts';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
@@ -123,18 +123,33 @@ async function requireDevice(queries: Queries, deviceId: string): Promise<void> 
   if (!row) throw noSuchDevice();
 }
 
-/** Replaces the device's secret and returns the new one, which is shown this once; the old one ends here. */
-export async function replaceSecret(queries: Queries, random: Random, actor: string, deviceId: string): Promise<string> {
-  const secret = newDeviceSecret(random);
-  const changed = await queries
+export interface LoginState {
+  secretHash: string | null;
+  isDisabled: boolean;
+}
+
+/** What decides about a device's logins. */
+export async function readLoginState(queries: Queries, deviceId: string): Promise<LoginState> {
+  const row = await queries.selectFrom('devices').select(['secret_hash', 'disabled_at']).where('id', '=', deviceId).executeTakeFirst();
+  if (!row) throw noSuchDevice();
+  return { secretHash: row.secret_hash, isDisabled: row.disabled_at !== null };
+}
+
+/** Replaces the device's secret; the old one ends here. With `before` only if it is still the secret by that hash. */
+export async function replaceSecret(queries: Queries, actor: string, deviceId: string, secret: string, before?: LoginState): Promise<void> {
+  let update = queries
     .updateTable('devices')
     .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
-    .where('id', '=', deviceId)
-    .returning('merchant_id as merchantId')
-    .executeTakeFirst();
+    .where('id', '=', deviceId);
+  if (before) update = update.where('secret_hash', before.secretHash === null ? 'is' : '=', before.secretHash);
+  const changed = await update.returning('merchant_id as merchantId').executeTakeFirst();
+  if (!changed && before)
+    throw new GatewayError(
+      'The_status_cannot_be_applied',
+      'The secret was changed by somebody else at this moment; ask for a new one again.',
+    );
   if (!changed) throw noSuchDevice();
   await writeAudit(queries, { actor, action: 'device.secret', subject: deviceId, merchantId: changed.merchantId });
-  return secret;
 }
 
 /** All devices, or one merchant's, without anything secret; oldest first. */

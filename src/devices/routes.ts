@@ -100,7 +100,7 @@ export function registerPairingRoute(app: RouteApp, devices: Pick<Devices, 'pair
         operationId: 'pairDevice',
         summary: 'Exchange a pairing code for an id, a secret and addresses',
         description:
-          'A code works once and for a quarter of an hour. One that is wrong, expired or used answers 20, always in the same words. In answers and answerKey, {replyTo} stands for the replyTo of the command.',
+          'A code works once and for a quarter of an hour. One that is wrong, expired or used answers 20, always in the same words. In answers and answerKey, {replyTo} stands for the replyTo of the command. HTTP 503 with errorCode 1: the broker did not take the login; the sentence tells whether the code is still good.',
         body: pairingBody,
         response: openAnswers(
           {

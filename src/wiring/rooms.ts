@@ -16,6 +16,8 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { createLedger } from '../ledger/ledger.ts';
+import { createMosquittoLogins } from '../link/brokers/mosquitto-logins.ts';
+import { createRabbitmqConnections } from '../link/brokers/rabbitmq-connections.ts';
 import { createLink } from '../link/link.ts';
 import { createRemoval } from '../removal/removal.ts';
 import type { Addresses } from './addresses.ts';
@@ -54,7 +56,10 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     baseUrl: () => addresses().baseUrl,
     onFailedLogin: failedLogins.note,
   });
-  const devices = createDevices({ ...shared, banks: config.banks, addresses });
+  const { mosquittoAdminUrl, rabbitmqApiUrl } = config;
+  const logins = mosquittoAdminUrl === undefined ? undefined : createMosquittoLogins({ ...shared, url: mosquittoAdminUrl });
+  const rabbitmqConnections = rabbitmqApiUrl === undefined ? undefined : createRabbitmqConnections({ ...shared, apiUrl: rabbitmqApiUrl });
+  const devices = createDevices({ ...shared, banks: config.banks, addresses, logins });
 
   const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
   const channels = createChannels(config, { ...shared, certificate, checkDevice });
@@ -65,7 +70,10 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     deviceMessagesPerS: config.deviceRate,
   });
   const link = traces?.link(bareLink) ?? bareLink;
-  devices.onCutOff((deviceId) => link.disconnectDevice(deviceId));
+  devices.onCutOff((deviceId) => {
+    link.disconnectDevice(deviceId);
+    rabbitmqConnections?.end(deviceId);
+  });
 
   const callbacks = createCallbacks({
     ...shared,
@@ -90,6 +98,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     failedLogins,
     people,
     devices,
+    rabbitmqConnections,
     channels,
     link,
     callbacks,

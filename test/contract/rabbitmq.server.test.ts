@@ -5,6 +5,7 @@ import { type Channel as AmqpChannel, connect } from 'amqplib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost } from '../../src/link/broker-auth.ts';
+import { createRabbitmqConnections } from '../../src/link/brokers/rabbitmq-connections.ts';
 import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../src/link/channels/queue/rabbitmq.ts';
 import { queueNames } from '../../src/link/protocol.ts';
@@ -93,6 +94,21 @@ it('an answer without user-id is dropped: nobody vouches for it', async () => {
   expect(await recorder.until(({ what }) => what === 'dropped', 'dropped')).toMatchObject({ reason: 'unknown-sender' });
   await model.close();
   await channel.stop();
+});
+
+it('a device that is cut off loses its connections, by AMQP and by MQTT, and nobody else does', async () => {
+  const connections = createRabbitmqConnections({ ...shared, apiUrl: server.apiUrl });
+  const cutOff = [await connectAmqpDevice(host(), deviceA), await connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, deviceA)];
+  const other = await connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, deviceB);
+  let isOtherEnded = false;
+  void other.ended.then(() => {
+    isOtherEnded = true;
+  });
+  connections.end(deviceA.deviceId);
+  await Promise.all(cutOff.map(({ ended }) => ended));
+  expect(isOtherEnded).toBe(false);
+  connections.stop();
+  await other.close();
 });
 
 it('RabbitMQ asked about logins, vhosts, resources and topics, by POST', () => {

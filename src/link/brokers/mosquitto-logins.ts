@@ -1,0 +1,180 @@
+// The logins of devices at a Mosquitto with its dynamic security plugin, written over its $CONTROL topic [D102].
+// What always holds: of two changes of one device's login, by whichever instances, the broker itself lets the later one win. Each change has
+// a connection of its own whose client id names the device, and a broker that gets a second connection under one client id ends the first:
+// what the first had not written by then is never written. So whoever reads the database after connecting, writes the login, commits and
+// then gets `confirm` knows that nobody else touched the login since, however long this process stood still in between.
+// Everything is bounded: a Mosquitto that does not answer costs some seconds and an error; a few changes run at once, more are refused.
+import { connect, type MqttClient } from 'mqtt';
+import type { Clock } from '../../kernel/clock.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import { mqttTopics } from '../protocol.ts';
+
+export interface HeldLogin {
+  /** Afterwards the device's only login is this one, and its connections have ended. */
+  put(secret: string, isDisabled: boolean): Promise<void>;
+  /** `unknown`: there is no such login. Its connections have ended when it is disabled. */
+  setDisabled(isDisabled: boolean): Promise<'set' | 'unknown'>;
+  /** Throws unless nobody else has begun to change this login since. */
+  confirm(): Promise<void>;
+}
+
+export interface DeviceLogins {
+  /** Runs `work` with the device's login in hand; rejects with a sentence when Mosquitto does not answer. */
+  change<Result>(deviceId: string, work: (login: HeldLogin) => Promise<Result>): Promise<Result>;
+}
+
+export interface MosquittoLoginsOptions {
+  /** mqtt://admin:password@host:port, a login that may use $CONTROL/dynamic-security. */
+  url: string;
+  clock: Clock;
+  /** Of each step: the connection, a change, the confirmation. */
+  answerWithinMs?: number;
+  maxAtOnce?: number;
+}
+
+interface Reply {
+  command: string;
+  error?: string;
+}
+
+const controlTopic = '$CONTROL/dynamic-security/v1';
+const defaultAnswerWithinMs = 3_000;
+const defaultMaxAtOnce = 20;
+// What a broker that lost sight of us needs to end the connection, too.
+const keepaliveS = 10;
+
+const silent = () =>
+  new GatewayError('Internal_error', "Mosquitto did not take the change of the device's login.", { httpStatus: 503, retryAfterS: 5 });
+
+export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLogins {
+  const { clock, answerWithinMs = defaultAnswerWithinMs, maxAtOnce = defaultMaxAtOnce } = options;
+  let running = 0;
+
+  /** Rejects after the bound, or when the connection ends. */
+  async function within<Result>(
+    client: MqttClient,
+    step: (resolve: (result: Result) => void, reject: (error: Error) => void) => void,
+  ): Promise<Result> {
+    let cleanUp = () => {};
+    try {
+      return await new Promise<Result>((resolve, reject) => {
+        const onEnd = () => reject(silent());
+        const cancel = clock.after(answerWithinMs, onEnd);
+        client.on('close', onEnd).on('error', onEnd);
+        cleanUp = () => {
+          cancel();
+          client.off('close', onEnd).off('error', onEnd);
+        };
+        step(resolve, reject);
+      });
+    } finally {
+      cleanUp();
+    }
+  }
+
+  async function open(deviceId: string): Promise<MqttClient> {
+    const client = connect(options.url, {
+      protocolVersion: 4,
+      clientId: `tillgate-login-${deviceId}`,
+      clean: true,
+      keepalive: keepaliveS,
+      connectTimeout: answerWithinMs,
+      reconnectPeriod: 0,
+      resubscribe: false,
+      queueQoSZero: false,
+    });
+    // A refused login, a name that is not found, a reset.
+    client.on('error', () => {});
+    try {
+      await within<void>(client, (resolve) => client.once('connect', () => resolve()));
+      await within<void>(client, (resolve, reject) => {
+        client.subscribe(`${controlTopic}/response`, { qos: 1 }, (error) => (error ? reject(silent()) : resolve()));
+      });
+      return client;
+    } catch (error) {
+      client.end(true);
+      throw error;
+    }
+  }
+
+  /** The replies come in the order of the commands; one batch is on its way at a time. */
+  async function send(client: MqttClient, commands: object[]): Promise<Reply[]> {
+    if (!client.connected) throw silent();
+    return within<Reply[]>(client, (resolve, reject) => {
+      client.once('message', (_topic, payload) => {
+        const replies = readReplies(payload);
+        if (replies?.length === commands.length) resolve(replies);
+        else reject(silent());
+      });
+      client.publish(controlTopic, JSON.stringify({ commands }), { qos: 1 }, (error) => error && reject(silent()));
+    });
+  }
+
+  return {
+    async change(deviceId, work) {
+      if (running >= maxAtOnce)
+        throw new GatewayError('Too_Many_Requests', 'Too many logins are being changed at once.', { retryAfterS: 2 });
+      running += 1;
+      try {
+        const client = await open(deviceId);
+        try {
+          return await work(hold(deviceId, (commands) => send(client, commands)));
+        } finally {
+          client.end(true);
+        }
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+function hold(deviceId: string, send: (commands: object[]) => Promise<Reply[]>): HeldLogin {
+  return {
+    async put(secret, isDisabled) {
+      const commands = [...loginCommands(deviceId, secret), ...(isDisabled ? [{ command: 'disableClient', username: deviceId }] : [])];
+      const replies = await send(commands);
+      // Only that there was nothing to delete is as it should be.
+      if (replies.some(({ command, error }) => error !== undefined && !command.startsWith('delete'))) throw silent();
+    },
+    async setDisabled(isDisabled) {
+      const command = isDisabled ? 'disableClient' : 'enableClient';
+      const [reply] = await send([{ command, username: deviceId }]);
+      if (reply?.error === undefined) return 'set';
+      if (reply.error === 'Client not found') return 'unknown';
+      throw silent();
+    },
+    async confirm() {
+      const [reply] = await send([{ command: 'getClient', username: deviceId }]);
+      if (reply?.error !== undefined) throw silent();
+    },
+  };
+}
+
+/** The login from nothing, whatever was there: deleting it ends its connections. A role of its own, because a rule cannot say "the user". */
+function loginCommands(deviceId: string, secret: string): object[] {
+  const rolename = `tillgate-device-${deviceId}`;
+  const allow = (acltype: string, topic: string) => ({ acltype, topic, allow: true });
+  const acls = [
+    allow('subscribeLiteral', mqttTopics.commands(deviceId)),
+    allow('publishClientReceive', mqttTopics.commands(deviceId)),
+    allow('publishClientSend', mqttTopics.answers(deviceId, '+')),
+    allow('publishClientSend', mqttTopics.presence(deviceId)),
+  ];
+  return [
+    { command: 'deleteClient', username: deviceId },
+    { command: 'deleteRole', rolename },
+    { command: 'createRole', rolename, acls },
+    // The client id is the user: no device can take over another's connection.
+    { command: 'createClient', username: deviceId, password: secret, clientid: deviceId, roles: [{ rolename }] },
+  ];
+}
+
+function readReplies(payload: Uint8Array): Reply[] | undefined {
+  try {
+    const { responses } = JSON.parse(Buffer.from(payload).toString('utf8')) as { responses?: Reply[] };
+    return Array.isArray(responses) ? responses : undefined;
+  } catch {
+    return undefined;
+  }
+}

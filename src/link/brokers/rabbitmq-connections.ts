@@ -1,0 +1,111 @@
+// Ends the connections of a device at RabbitMQ, over its management API, when the device was disabled or got a new secret [D103].
+// RabbitMQ asks about a login once, and remembers a yes for its cache's time: so a device is cut off at once, and once more when nothing can
+// be remembered any more. What fails is tried again for a few minutes; a device that is cut off again meanwhile begins anew.
+// Always holds: at most `maxWaiting` devices wait, one request is under way, and nothing here can make a caller wait.
+import type { Cancel, Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+
+export interface RabbitmqConnections {
+  end(deviceId: string): void;
+  stop(): void;
+}
+
+export interface RabbitmqConnectionsOptions {
+  /** http://user:password@host:15672, a user with the tag administrator. */
+  apiUrl: string;
+  clock: Clock;
+  logger: Logger;
+  maxWaiting?: number;
+}
+
+/** More than the cache's 10 s in deploy/rabbitmq.conf. */
+const afterCacheMs = 12_000;
+const tryAgainMs = 5_000;
+const giveUpAfterMs = 300_000;
+const answerWithinMs = 5_000;
+const defaultMaxWaiting = 10_000;
+
+interface Cut {
+  since: number;
+  cancelWait: Cancel;
+}
+
+export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): RabbitmqConnections {
+  const { clock, logger, maxWaiting = defaultMaxWaiting } = options;
+  const url = new URL(options.apiUrl);
+  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const headers = { authorization: `Basic ${Buffer.from(login).toString('base64')}`, 'x-reason': 'cut off by Tillgate' };
+  const base = `${url.origin}${url.pathname.replace(/\/$/, '')}/api/connections/username/`;
+  const cuts = new Map<string, Cut>();
+  /** Those that are due, the first come first. */
+  const line = new Map<string, Cut>();
+  let isRunning = false;
+  let isStopped = false;
+
+  async function endNow(deviceId: string): Promise<boolean> {
+    const abort = new AbortController();
+    const cancel = clock.after(answerWithinMs, () => abort.abort());
+    try {
+      const response = await fetch(base + encodeURIComponent(deviceId), { method: 'DELETE', headers, signal: abort.signal });
+      await response.body?.cancel();
+      // 404: it has none.
+      if (response.ok || response.status === 404) return true;
+      logger.warn({ deviceId, httpStatus: response.status }, "RabbitMQ's management API does not end a device's connections");
+    } catch (error) {
+      logger.warn({ deviceId, err: error }, "RabbitMQ's management API cannot be reached to end a device's connections");
+    } finally {
+      cancel();
+    }
+    return false;
+  }
+
+  async function run(): Promise<void> {
+    if (isRunning) return;
+    isRunning = true;
+    for (const [deviceId, cut] of line) {
+      line.delete(deviceId);
+      const startedAt = clock.elapsed();
+      const isDone = await endNow(deviceId);
+      // Cut off anew while the request was under way: that one counts.
+      if (cuts.get(deviceId) === cut) plan(deviceId, cut, isDone, startedAt);
+    }
+    isRunning = false;
+  }
+
+  function plan(deviceId: string, cut: Cut, isDone: boolean, startedAt: number): void {
+    const goneMs = clock.elapsed() - cut.since;
+    const isOver = isDone && startedAt - cut.since >= afterCacheMs;
+    const isHopeless = !isDone && goneMs > giveUpAfterMs;
+    if (isHopeless) logger.error({ deviceId }, 'the connections of a device that was cut off could not be ended at RabbitMQ');
+    if (isOver || isHopeless) {
+      cuts.delete(deviceId);
+      return;
+    }
+    cut.cancelWait = clock.after(isDone ? Math.max(0, afterCacheMs - goneMs) : tryAgainMs, () => enqueue(deviceId, cut));
+  }
+
+  function enqueue(deviceId: string, cut: Cut): void {
+    line.set(deviceId, cut);
+    void run();
+  }
+
+  return {
+    end(deviceId) {
+      if (isStopped) return;
+      if (cuts.size >= maxWaiting && !cuts.has(deviceId)) {
+        logger.error({ deviceId }, 'too many devices wait to be cut off at RabbitMQ; this one is not');
+        return;
+      }
+      cuts.get(deviceId)?.cancelWait();
+      const cut: Cut = { since: clock.elapsed(), cancelWait: () => {} };
+      cuts.set(deviceId, cut);
+      enqueue(deviceId, cut);
+    },
+    stop() {
+      isStopped = true;
+      for (const { cancelWait } of cuts.values()) cancelWait();
+      cuts.clear();
+      line.clear();
+    },
+  };
+}
