@@ -78,6 +78,8 @@ const neededServers: NeededServer[] = [
   program('systemd-analyze', 'systemd'),
   pythonModule('setuptools'),
   pythonModule('wheel'),
+  pythonModule('paho.mqtt.client', 'python3-paho-mqtt'),
+  pythonModule('pika'),
 ];
 
 /** What the tests type on a command line, and a bare machine lacks. */
@@ -91,11 +93,11 @@ function program(name: string, aptPackage: string): NeededServer {
   };
 }
 
-/** What builds the Python client's wheel, for the system's own Python. */
-function pythonModule(name: string): NeededServer {
+/** What builds the Python client's wheel and what the Python device speaks by, for the system's own Python. */
+function pythonModule(name: string, aptPackage = `python3-${name}`): NeededServer {
   return {
     name: `Python's ${name}`,
-    aptPackage: `python3-${name}`,
+    aptPackage,
     variables: [],
     isInstalled: () => spawnSync('/usr/bin/python3', ['-c', `import ${name}`]).status === 0,
     start: async () => ({ variables: {}, async stop() {} }),

@@ -14,6 +14,7 @@ async function restart(exam: Exam): Promise<Restart> {
   if (reboot === undefined) untested('Nobody pulled the plug: name a --reboot-command, or leave out --no-reboot.');
   const before = exam.bench.presences.at(-1)?.presence;
   const heard = exam.bench.presences.length;
+  const channels = exam.bench.live.length;
   await reboot().catch((error: unknown) => untested(`The device could not be restarted: ${(error as Error).message}`));
   const after = await exam.bench.until(
     () => exam.bench.presences.slice(heard).find(({ presence }) => presence.online && presence.bootId !== before?.bootId),
@@ -26,7 +27,7 @@ async function restart(exam: Exam): Promise<Restart> {
       : `The device was not back after ${exam.pace.rebootMs / 1000} s.`,
   );
   // Every channel that it uses has a moment to come back as well.
-  await exam.bench.until(() => (exam.bench.live.length === 2 ? true : undefined), exam.pace.atOnceMs);
+  await exam.bench.until(() => (exam.bench.live.length >= channels ? true : undefined), exam.pace.backMs);
   return {
     before: { bootId: before?.bootId, journalId: before?.journalId },
     after: { bootId: after.presence.bootId, journalId: after.presence.journalId },
