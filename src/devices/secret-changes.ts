@@ -1,5 +1,5 @@
 // Secrets of devices where a broker keeps logins of its own (Mosquitto): the login and the row change together, in an order that tells
-// nobody a secret that does not work, and pairing uses its code up only once the broker has the login [D102].
+// nobody a secret that does not work, and pairing uses its code up only once the broker has the login [D104].
 //
 // A change takes the login in hand first (of two that do, the broker ends the earlier one), then reads the row, writes the login, commits
 // the row if it is still as it was read, and has the broker confirm that nobody came in between. If the process dies or the broker is gone

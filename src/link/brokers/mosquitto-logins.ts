@@ -1,4 +1,4 @@
-// The logins of devices at a Mosquitto with its dynamic security plugin, written over its $CONTROL topic [D102].
+// The logins of devices at a Mosquitto with its dynamic security plugin, written over its $CONTROL topic [D104].
 // What always holds: of two changes of one device's login, by whichever instances, the broker itself lets the later one win. Each change has
 // a connection of its own whose client id names the device, and a broker that gets a second connection under one client id ends the first:
 // what the first had not written by then is never written. So whoever reads the database after connecting, writes the login, commits and

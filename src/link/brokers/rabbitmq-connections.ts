@@ -1,4 +1,4 @@
-// Ends the connections of a device at RabbitMQ, over its management API, when the device was disabled or got a new secret [D103].
+// Ends the connections of a device at RabbitMQ, over its management API, when the device was disabled or got a new secret [D105].
 // RabbitMQ asks about a login once, and remembers a yes for its cache's time: so a device is cut off at once, and once more when nothing can
 // be remembered any more. What fails is tried again for a few minutes; a device that is cut off again meanwhile begins anew.
 // Always holds: at most `maxWaiting` devices wait, one request is under way, and nothing here can make a caller wait.
