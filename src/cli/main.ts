@@ -95,7 +95,21 @@ const commands: Record<string, Command> = {
       '  --json   print what was applied as JSON',
     ],
     { check: 'boolean', json: 'boolean' },
-    runMigrate,
+    async (values) => (await import('./database-commands.ts')).migrate(databasePlace(), values, out),
+  ),
+  backup: command(
+    'copy the embedded database, also while a gateway runs on it',
+    [
+      'Usage: tillgate backup --to FILE [--json]',
+      '',
+      'Copies the embedded database in TILLGATE_DATA_DIR as it is at one moment into a new file, checks the copy and says what is in it.',
+      'The gateway serves on meanwhile. PostgreSQL has its own tools for this: see docs/operating.md, which also tells how to restore.',
+      '',
+      '  --to    the file to write; it must not exist',
+      '  --json  print what was copied as JSON',
+    ],
+    { to: 'string', json: 'boolean' },
+    async (values) => (await import('./database-commands.ts')).backUp(databasePlace(), values, out),
   ),
   simulate: {
     help: 'run a virtual device against any gateway, or let it scan an invoice',
@@ -237,25 +251,10 @@ async function runServe(values: Values): Promise<number> {
   return stopped;
 }
 
-async function runMigrate(values: Values): Promise<number> {
-  const { migrateDatabase, openDatabase } = await import('../database/open.ts');
-  // Only the database's settings count here, so the dangers of serving are not judged.
+/** Only the database's settings count for it, so the dangers of serving are not judged. */
+function databasePlace(): { url: string | undefined; dataDir: string } {
   const { databaseUrl: url, dataDir } = configFor('sandbox');
-  const options = { url, dataDir, clock: systemClock, logger: createLogger('warn') };
-  if (values['check']) {
-    // A reader is refused with a sentence when the database does not fit; it works beside a running gateway.
-    await (await openDatabase({ ...options, role: 'reader' })).close();
-    out(values['json'] ? JSON.stringify({ applied: [] }) : 'The database is up to date.');
-    return 0;
-  }
-  if (url === undefined) await refuseUselessDirectory(dataDir, systemClock);
-  const applied = await migrateDatabase(options);
-  if (values['json']) out(JSON.stringify({ applied }));
-  else
-    out(
-      applied.length === 0 ? 'The database was up to date.' : applied.map(({ version, name }) => `Applied ${version} ${name}.`).join('\n'),
-    );
-  return 0;
+  return { url, dataDir };
 }
 
 async function runDoctor({ url, json }: Values): Promise<number> {

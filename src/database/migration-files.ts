@@ -1,4 +1,5 @@
 // Migration files: `0001_name.sql`, numbered without gaps, written once for both engines with two tokens.
+// A line `-- runs under programs that know 8 migrations` promises older programs that they can go on [D109]; without it none can.
 // int8 is a 64-bit integer, identity8 an integer primary key that counts by itself; on SQLite every table is strict.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,10 +11,13 @@ export interface Migration {
   name: string;
   text: string;
   checksum: string;
+  /** How many migrations a program must know, at least, to run on a database that has this one. */
+  oldestProgram: number;
 }
 
 export const migrationsDir: string = join(import.meta.dirname, '../../migrations');
 
+const promisePattern = /^-- runs under programs that know (\d+) migrations$/m;
 const fileNamePattern = /^(\d{4})_([a-z0-9_-]+)\.sql$/;
 
 export function readMigrations(dir: string): Migration[] {
@@ -26,7 +30,8 @@ export function readMigrations(dir: string): Migration[] {
     if (!match?.[2] || version !== index + 1)
       throw new Error(`The migration ${fileName} breaks the numbering: expected number ${index + 1}.`);
     const text = readFileSync(join(dir, fileName), 'utf8').replaceAll('\r\n', '\n');
-    return { version, name: match[2], text, checksum: createHash('sha256').update(text).digest('hex') };
+    const oldestProgram = Number(promisePattern.exec(text)?.[1] ?? version);
+    return { version, name: match[2], text, checksum: createHash('sha256').update(text).digest('hex'), oldestProgram };
   });
 }
 

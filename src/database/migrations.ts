@@ -1,6 +1,7 @@
 // Brings a database up to this program's version. Forward only; each migration and its mark in one transaction under a lock,
 // so instances that start together take turns, and one that dies in the middle leaves nothing half done.
-// A database that is newer, or was made by other texts, is refused: guessing would be worse than stopping.
+// A database that was made by other texts is refused, and so is a newer one, unless each migration that this program does not know
+// promises that it can go on [D109]: guessing would be worse than stopping.
 import { type Kysely, sql } from 'kysely';
 import { StartRefused } from '../kernel/start-refused.ts';
 import type { Queries } from './database.ts';
@@ -14,7 +15,11 @@ export interface AppliedMigration {
 
 interface Marks {
   applied_migrations: { version: number; name: string; checksum: string; applied_at: number };
+  migration_promises: { version: number; oldest_program: number };
 }
+
+/** The migration that makes the table of promises, by whatever number it has. */
+const promisesName = 'migration-promises';
 
 // Any number, as long as nothing else in the same database takes this advisory lock.
 const advisoryLock = 7_455_283;
@@ -48,7 +53,7 @@ export async function migrate(engine: Engine, db: Queries, dir: string): Promise
         for (const statement of [...preambles[engine], ...statementsFor(engine, marksTable)]) await sql.raw(statement).execute(tx);
       }
       const missing = await findMissing(tx, migrations);
-      if (missing) await apply(engine, tx, missing);
+      if (missing) await apply(engine, tx, missing, migrations);
       return missing;
     });
     if (!next) return applied;
@@ -82,6 +87,7 @@ async function findMissing(db: Kysely<Marks>, migrations: Migration[]): Promise<
   for (const mark of marks) {
     const migration = migrations[mark.version - 1];
     if (!migration) {
+      if (await isPromised(db, mark.version, migrations)) continue;
       throw new StartRefused(
         `The database is newer than this program (it has migration ${mark.version} "${mark.name}", the program knows ${migrations.length}): run the newer program.`,
       );
@@ -95,10 +101,23 @@ async function findMissing(db: Kysely<Marks>, migrations: Migration[]): Promise<
   return migrations[marks.length];
 }
 
-async function apply(engine: Engine, db: Kysely<Marks>, migration: Migration): Promise<void> {
+/** The first that makes a promise; endless for a program that is too old to know any. */
+function firstPromise(migrations: Migration[]): number {
+  return migrations.find(({ name }) => name === promisesName)?.version ?? Number.POSITIVE_INFINITY;
+}
+
+async function isPromised(db: Kysely<Marks>, version: number, migrations: Migration[]): Promise<boolean> {
+  if (migrations.length < firstPromise(migrations)) return false;
+  const found = await db.selectFrom('migration_promises').select('oldest_program').where('version', '=', version).executeTakeFirst();
+  return found !== undefined && found.oldest_program <= migrations.length;
+}
+
+async function apply(engine: Engine, db: Kysely<Marks>, migration: Migration, migrations: Migration[]): Promise<void> {
   for (const statement of statementsFor(engine, migration.text)) await sql.raw(statement).execute(db);
   await db
     .insertInto('applied_migrations')
     .values({ version: migration.version, name: migration.name, checksum: migration.checksum, applied_at: sql<number>`now_ms()` })
     .execute();
+  if (migration.version < firstPromise(migrations)) return;
+  await db.insertInto('migration_promises').values({ version: migration.version, oldest_program: migration.oldestProgram }).execute();
 }

@@ -24,6 +24,7 @@ export interface Schema {
   notes: NotesTable;
   hour_sums: HourSumsTable;
   command_step_counts: CommandStepCountsTable;
+  migration_promises: MigrationPromisesTable;
 }
 
 interface MerchantsTable {
@@ -293,4 +294,9 @@ interface CommandStepCountsTable {
   step: string;
   count: number;
   last_at: number;
+}
+
+interface MigrationPromisesTable {
+  version: number;
+  oldest_program: number;
 }

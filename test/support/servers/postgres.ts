@@ -1,6 +1,6 @@
 // A PostgreSQL of our own in a temporary directory. PostgreSQL refuses to run as root, so root hands it to the user `postgres`.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../free-port.ts';
@@ -9,6 +9,8 @@ import { isRoot, keepRestartable, ownDirectory, type ServerProcess, startProcess
 export interface PostgresOptions {
   /** Settings as on the command line: { fsync: 'off' }. */
   settings?: Record<string, string>;
+  /** A base backup to begin with, instead of nothing. */
+  from?: string;
 }
 
 export interface PostgresServer extends TestServer {
@@ -39,6 +41,14 @@ export function initialize(binaries: string, directory: string): void {
   asPostgres([...initdb, '--locale=C.UTF-8', '--no-sync'], directory);
 }
 
+/** A base backup as the data directory. */
+function takeOver(from: string, directory: string): void {
+  const data = join(directory, 'data');
+  cpSync(from, data, { recursive: true });
+  chmodSync(data, 0o700);
+  if (isRoot) execFileSync('chown', ['-R', 'postgres:postgres', directory]);
+}
+
 /** The server on the data directory in `directory`. */
 export function runPostgres(
   binaries: string,
@@ -64,7 +74,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   if (!binaries) throw new Error('PostgreSQL is not installed.');
   const directory = mkdtempSync(join(tmpdir(), 'tillgate-postgres-'));
   const owned = ownDirectory(directory);
-  initialize(binaries, directory);
+  if (options.from === undefined) initialize(binaries, directory);
+  else takeOver(options.from, directory);
   const port = await freePort();
   // Many test files, each with its own pools.
   const start = () => runPostgres(binaries, { directory, port, settings: { max_connections: '300', ...options.settings } });

@@ -34,7 +34,7 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
   conformance: [['.'], ['checks'], ['run.ts'], ['report.ts']],
   playground: [['.'], ['erp'], ['books.ts', 'stories'], ['playground.ts']],
   access: [['.'], ['people']],
-  database: [['.'], ['sqlite', 'postgres'], ['open.ts'], ['inspection.ts']],
+  database: [['.'], ['sqlite', 'postgres'], ['open.ts', 'backup.ts'], ['inspection.ts']],
   link: [['.'], ['channels', 'carrying', 'brokers'], ['link.ts']],
   ledger: [['.'], ['settling'], ['calls'], ['ledger.ts'], ['run-on-device.ts', 'operation-status.ts'], ['routes.ts']],
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
