@@ -22,7 +22,7 @@ it('knows what was acknowledged, hears how the rest ended, and charges nobody tw
       expect(JSON.parse(out)).toMatchObject({ path: copy, commands: 3, newestCommandAt: expect.stringMatching(/^20/) });
     },
     async restore() {
-      for (const name of readdirSync(dataDir)) if (/^tillgate\.db/.test(name)) rmSync(join(dataDir, name));
+      for (const name of readdirSync(dataDir)) if (name.startsWith('tillgate.db')) rmSync(join(dataDir, name));
       copyFileSync(copy, join(dataDir, 'tillgate.db'));
       return { settings, place: { dataDir } };
     },
