@@ -1,8 +1,10 @@
 // A device as its merchant's callers may see it. It is always looked up within the key's merchant:
 // an unknown device, another merchant's and a disabled one look the same from outside [D11].
-import type { Queries } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { deviceOffline } from '../kernel/error-codes.ts';
 import type { DeviceKind } from '../link/protocol.ts';
+import { createShortLivedCache } from './short-lived-cache.ts';
 
 export interface MerchantDevice {
   id: string;
@@ -14,8 +16,44 @@ export interface MerchantDevice {
   lastReport: string | undefined;
 }
 
+/** Topic on which every instance is told that a device was let in, shut out or given a new secret. */
+export const deviceAccessTopic = 'device-credentials';
+/** A lost wake-up delays the end of a device on another instance by this much at most [D38]. */
+const knownForMs = 5_000;
+const memoryCapacity = 10_000;
+
 /** The merchant's device, ready for commands; everything else answers 30 with one and the same message. */
 export async function requireMerchantDevice(queries: Queries, merchantId: string, deviceId: string): Promise<MerchantDevice> {
+  const device = await findMerchantDevice(queries, merchantId, deviceId);
+  if (!device) throw deviceOffline();
+  return device;
+}
+
+export interface MerchantDevices {
+  /** As requireMerchantDevice; one that was found lately is believed for seconds, unless it must be `fresh`. */
+  require(merchantId: string, deviceId: string, isFresh: boolean): Promise<MerchantDevice>;
+  stop(): void;
+}
+
+export function createMerchantDevices({ database, clock }: { database: Database; clock: Clock }): MerchantDevices {
+  const devices = createShortLivedCache<MerchantDevice>(clock, memoryCapacity, async (name) => {
+    const [merchantId = '', deviceId = ''] = name.split(' ');
+    const value = await findMerchantDevice(database.queries, merchantId, deviceId);
+    // One that is not there may be registered in the next moment.
+    return { value, validForMs: value ? knownForMs : 0 };
+  });
+  const stop = database.onWake(deviceAccessTopic, () => devices.forget());
+  return {
+    async require(merchantId, deviceId, isFresh) {
+      const device = await devices.get(`${merchantId} ${deviceId}`, isFresh ? -1 : undefined);
+      if (!device) throw deviceOffline();
+      return device;
+    },
+    stop,
+  };
+}
+
+async function findMerchantDevice(queries: Queries, merchantId: string, deviceId: string): Promise<MerchantDevice | undefined> {
   const row = await queries
     .selectFrom('devices')
     .select(['id', 'kind', 'journal_id', 'last_seen_at', 'last_report'])
@@ -23,12 +61,13 @@ export async function requireMerchantDevice(queries: Queries, merchantId: string
     .where('merchant_id', '=', merchantId)
     .where('disabled_at', 'is', null)
     .executeTakeFirst();
-  if (!row) throw deviceOffline();
-  return {
-    id: row.id,
-    kind: row.kind,
-    journalId: row.journal_id ?? undefined,
-    lastSeenAtMs: row.last_seen_at ?? undefined,
-    lastReport: row.last_report ?? undefined,
-  };
+  return (
+    row && {
+      id: row.id,
+      kind: row.kind,
+      journalId: row.journal_id ?? undefined,
+      lastSeenAtMs: row.last_seen_at ?? undefined,
+      lastReport: row.last_report ?? undefined,
+    }
+  );
 }

@@ -18,6 +18,10 @@ export interface Database {
   transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /** Tells every instance, this one at once, that there is something new about `topic`. Call it after the commit. */
   wake(topic: string, detail?: string): void;
+  /** The same about what the others would find by themselves before long: not sent while this instance knows itself to be alone. */
+  hint(topic: string, detail?: string): void;
+  /** Whether no other instance lives: said by whoever counts them (instances.ts). Until then it is not alone. */
+  setAlone(isAlone: boolean): void;
   /** Delivery to other instances is best effort: whoever listens also looks for work by itself now and then. */
   onWake(topic: string, listener: (detail: string) => void): Cancel;
   /** Fails within a bounded time when the database cannot be used. */

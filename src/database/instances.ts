@@ -8,6 +8,8 @@ import { nowMs } from './dialect.ts';
 export const heartbeatEveryMs = 5_000;
 /** Three heartbeats: the one figure for "this instance is dead", whoever asks [D47]. */
 export const deadAfterMs = 15_000;
+/** On which an instance says that it is there. */
+const instancesTopic = 'instances';
 const forgetAfterMs = 30 * 24 * 3_600_000;
 
 export interface InstanceDescription {
@@ -38,10 +40,15 @@ export interface InstanceDeps {
 export async function startInstance({ database, clock, logger }: InstanceDeps, description: InstanceDescription): Promise<Instance> {
   await beat(database.queries, description);
   await forgetOld(database.queries);
+  // Whoever hears this is not alone any more; one who does not hear it counts us at his next heartbeat.
+  const stopListening = database.onWake(instancesTopic, (id) => id !== description.id && database.setAlone(false));
+  database.wake(instancesTopic, description.id);
   const cancel = every(clock, heartbeatEveryMs, async () => {
     try {
       await beat(database.queries, description);
+      database.setAlone((await livingInstances(database.queries)).every(({ id }) => id === description.id));
     } catch (error) {
+      database.setAlone(false);
       logger.warn({ err: error }, 'the heartbeat of this instance could not be written');
     }
   });
@@ -49,6 +56,7 @@ export async function startInstance({ database, clock, logger }: InstanceDeps, d
     id: description.id,
     async stop() {
       cancel();
+      stopListening();
       await database.queries.updateTable('instances').set({ stopped_at: nowMs }).where('id', '=', description.id).execute();
     },
   };

@@ -2,6 +2,7 @@
 // whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances. Where a broker keeps logins of its
 // own, secrets are changed together with them (secret-changes.ts).
 
+import { deviceAccessTopic } from '../access/merchant-device.ts';
 import { newDeviceSecret } from '../access/secrets.ts';
 import type { Database } from '../database/database.ts';
 import type { DeviceCaller } from '../kernel/callers.ts';
@@ -31,7 +32,6 @@ import {
 } from './registry.ts';
 import { createSecretChanges } from './secret-changes.ts';
 
-const wakeTopic = 'device-credentials';
 // A code has 40 bits and lives for minutes: at this pace of wrong ones, guessing one takes thousands of years. Right ones are not counted:
 // a fitter pairs a shop full of devices in one go.
 const wrongCodes = {
@@ -84,14 +84,14 @@ export function createDevices(deps: DevicesDeps): Devices {
   const cutOffListeners = new Set<(deviceId: string) => void>();
 
   // The detail is the device to cut off; empty when somebody was merely let in.
-  const stopListening = database.onWake(wakeTopic, (deviceId) => {
+  const stopListening = database.onWake(deviceAccessTopic, (deviceId) => {
     credentials.forget();
     if (deviceId !== '') for (const listener of cutOffListeners) listener(deviceId);
   });
 
   function changed(deviceToCutOff = ''): void {
     credentials.forget();
-    database.wake(wakeTopic, deviceToCutOff);
+    database.wake(deviceAccessTopic, deviceToCutOff);
   }
 
   return {

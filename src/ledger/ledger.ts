@@ -12,6 +12,7 @@
 //   after the publish ................ 3, whatever failed: the outcome is kept here, committed when the database is back, and a repeat gets it
 
 import { sweepKeys } from '../access/idempotency.ts';
+import { createMerchantDevices, type MerchantDevice } from '../access/merchant-device.ts';
 import type { Database } from '../database/database.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -45,6 +46,8 @@ export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' 
   stop(): Promise<void>;
   /** Slices say what their commands add; call it before start. */
   define(kinds: CommandKinds): void;
+  /** The merchant's device, ready for commands; 30 otherwise. One that is connected here is believed from memory for seconds [D38]. */
+  ownDevice(merchantId: string, deviceId: string): Promise<MerchantDevice>;
   find(commandId: string): Promise<Command | undefined>;
   /** A person asks the device about a command, settled or not. It settles what was open and shows what contradicts; else nothing changes. */
   askDevice(command: Command, actor: string): Promise<Command>;
@@ -71,6 +74,7 @@ export function createLedger(deps: Deps): Ledger {
   const kinds: CommandKinds = {};
   const parts = createParts(deps, kinds);
   const { timeline, settlements, reception, lateCommits, inFlight, recall, recovery, keyedCalls, outcomeWaits, runOrJoin } = parts;
+  const merchantDevices = createMerchantDevices(deps);
   let stopSweep: Cancel = () => {};
 
   return {
@@ -86,9 +90,14 @@ export function createLedger(deps: Deps): Ledger {
       stopSweep();
       lateCommits.stop();
       outcomeWaits.stop();
+      merchantDevices.stop();
       await reception.stop();
       await settlements.stop();
       await timeline.flush();
+    },
+    ownDevice(merchantId, deviceId) {
+      const isLive = (deps.link.presence.of(deviceId)?.liveOn.length ?? 0) > 0;
+      return merchantDevices.require(merchantId, deviceId, !isLive);
     },
     define: (more) => void Object.assign(kinds, more),
     reception,

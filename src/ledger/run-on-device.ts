@@ -25,7 +25,7 @@ type Plan = Omit<CommandPlan, 'journalId' | 'preferredChannel'>;
 
 export interface DeviceDeps {
   database: Database;
-  ledger: Pick<Ledger, 'run' | 'reception'>;
+  ledger: Pick<Ledger, 'run' | 'reception' | 'ownDevice'>;
 }
 
 const preferredChannels: Record<DeviceKind, ChannelName> = { terminal: 'mqtt', register: 'queue' };
@@ -41,7 +41,7 @@ export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: Devi
   const { findEarlier, isSingle } = work;
   const asked: CommandCall = { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier, isSingle };
   const { command, isRepeated } = await deps.ledger.run(asked, async () => {
-    const device = await requireDevice(deps, kind, call);
+    const device = ofKind(kind, await deps.ledger.ownDevice(merchantId, deviceId));
     return { ...(await work.plan(device)), journalId: device.journalId, preferredChannel: preferredChannels[kind] };
   });
   deps.ledger.reception.answered(command, recipient);
@@ -53,7 +53,10 @@ export async function requireDevice(
   kind: DeviceKind,
   call: DeviceCall,
 ): Promise<MerchantDevice> {
-  const device = await requireMerchantDevice(database.queries, call.merchantId, call.deviceId);
+  return ofKind(kind, await requireMerchantDevice(database.queries, call.merchantId, call.deviceId));
+}
+
+function ofKind(kind: DeviceKind, device: MerchantDevice): MerchantDevice {
   if (device.kind !== kind) throw invalidRequest(wrongKind[kind]);
   return device;
 }

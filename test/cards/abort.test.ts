@@ -1,6 +1,7 @@
 // The mark that an abort leaves on its payment [D18, D19]: it goes when the terminal refuses, before anybody is told 22; and 0 is
 // only said when the invoice is cancelled, too.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
 import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
@@ -169,6 +170,7 @@ describe('an abort', () => {
     expect((await world.run(paying)).code).toBe(50);
     expect(await invoice()).toBe(cancelled);
     await world.database.queries.updateTable('devices').set({ disabled_at: 1 }).execute();
+    world.database.wake(deviceAccessTopic);
     const caller = createFakeRecipient();
     const { id } = await world.lastCommand();
     expect(await world.run(abort({ requestHash: 'abort', recipient: caller }))).toMatchObject({ code: 0, isRepeated: true, oid: id });

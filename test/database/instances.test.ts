@@ -49,6 +49,27 @@ describe.each(engines)('instances on %s', (engine) => {
     await database.close();
   });
 
+  it('know that they are alone, and at once that they are not any more', async () => {
+    const { clock, database } = await setUp(engine);
+    const alone: boolean[] = [];
+    const first = await startInstance(
+      { database: { ...database, setAlone: (isAlone) => alone.push(isAlone) }, clock, logger: quietLogger },
+      describeInstance('first'),
+    );
+    expect(alone).toEqual([]);
+    await clock.advance(heartbeatEveryMs);
+    expect(alone).toEqual([true]);
+    const second = await startInstance({ database, clock, logger: quietLogger }, describeInstance('second'));
+    expect(alone).toEqual([true, false]);
+    await clock.advance(heartbeatEveryMs);
+    expect(alone).toEqual([true, false, false]);
+    await second.stop();
+    await clock.advance(heartbeatEveryMs);
+    expect(alone).toEqual([true, false, false, true]);
+    await first.stop();
+    await database.close();
+  });
+
   it('go on beating after the database failed them, and are forgotten after a month', async () => {
     const { clock, database } = await setUp(engine);
     let isBroken = false;

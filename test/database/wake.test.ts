@@ -34,6 +34,43 @@ it('lets a listener that throws harm nobody else', () => {
 });
 
 describe.each(engines.filter((engine) => engine === 'postgres'))('wake across instances of %s', () => {
+  it('brings each of many that come at once, once and in order', async () => {
+    const first = await openTestDatabase('postgres');
+    const second = await first.another();
+    const sent = Array.from({ length: 300 }, (_, at) => `${at}`);
+    const heard: string[] = [];
+    const all = new Promise<void>((resolve) => {
+      second.onWake('t', (detail) => (detail === 'end' ? resolve() : heard.push(detail)));
+    });
+    for (const detail of [...sent, 'end']) first.wake('t', detail);
+    await all;
+    expect(heard).toEqual(sent);
+    await second.close();
+    await first.close();
+  });
+
+  it('leaves hints out as long as it knows itself to be alone, and wakes never', async () => {
+    const first = await openTestDatabase('postgres');
+    const second = await first.another();
+    const [here, there]: [string[], string[]] = [[], []];
+    first.onWake('t', (detail) => here.push(detail));
+    const end = new Promise<void>((resolve) => {
+      second.onWake('t', (detail) => (detail === 'end' ? resolve() : there.push(detail)));
+    });
+    first.hint('t', 'before it knows');
+    first.setAlone(true);
+    first.hint('t', 'alone');
+    first.wake('t', 'about access');
+    first.setAlone(false);
+    first.hint('t', 'not alone');
+    first.wake('t', 'end');
+    await end;
+    expect(here).toEqual(['before it knows', 'alone', 'about access', 'not alone', 'end']);
+    expect(there).toEqual(['before it knows', 'about access', 'not alone']);
+    await second.close();
+    await first.close();
+  });
+
   it('reaches the others, in order, and does not come back as an echo', async () => {
     const first = await openTestDatabase('postgres');
     const second = await first.another();

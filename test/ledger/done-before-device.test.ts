@@ -1,6 +1,7 @@
 // What was done is found before the device is looked at [D60]: a repeat of something finished, printed or unclear gets its answer
 // although the device has been disabled since. And every such answer names its operation [D61].
 import { beforeEach, describe, expect, it } from 'vitest';
+import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -14,6 +15,7 @@ const callTo = (deviceId: string) => ({ merchantId: world.merchantId, deviceId }
 
 async function disable(deviceId: string): Promise<void> {
   await world.database.queries.updateTable('devices').set({ disabled_at: 1 }).where('id', '=', deviceId).execute();
+  world.database.wake(deviceAccessTopic);
 }
 
 function receipt() {

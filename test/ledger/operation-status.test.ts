@@ -1,5 +1,6 @@
 // Device/Operation/Status [D64]: to ask without doing.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
 import { type OperationNames, operationStatus } from '../../src/ledger/operation-status.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
@@ -30,6 +31,7 @@ describe('an operation', () => {
     const receipt = { Uid: receiptUid, Items: [{ Name: 'Bread', Quantity: 1, Price: 10 }], Payments: [{ PaymentCode: 0, Amount: 10 }] };
     const printed = await world.run(world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt }));
     await world.database.queries.updateTable('devices').set({ disabled_at: 1 }).execute();
+    world.database.wake(deviceAccessTopic);
     for (const names of [{ oid: String(paid.oid) }, { documentNr }, { idempotencyKey: 'pay' }]) expect(await told(names)).toEqual(paid);
     for (const names of [{ oid: String(printed.oid) }, { receiptUid }]) expect(await told(names)).toEqual(printed);
     expect(await status({ documentNr })).toMatchObject({ State: 'Completed', Operation: 'Pay', OID: paid.oid });

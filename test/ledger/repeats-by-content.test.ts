@@ -1,5 +1,6 @@
 // A call without a key of its own is recognised by its content until its caller knows the outcome [D58], clause by clause.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
 import type { DeviceAnswer } from '../../src/ledger/rules.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
@@ -16,12 +17,11 @@ beforeEach(async () => {
 
 const minuteMs = 60_000;
 const call = (deviceId: string) => ({ merchantId: world.merchantId, deviceId });
-const disable = (deviceId: string, isDisabled = true) =>
-  world.database.queries
-    .updateTable('devices')
-    .set({ disabled_at: isDisabled ? 1 : null })
-    .where('id', '=', deviceId)
-    .execute();
+const disable = async (deviceId: string, isDisabled = true) => {
+  const disabled_at = isDisabled ? 1 : null;
+  await world.database.queries.updateTable('devices').set({ disabled_at }).where('id', '=', deviceId).execute();
+  world.database.wake(deviceAccessTopic);
+};
 
 const loseAnswers = () => {
   world.onAnswer = (answer) => (answer.outcome === 'done' || answer.outcome === 'refused' ? undefined : answer);

@@ -48,6 +48,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const wake = createPostgresWake({ connection: clientConfig(options, options.bounds ?? defaultBounds), clock, logger, local });
   if (options.role === 'gateway') await wake.start();
   let closing: Promise<void> | undefined;
+  let isAlone = false;
 
   async function close() {
     await wake.stop();
@@ -75,6 +76,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     wake(topic, detail = '') {
       local.wake(topic, detail);
       wake.notify(topic, detail);
+    },
+    hint(topic, detail = '') {
+      local.wake(topic, detail);
+      if (!isAlone) wake.notify(topic, detail);
+    },
+    setAlone(isSo) {
+      isAlone = isSo;
     },
     onWake: (topic, listener) => local.onWake(topic, listener),
     async ping() {

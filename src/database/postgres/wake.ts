@@ -14,6 +14,8 @@ const checkEveryMs = 15_000;
 const farewellAtMostMs = 1_000;
 // PostgreSQL takes payloads up to 8,000 bytes.
 const payloadAtMostBytes = 7_900;
+const maxUnsent = 10_000;
+const notifyAll = 'select pg_notify($1, payload) from json_array_elements_text(cast($2 as json)) as payload';
 
 export interface PostgresWakeOptions {
   connection: pg.ClientConfig;
@@ -35,6 +37,7 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
   let isStopped = false;
   let failures = 0;
   let cancelTimer: Cancel = () => {};
+  const send = createSender(logger, () => client);
 
   async function connect(): Promise<void> {
     const fresh = new WakeClient(connection);
@@ -96,9 +99,7 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
     notify(topic, detail) {
       const payload = JSON.stringify({ topic, detail });
       if (Buffer.byteLength(payload) > payloadAtMostBytes) throw new RangeError('The detail of a wake is an id, not a document.');
-      client?.query('select pg_notify($1, $2)', [channel, payload]).catch((error: unknown) => {
-        logger.debug({ err: error, topic }, 'other instances could not be woken');
-      });
+      send(payload);
     },
     get isListening() {
       return client !== undefined;
@@ -114,5 +115,34 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
       await last.end().catch(() => {});
       cancelCut();
     },
+  };
+}
+
+/**
+ * A commit with a notice waits for every other such commit of the server: what comes while one is under way goes into the next together.
+ * What cannot be sent is dropped.
+ */
+function createSender(logger: Logger, currentClient: () => pg.Client | undefined): (payload: string) => void {
+  /** In the order in which they came; two alike are one. */
+  const unsent = new Set<string>();
+  let isSending = false;
+
+  async function sendAll(): Promise<void> {
+    isSending = true;
+    for (let client = currentClient(); client && unsent.size > 0; client = currentClient()) {
+      const payloads = JSON.stringify([...unsent]);
+      unsent.clear();
+      await client.query(notifyAll, [channel, payloads]).catch((error: unknown) => {
+        logger.debug({ err: error }, 'other instances could not be woken');
+      });
+    }
+    unsent.clear();
+    isSending = false;
+  }
+
+  return (payload) => {
+    if (unsent.size >= maxUnsent) return;
+    unsent.add(payload);
+    if (!isSending) void sendAll();
   };
 }

@@ -46,6 +46,8 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
       return await queries.transaction().execute((tx) => guard.run(() => work(tx)));
     },
     wake: (topic, detail = '') => local.wake(topic, detail),
+    hint: (topic, detail = '') => local.wake(topic, detail),
+    setAlone() {},
     onWake: (topic, listener) => local.onWake(topic, listener),
     ping: () => (options.isThreaded ? withinBound(options.clock, executor.ping()) : executor.ping()),
     load() {

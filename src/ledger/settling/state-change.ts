@@ -59,7 +59,7 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
     if (!isOpen(changed)) onSettled(id);
     const step = state === 'unknown' ? 'unknown' : 'settled';
     timeline.add({ commandId: id, step, detail: settledBy ? `${state} by ${settledBy}` : undefined });
-    database.wake(commandsTopic, id);
+    database.hint(commandsTopic, id);
     kinds[changed.name]?.afterState?.(changed);
     return changed;
   };

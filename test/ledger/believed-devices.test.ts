@@ -1,0 +1,65 @@
+// Which device is whose is believed from memory for seconds while the device is connected [D38]: never longer, and never against a fresh word.
+import { beforeEach, expect, it } from 'vitest';
+import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+let world: SaleWorld;
+let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
+let looks: number;
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+  terminal = await world.terminal();
+  looks = 0;
+  world.hook = ({ sql, when }) => {
+    if (when === 'before' && sql.startsWith('select') && sql.includes('from "devices"')) looks += 1;
+    return undefined;
+  };
+});
+
+async function sell(): Promise<number> {
+  const documentNr = world.random.uuid();
+  const { code, report } = await world.run(world.pay(terminal.id, 10, documentNr));
+  if (code !== 0) return code;
+  const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(report?.['operationId']) };
+  return (await world.run(world.cards.closeDoc(call))).code;
+}
+
+const disable = () => world.database.queries.updateTable('devices').set({ disabled_at: 1 }).where('id', '=', terminal.id).execute();
+
+it('is looked up once for the calls of five seconds', async () => {
+  expect([await sell(), await sell()]).toEqual([0, 0]);
+  expect(looks).toBe(1);
+  await world.clock.advance(5_000);
+  expect(await sell()).toBe(0);
+  expect(looks).toBe(2);
+});
+
+it('ends at once with the word that a device was shut out, and within five seconds without it', async () => {
+  expect(await sell()).toBe(0);
+  await disable();
+  world.database.wake(deviceAccessTopic, terminal.id);
+  expect(await sell()).toBe(30);
+  await world.database.queries.updateTable('devices').set({ disabled_at: null }).execute();
+  expect(await sell()).toBe(0);
+  await disable();
+  expect(await sell()).toBe(0);
+  await world.clock.advance(5_000);
+  expect(await sell()).toBe(30);
+});
+
+it('is never believed of another merchant, nor of a device that is not there', async () => {
+  expect(await sell()).toBe(0);
+  const foreign = world.cards.pay({
+    merchantId: world.otherMerchantId,
+    deviceId: terminal.id,
+    amountBani: 100,
+    documentNr: world.random.uuid(),
+  });
+  expect((await world.run(foreign)).code).toBe(30);
+  world.setAway(terminal.id, true);
+  await world.clock.advance(60_000);
+  looks = 0;
+  await world.run(world.pay(terminal.id, 10));
+  expect(looks).toBeGreaterThan(0);
+});
