@@ -15,7 +15,8 @@ import { unpackVersionBefore, type VersionBefore } from './unpacked-version.ts';
 
 async function startBefore({ mainFile }: VersionBefore, settings: Settings): Promise<Program> {
   const args = ['serve', '--json'];
-  const program = startProgram(args, settings, [process.execPath, [mainFile, ...args]]);
+  // The kernel ends it with the test process, also when the test fails before it has stopped it.
+  const program = startProgram(args, settings, ['/usr/bin/setpriv', ['--pdeathsig=SIGKILL', process.execPath, mainFile, ...args]]);
   await program.prints(/^\{"baseUrl"/m, 2 * patienceMs);
   return program;
 }
