@@ -7,8 +7,9 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
+import { noSuchPath } from './envelope.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
-import { checkUrlTexts } from './json-body.ts';
+import { checkQuery, textFault } from './json-body.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Newcomers } from './newcomers.ts';
@@ -74,8 +75,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     if (request.routeOptions.config.isLongLived !== true) begin(request, reply);
     const refusal = whyNot();
     if (refusal !== undefined && !isProbe(request)) throw refusal;
-    checkUrlTexts(request.query);
-    checkUrlTexts(request.params);
+    checkQuery(request.query);
+    // Nothing is stored under such a name, so nothing is there; a hidden path stays hidden by the same answer.
+    if (Object.values(request.params ?? {}).some((text) => textFault(String(text)) !== undefined)) throw noSuchPath();
   }
 
   /** The body is in. */

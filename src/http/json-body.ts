@@ -107,12 +107,12 @@ export function parseJsonBody(bytes: Buffer, caps: JsonCaps): unknown {
   return value;
 }
 
-/** Texts of the query and of the path go to the same places as body texts. */
-export function checkUrlTexts(texts: unknown): void {
-  for (const [name, value] of Object.entries((texts ?? {}) as Record<string, unknown>)) {
+/** Query texts go to the same places as body texts. */
+export function checkQuery(query: unknown): void {
+  for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>)) {
     for (const text of [name, ...(Array.isArray(value) ? value : [value])]) {
       const fault = typeof text === 'string' ? textFault(text) : undefined;
-      if (fault !== undefined) throw invalidRequest(`${name === '*' ? 'The path' : shortName(name)} ${fault}.`);
+      if (fault !== undefined) throw invalidRequest(`${shortName(name)} ${fault}.`);
     }
   }
 }

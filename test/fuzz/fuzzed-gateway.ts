@@ -72,9 +72,12 @@ export async function watchGateway({ gateway, till }: ForeignShop): Promise<Watc
         grownMb: Math.round(residentMb() - residentBefore),
         unknownRoutes: await unknownRoutes(),
       };
-      if (watched.slowestNeighbourMs > neighbourMs) throw new Error(`A good caller waited ${watched.slowestNeighbourMs} ms.`);
-      if (watched.grownMb > growthMb) throw new Error(`The gateway grew by ${watched.grownMb} MB.`);
-      if (watched.unknownRoutes.length > 20) throw new Error(`The metrics keep what callers invent: ${watched.unknownRoutes.join(' ')}`);
+      const broken = [
+        ...(watched.slowestNeighbourMs > neighbourMs ? [`a good caller waited ${watched.slowestNeighbourMs} ms`] : []),
+        ...(watched.grownMb > growthMb ? [`the gateway grew by ${watched.grownMb} MB`] : []),
+        ...(watched.unknownRoutes.length > 20 ? [`the metrics keep what callers invent: ${watched.unknownRoutes.join(' ')}`] : []),
+      ];
+      if (broken.length > 0) throw new Error(`Every answer had its envelope, but ${broken.join(', and ')}. ${JSON.stringify(watched)}`);
       return watched;
     },
   };

@@ -104,8 +104,13 @@ describe('failures', () => {
     expect([answer.status, answer.body]).toEqual([400, { errorCode: 40, errorMessage: `Invalid_Request: ${sentence}` }]);
   });
 
-  it.each(['/Invoice/sample?QR=a%00b', '/pictures/a%00b.png'])('refuses U+0000 in a query and in a path: %s', async (path) => {
-    const response = await sample.server.app.inject(`${base}${path}`);
+  it('knows no path with U+0000 in it', async () => {
+    const response = await sample.server.app.inject(`${base}/pictures/a%00b.png`);
+    expect([response.statusCode, response.json().errorMessage]).toEqual([404, 'Invalid_Request: There is no such path.']);
+  });
+
+  it('refuses U+0000 in a query', async () => {
+    const response = await sample.server.app.inject(`${base}/Invoice/sample?QR=a%00b`);
     expect([response.statusCode, response.json().errorMessage]).toEqual([
       400,
       'Invalid_Request: QR must not contain the character U+0000.',

@@ -23,9 +23,20 @@ const named: Record<string, keyof Things | undefined> = {
   IdempotencyKey: 'idempotencyKey',
   'Idempotency-Key': 'idempotencyKey',
   ...Object.fromEntries(
-    ['APIKey', 'amount', 'Amount', 'currency', 'Reason', 'CallbackURI', 'ValidTo', 'PointOfSalesCode', 'Fiscal', 'ReceiptID', 'code'].map(
-      (field) => [field, undefined],
-    ),
+    [
+      'APIKey',
+      'amount',
+      'Amount',
+      'currency',
+      'Reason',
+      'CallbackURI',
+      'ValidTo',
+      'PointOfSalesCode',
+      'Fiscal',
+      'ReceiptID',
+      'code',
+      'mode',
+    ].map((field) => [field, undefined]),
   ),
 };
 
