@@ -1,4 +1,5 @@
-// Tests run in child processes (worker threads and native handles are part of what is tested), two at a time.
+// Tests run in child processes (worker threads and native handles are part of what is tested), three at a time:
+// many of them mostly wait, for a broker that comes back or a customer who takes his time.
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
 
@@ -11,7 +12,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : [])],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
