@@ -173,26 +173,29 @@ describe.each(engines)('a batch on %s', (engine) => {
     ]);
   });
 
-  it.runIf(engine === 'postgres')('keeps nobody because another gateway holds one of its rows', async () => {
-    const other = new pg.Client({ connectionString: database.place.url });
-    await other.connect();
-    const [held, free] = [await seed(), await seed()];
-    await other.query('begin');
-    await other.query('update commands set recalls = 1 where id = $1', [held.id]);
-    const add = (command: typeof held) => settlements.add({ command, settlement: { ...done, state: 'refused' }, closesDocument: false });
-    const order: string[] = [];
-    const both = [
-      add(held).then(() => order.push('held')),
-      add(await seed()).then(() => order.push('other')),
-      add(free).then(() => order.push('free')),
-    ];
-    await Promise.all(both.slice(1));
-    expect(order).not.toContain('held');
-    await other.query('commit');
-    await Promise.all(both);
-    expect((await read(held.id)).state).toBe('refused');
-    await other.end();
-  });
+  // A file of SQLite serves one gateway.
+  if (engine === 'postgres') {
+    it('keeps nobody because another gateway holds one of its rows', async () => {
+      const other = new pg.Client({ connectionString: database.place.url });
+      await other.connect();
+      const [held, free] = [await seed(), await seed()];
+      await other.query('begin');
+      await other.query('update commands set recalls = 1 where id = $1', [held.id]);
+      const add = (command: typeof held) => settlements.add({ command, settlement: { ...done, state: 'refused' }, closesDocument: false });
+      const order: string[] = [];
+      const both = [
+        add(held).then(() => order.push('held')),
+        add(await seed()).then(() => order.push('other')),
+        add(free).then(() => order.push('free')),
+      ];
+      await Promise.all(both.slice(1));
+      expect(order).not.toContain('held');
+      await other.query('commit');
+      await Promise.all(both);
+      expect((await read(held.id)).state).toBe('refused');
+      await other.end();
+    });
+  }
 });
 
 describe('a batch that breaks', () => {
