@@ -1,6 +1,7 @@
 // A device as its merchant's callers may see it. It is always looked up within the key's merchant:
 // an unknown device, another merchant's and a disabled one look the same from outside [D11].
 import type { Database, Queries } from '../database/database.ts';
+import { databaseDown } from '../database/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { deviceOffline } from '../kernel/error-codes.ts';
 import type { DeviceKind } from '../link/protocol.ts';
@@ -21,6 +22,8 @@ export const deviceAccessTopic = 'device-credentials';
 /** A lost wake-up delays the end of a device on another instance by this much at most [D38]. */
 const knownForMs = 5_000;
 const memoryCapacity = 10_000;
+/** Behind others' look-ups at a database that does not answer it could take minutes, and startBy is not set yet [D65]. */
+const waitAtMostMs = 10_000;
 
 /** The merchant's device, ready for commands; everything else answers 30 with one and the same message. */
 export async function requireMerchantDevice(queries: Queries, merchantId: string, deviceId: string): Promise<MerchantDevice> {
@@ -30,7 +33,7 @@ export async function requireMerchantDevice(queries: Queries, merchantId: string
 }
 
 export interface MerchantDevices {
-  /** As requireMerchantDevice; one that was found lately is believed for seconds, unless it must be `fresh`. */
+  /** As requireMerchantDevice, in ten seconds or not at all; one that was found lately is believed for seconds, unless it must be `fresh`. */
   require(merchantId: string, deviceId: string, isFresh: boolean): Promise<MerchantDevice>;
   stop(): void;
 }
@@ -45,12 +48,19 @@ export function createMerchantDevices({ database, clock }: { database: Database;
   const stop = database.onWake(deviceAccessTopic, () => devices.forget());
   return {
     async require(merchantId, deviceId, isFresh) {
-      const device = await devices.get(`${merchantId} ${deviceId}`, isFresh ? -1 : undefined);
+      const device = await inTime(clock, devices.get(`${merchantId} ${deviceId}`, isFresh ? -1 : undefined));
       if (!device) throw deviceOffline();
       return device;
     },
     stop,
   };
+}
+
+function inTime<Value>(clock: Clock, look: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(waitAtMostMs, () => reject(databaseDown('The database did not answer in time; nothing was sent.')));
+    look.then(resolve, reject).finally(cancel);
+  });
 }
 
 async function findMerchantDevice(queries: Queries, merchantId: string, deviceId: string): Promise<MerchantDevice | undefined> {

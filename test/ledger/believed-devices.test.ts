@@ -1,7 +1,14 @@
 // Which device is whose is believed from memory for seconds while the device is connected [D38]: never longer, and never against a fresh word.
 import { beforeEach, expect, it } from 'vitest';
 import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
+import { databaseDown } from '../../src/database/errors.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import type { SqliteExecutor } from '../../src/database/sqlite/driver.ts';
+import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
+import { sleep } from '../../src/kernel/clock.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 let world: SaleWorld;
 let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
@@ -62,4 +69,40 @@ it('is never believed of another merchant, nor of a device that is not there', a
   looks = 0;
   await world.run(world.pay(terminal.id, 10));
   expect(looks).toBeGreaterThan(0);
+});
+
+it('sends nothing for a call that waited longer for its look-up than anybody stands at a terminal', async () => {
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const storage = createMemoryStorage();
+  let isFrozen = false;
+  const frozen = (executor: SqliteExecutor): SqliteExecutor => ({
+    ...executor,
+    async run(sql, parameters, place) {
+      if (isFrozen && sql.startsWith('select') && sql.includes('from "devices"')) {
+        await sleep(clock, 6_000);
+        if (isFrozen) throw databaseDown('No answer.');
+      }
+      return executor.run(sql, parameters, place);
+    },
+  });
+  const database = await openDatabase({
+    inMemory: true,
+    storage: { ...storage, connect: (now) => frozen(storage.connect(now)) },
+    role: 'gateway',
+    clock,
+    logger: quietLogger,
+  });
+  const shop = await createSaleWorld({ clock, database });
+  const terminals = [];
+  for (let count = 0; count < 13; count += 1) terminals.push(await shop.terminal());
+  await clock.advance(100);
+  isFrozen = true;
+  // Six are looked up at once, for six seconds each: the thirteenth begins after twelve.
+  const codes = terminals.map(({ id }) => shop.told(shop.pay(id, 10)).then(({ code }) => code));
+  await clock.advance(17_000);
+  isFrozen = false;
+  await clock.advance(60_000);
+  expect(new Set(await Promise.all(codes))).toEqual(new Set([2]));
+  expect(shop.ledgerSends()).toEqual([]);
+  await shop.stop();
 });
