@@ -89,12 +89,15 @@ async function insertAll(
   waits: 'shortly' | 'as long as a statement may',
 ): Promise<(Command | undefined)[]> {
   const rows = (waits === 'shortly' ? batchRows : rowsAs)(engine, 'new', given, commands.map(toRow));
+  // The index waits for a CloseDoc that is just being settled and then lets the next one in, while this statement would go on seeing its
+  // document open: so the document is read under its lock, as it stands after that wait.
+  const held = sql.raw(engine === 'postgres' ? 'for share' : '');
   const result = await sql<CommandRow>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
     select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
     from ${rows}
     where ${noneWasRemoved('document_nr')} and ${noneWasRemoved('receipt_uid')}
       and ("new"."needs_open_target" = 0
-        or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id") = 'open')
+        or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id" ${held}) = 'open')
     on conflict do nothing
     returning ${returned}`.execute(queries);
   const inserted = new Map(result.rows.map((row) => [row.id, row]));

@@ -1,6 +1,7 @@
 // First commits and settlements that share a commit, on both engines: each has its own guarded outcome, and one that cannot be written hurts
 // none of the others. And what a batch that breaks in the middle leaves behind, for the money.
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
@@ -10,6 +11,7 @@ import * as store from '../../src/ledger/store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
+import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const startMs = 1_000_000;
@@ -42,6 +44,11 @@ describe.each(engines)('a batch on %s', (engine) => {
     const found = await store.findCommand(database.queries, id);
     if (!found) throw new Error('There is no such command.');
     return found;
+  }
+
+  async function isSomebodyWaiting(): Promise<boolean> {
+    const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await waiting.execute(database.queries)).rows.length > 0;
   }
 
   it('writes each command as a statement of its own would', async () => {
@@ -175,6 +182,22 @@ describe.each(engines)('a batch on %s', (engine) => {
 
   // A file of SQLite serves one gateway.
   if (engine === 'postgres') {
+    it('closes no document a second time that another gateway is just closing', async () => {
+      const other = new pg.Client({ connectionString: database.place.url });
+      await other.connect();
+      const payment = await seed({ state: 'done', document_state: 'open', settled_at: 1, settled_by: 'answer' });
+      const { deviceId, id: targetId } = payment;
+      const first = await seedCommand(database.queries, merchantId, deviceId, { name: 'CloseDoc', target_id: targetId, amount_bani: null });
+      await other.query('begin');
+      await other.query("update commands set state = 'done', settled_at = 1, settled_by = 'answer' where id = $1", [first.id]);
+      await other.query("update commands set document_state = 'closed' where id = $1", [targetId]);
+      const second = inserts.add({ ...pay(deviceId), name: 'CloseDoc', amountBani: undefined, targetId, needsOpenTarget: true });
+      await until(isSomebodyWaiting);
+      await other.query('commit');
+      await other.end();
+      expect(await second).toBeUndefined();
+    });
+
     it('keeps nobody because another gateway holds one of its rows', async () => {
       const other = new pg.Client({ connectionString: database.place.url });
       await other.connect();
