@@ -79,7 +79,6 @@ export interface Devices {
 export function createDevices(deps: DevicesDeps): Devices {
   const { database, clock, random, banks, pairingLifetimeMs = defaultPairingLifetimeMs } = deps;
   const credentials = createCredentials(database, clock);
-  const secretChanges = deps.logins && createSecretChanges({ database, logins: deps.logins });
   const guesses = createGuessLimit({ clock, ...wrongCodes });
   const cutOffListeners = new Set<(deviceId: string) => void>();
 
@@ -93,6 +92,7 @@ export function createDevices(deps: DevicesDeps): Devices {
     credentials.forget();
     database.wake(deviceAccessTopic, deviceToCutOff);
   }
+  const secretChanges = deps.logins && createSecretChanges({ database, logins: deps.logins, onCommit: changed });
 
   return {
     banks,
@@ -115,21 +115,27 @@ export function createDevices(deps: DevicesDeps): Devices {
     },
     async newSecret(actor, deviceId) {
       const secret = newDeviceSecret(random);
-      if (secretChanges) await secretChanges.replace(actor, deviceId, secret);
-      else await database.transaction((queries) => replaceSecret(queries, actor, deviceId, secret));
-      changed(deviceId);
+      if (secretChanges) {
+        await secretChanges.replace(actor, deviceId, secret);
+      } else {
+        await database.transaction((queries) => replaceSecret(queries, actor, deviceId, secret));
+        changed(deviceId);
+      }
       return { secret };
     },
     newPairingCode: (actor, deviceId) => database.transaction((queries) => issueCode(queries, random, actor, deviceId, pairingLifetimeMs)),
     async pair(code, address) {
       const secret = newDeviceSecret(random);
-      const exchange = () => database.transaction((queries) => exchangeCode(queries, secret, code));
+      // A device that was paired before has a new secret then: its predecessor is cut off.
+      const exchange = async () => {
+        const exchanged = await database.transaction((queries) => exchangeCode(queries, secret, code));
+        changed(exchanged.deviceId);
+        return exchanged;
+      };
       // What a broker takes its time for must not hold up the next one who tries a code.
       const paired = secretChanges
         ? await secretChanges.pair(await guesses.attempt(address, () => findByCode(database.queries, code)), code, secret)
         : await guesses.attempt(address, exchange);
-      // A device that was paired before has a new secret now: its predecessor is cut off.
-      changed(paired.deviceId);
       return { ...paired, ...connectionGuide(paired.deviceId, deps.addresses()) };
     },
     checkSecret: credentials.check,

@@ -135,18 +135,21 @@ export async function readLoginState(queries: Queries, deviceId: string): Promis
   return { secretHash: row.secret_hash, isDisabled: row.disabled_at !== null };
 }
 
-/** Replaces the device's secret; the old one ends here. With `before` only if it is still the secret by that hash. */
+/** Replaces the device's secret; the old one ends here. With `before` only if secret and disabling are still as they were read. */
 export async function replaceSecret(queries: Queries, actor: string, deviceId: string, secret: string, before?: LoginState): Promise<void> {
   let update = queries
     .updateTable('devices')
     .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
     .where('id', '=', deviceId);
-  if (before) update = update.where('secret_hash', before.secretHash === null ? 'is' : '=', before.secretHash);
+  if (before)
+    update = update
+      .where('secret_hash', before.secretHash === null ? 'is' : '=', before.secretHash)
+      .where('disabled_at', before.isDisabled ? 'is not' : 'is', null);
   const changed = await update.returning('merchant_id as merchantId').executeTakeFirst();
   if (!changed && before)
     throw new GatewayError(
       'The_status_cannot_be_applied',
-      'The secret was changed by somebody else at this moment; ask for a new one again.',
+      'The device was changed by somebody else at this moment; ask for a new secret again.',
     );
   if (!changed) throw noSuchDevice();
   await writeAudit(queries, { actor, action: 'device.secret', subject: deviceId, merchantId: changed.merchantId });

@@ -6,7 +6,8 @@
 // - before the login is written: nothing has changed;
 // - before the commit: the broker has a secret that nobody was told, and the device cannot log in there with its old one. The code is still
 //   good, and whoever asked got no answer or an error: he asks again, and that mends it;
-// - after the commit: the answer is lost, as with any broker; pairing needs a new code, a new secret is asked for again.
+// - after the commit: the answer is lost, as with any broker; pairing needs a new code, a new secret is asked for again. The old secret is
+//   over from the commit on, whatever the broker says then: `onCommit` cuts off who came in with it.
 // A process that stood still, or a message that comes late, finds its connection ended and writes nothing.
 // Disabling is the other way round: the row first, because from then on the device is sent nothing; then the login, which may be repeated.
 import type { Database } from '../database/database.ts';
@@ -22,7 +23,14 @@ export interface SecretChanges {
   follow(deviceId: string): Promise<void>;
 }
 
-export function createSecretChanges({ database, logins }: { database: Database; logins: DeviceLogins }): SecretChanges {
+export interface SecretChangesDeps {
+  database: Database;
+  logins: DeviceLogins;
+  /** The device has a new secret here. */
+  onCommit(deviceId: string): void;
+}
+
+export function createSecretChanges({ database, logins, onCommit }: SecretChangesDeps): SecretChanges {
   const { queries } = database;
 
   /** `committed`: from then on another sentence is true. */
@@ -36,6 +44,7 @@ export function createSecretChanges({ database, logins }: { database: Database; 
       return await logins.change(deviceId, async (login) => {
         const result = await work(login, () => {
           sentence = sentences.after;
+          onCommit(deviceId);
         });
         await login.confirm();
         return result;
@@ -65,10 +74,11 @@ export function createSecretChanges({ database, logins }: { database: Database; 
 
     replace: (actor, deviceId, secret) => {
       const again = 'Ask for a new secret again.';
-      return change(deviceId, { before: again, after: again }, async (login) => {
+      return change(deviceId, { before: again, after: again }, async (login, committed) => {
         const before = await readLoginState(queries, deviceId);
         await login.put(secret, before.isDisabled);
         await database.transaction((inside) => replaceSecret(inside, actor, deviceId, secret, before));
+        committed();
       });
     },
 

@@ -99,12 +99,14 @@ const changes: Record<string, Change> = {
 
 describe.each(engines)('two changes of a login at once on %s', (engine) => {
   it.each([
-    ['pair', 'pair'],
-    ['newSecret', 'newSecret'],
-    ['pair', 'newSecret'],
-    ['pair', 'disable'],
-    ['newSecret', 'disable'],
-  ])('%s and %s, in every order', async (first, second) => {
+    ['pair', 'pair', 'paired before'],
+    ['newSecret', 'newSecret', 'paired before'],
+    ['pair', 'newSecret', 'paired before'],
+    ['pair', 'disable', 'paired before'],
+    ['newSecret', 'disable', 'paired before'],
+    ['pair', 'disable', 'new'],
+    ['newSecret', 'disable', 'new'],
+  ])('%s and %s of a device that was %s, in every order', async (first, second, state) => {
     const clock = createVirtualClock();
     const database = engine === 'sqlite' ? await memoryDatabase(clock) : await openTestDatabase(engine, clock);
     onTestFinished(() => database.close());
@@ -125,13 +127,17 @@ describe.each(engines)('two changes of a login at once on %s', (engine) => {
     for (const order of engine === 'sqlite' ? all : all.filter((_order, index) => index % 10 === 0)) {
       isQuiet = true;
       const { id, pairingCode } = await one.register('ana', { merchantId, kind: 'register', name: 'Register' });
-      const { secret: firstSecret } = await one.pair(pairingCode, '192.0.2.1');
-      const { pairingCode: code } = await one.newPairingCode('ana', id);
+      const firstSecret = state === 'new' ? undefined : (await one.pair(pairingCode, '192.0.2.1')).secret;
+      const code = state === 'new' ? pairingCode : (await one.newPairingCode('ana', id)).pairingCode;
       stage = createStage();
       isQuiet = false;
       const outcomes: Promise<{ secret: string } | GatewayError | undefined>[] = [];
       for (const [who, name] of [first, second].entries()) {
-        const outcome = (changes[name] as Change)(who === 0 ? one : other, id, code).catch((error: unknown) => error as GatewayError);
+        // Disabling commits before it comes to the broker, so it waits for its turn before that, too.
+        const begun = name === 'disable' ? stage.reach(who as Who) : Promise.resolve();
+        const outcome = begun
+          .then(() => (changes[name] as Change)(who === 0 ? one : other, id, code))
+          .catch((error: unknown) => error as GatewayError);
         outcomes.push(outcome);
         await stage.arrive(who as Who, outcome);
       }
@@ -148,8 +154,48 @@ describe.each(engines)('two changes of a login at once on %s', (engine) => {
       if (told.length > 0) expect(told.map(hashSecret), shown).toContain(row.secretHash);
       if (ended.every((outcome) => outcome instanceof GatewayError && outcome.errorName === 'Record_not_exist'))
         expect(login?.secret, shown).toBe(firstSecret);
-      // Disabled without an error is out.
-      if (second === 'disable' && ended[1] === undefined) expect(login?.isDisabled, shown).toBe(true);
+      // Disabled without an error is out: its login is off, or has a secret that nobody was told.
+      if (second === 'disable' && ended[1] === undefined) {
+        expect(row.isDisabled, shown).toBe(true);
+        const isOpen = login !== undefined && !login.isDisabled && hashSecret(login.secret) === row.secretHash;
+        expect(isOpen, shown).toBe(false);
+        if (firstSecret !== undefined) expect(login?.isDisabled, shown).toBe(true);
+      }
     }
   });
+});
+
+it.each(['pair', 'newSecret'])('%s cuts off whoever has the old secret also when Mosquitto falls silent after the commit', async (name) => {
+  const clock = createVirtualClock();
+  const database = await memoryDatabase(clock);
+  onTestFinished(() => database.close());
+  const { id: merchantId } = await seedMerchant(database.queries);
+  const broker = createBroker({ reach: () => Promise.resolve() });
+  let isSilent = false;
+  const logins: DeviceLogins = {
+    change: (deviceId, work) =>
+      broker.loginsOf(0).change(deviceId, (login) =>
+        work({
+          ...login,
+          async confirm() {
+            if (isSilent) throw new GatewayError('Internal_error', 'silent', { httpStatus: 503 });
+          },
+        }),
+      ),
+  };
+  const addresses = () => ({ mqttUrl: 'mqtt://broker.example', queueUrl: 'amqp://broker.example' });
+  const devices = createDevices({ database, clock, random: seededRandom(7), banks: [], addresses, logins });
+  onTestFinished(devices.stop);
+  const { id, pairingCode } = await devices.register('ana', { merchantId, kind: 'register', name: 'Register' });
+  const { secret } = await devices.pair(pairingCode, '192.0.2.1');
+  const { pairingCode: code } = await devices.newPairingCode('ana', id);
+  // Believed from memory from now on.
+  expect(await devices.checkSecret(id, secret)).toBeDefined();
+
+  const cutOff: string[] = [];
+  devices.onCutOff((deviceId) => cutOff.push(deviceId));
+  isSilent = true;
+  await expect((changes[name] as Change)(devices, id, code)).rejects.toMatchObject({ httpStatus: 503 });
+  expect(cutOff).toEqual([id]);
+  expect(await devices.checkSecret(id, secret)).toBeUndefined();
 });
