@@ -18,8 +18,11 @@ export interface RabbitmqConnectionsOptions {
   maxWaiting?: number;
 }
 
-/** More than the cache's 10 s in deploy/rabbitmq.conf. */
-const afterCacheMs = 12_000;
+/**
+ * More than the 10 s of the cache in deploy/rabbitmq.conf and, before them, the 5 s for which an instance that did not hear of the change
+ * may still say yes to the old secret [D38].
+ */
+const afterCacheMs = 17_000;
 const tryAgainMs = 5_000;
 const giveUpAfterMs = 300_000;
 const answerWithinMs = 5_000;
@@ -30,12 +33,21 @@ interface Cut {
   cancelWait: Cancel;
 }
 
-export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): RabbitmqConnections {
-  const { clock, logger, maxWaiting = defaultMaxWaiting } = options;
-  const url = new URL(options.apiUrl);
+/** The status of the API's answer to the request that ends them. Of a device that has none it is 404, or 204, depending on the version. */
+export async function endConnections(apiUrl: string, deviceId: string, signal: AbortSignal): Promise<number> {
+  const url = new URL(apiUrl);
   const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const headers = { authorization: `Basic ${Buffer.from(login).toString('base64')}`, 'x-reason': 'cut off by Tillgate' };
   const base = `${url.origin}${url.pathname.replace(/\/$/, '')}/api/connections/username/`;
+  const response = await fetch(base + encodeURIComponent(deviceId), { method: 'DELETE', headers, signal });
+  await response.body?.cancel();
+  return response.status;
+}
+
+export const isEnded = (status: number): boolean => (status >= 200 && status <= 299) || status === 404;
+
+export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): RabbitmqConnections {
+  const { clock, logger, maxWaiting = defaultMaxWaiting } = options;
   const cuts = new Map<string, Cut>();
   /** Those that are due, the first come first. */
   const line = new Map<string, Cut>();
@@ -46,11 +58,9 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
     const abort = new AbortController();
     const cancel = clock.after(answerWithinMs, () => abort.abort());
     try {
-      const response = await fetch(base + encodeURIComponent(deviceId), { method: 'DELETE', headers, signal: abort.signal });
-      await response.body?.cancel();
-      // 404: it has none.
-      if (response.ok || response.status === 404) return true;
-      logger.warn({ deviceId, httpStatus: response.status }, "RabbitMQ's management API does not end a device's connections");
+      const status = await endConnections(options.apiUrl, deviceId, abort.signal);
+      if (isEnded(status)) return true;
+      logger.warn({ deviceId, httpStatus: status }, "RabbitMQ's management API does not end a device's connections");
     } catch (error) {
       logger.warn({ deviceId, err: error }, "RabbitMQ's management API cannot be reached to end a device's connections");
     } finally {
