@@ -1,11 +1,12 @@
 // `tillgate doctor` at real servers: a PostgreSQL and a Mosquitto that are sound, and with rights, logins and settings broken one by one.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { diagnose } from '../../src/cli/doctor/doctor.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { patienceMs, type Settings, serveSettings } from '../support/gateway-process.ts';
+import { startDynsecMosquitto } from '../support/servers/dynsec-mosquitto.ts';
 import { type MosquittoServer, startMosquitto } from '../support/servers/mosquitto.ts';
 
 async function examine(settings: Settings, check: string) {
@@ -91,6 +92,18 @@ describe('Mosquitto', () => {
     const found = await examine({ TILLGATE_MQTT_URL: login(broker.url, username, password) }, 'mqtt broker');
     expect(found).toEqual([expect.stringMatching(says)]);
   });
+});
+
+it('Mosquitto with dynamic security, whose admin is the right one, and is none', { timeout: patienceMs }, async () => {
+  const server = await startDynsecMosquitto();
+  onTestFinished(() => server.stop());
+  const logins = (adminUrl: string) =>
+    examine({ TILLGATE_MQTT_URL: server.gatewayUrl, TILLGATE_MOSQUITTO_ADMIN_URL: adminUrl }, 'device logins');
+  expect(await logins(server.adminUrl)).toEqual([expect.stringMatching(/^ok: .*lets admin change the logins/)]);
+  expect(await logins(server.gatewayUrl)).toEqual([expect.stringMatching(/^bad: .*does not let tillgate change the logins/)]);
+  const wrong = await logins(login(server.adminUrl, 'admin', 'not-the-password'));
+  expect(wrong).toEqual([expect.stringMatching(/^bad: .*not authorized/i)]);
+  expect(wrong.join()).not.toContain('not-the-password');
 });
 
 describe('RabbitMQ', () => {

@@ -119,6 +119,30 @@ describe('the doctor', () => {
     expect((await examine({ TILLGATE_MQTT_PORT: String(port) })).of('mqtt broker')).toEqual(looked(/is taken/));
   });
 
+  it('asks whether devices can be cut off at RabbitMQ, about one that does not exist', async () => {
+    let status = 204;
+    const asked: string[] = [];
+    const api = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.writeHead(status).end();
+    }).listen(0, '127.0.0.1');
+    await once(api, 'listening');
+    closers.push(() => api.close());
+    const settings = {
+      TILLGATE_QUEUE_URL: `amqp://gate:secret@127.0.0.1:${await freePort()}`,
+      TILLGATE_BROKER_TOKEN: 'x'.repeat(24),
+      TILLGATE_RABBITMQ_API_URL: `http://gate:secret@127.0.0.1:${(api.address() as AddressInfo).port}`,
+    };
+    expect((await examine(settings)).of('queue connections')).toEqual(fine(/lets gate end connections/));
+    status = 401;
+    const refused = await examine(settings);
+    expect(refused.of('queue connections')).toEqual(bad(/does not let gate end connections \(HTTP 401\)/));
+    expect(JSON.stringify(refused.findings)).not.toContain('secret');
+    const gone = await examine({ ...settings, TILLGATE_RABBITMQ_API_URL: `http://gate:secret@127.0.0.1:${await freePort()}` });
+    expect(gone.of('queue connections')).toEqual(bad(/Nothing listens/));
+    expect(asked).toEqual([0, 1].map(() => expect.stringMatching(/^DELETE \/api\/connections\/username\/[0-9a-f-]{36}$/)));
+  });
+
   it('sees addresses that nobody can dial, and what answers there that is no gateway', async () => {
     expect((await examine({ TILLGATE_HOST: '0.0.0.0' })).of('base address')).toEqual(bad(/nobody can dial/));
     const answers = { status: 200, body: '<html>', date: undefined as string | undefined };

@@ -22,7 +22,7 @@ channelContract(
   'MQTT over Mosquitto with dynamic security',
   async () => {
     const server = await startDynsecMosquitto();
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger });
     for (const { deviceId, secret } of [deviceA, deviceB]) await logins.change(deviceId, (login) => login.put(secret, false));
     return {
       createChannel: () => new MqttChannel({ url: server.gatewayUrl, gatewayId, clock, random: systemRandom, logger: quietLogger }),
@@ -51,7 +51,7 @@ describe('pairing with Mosquitto', () => {
     await server?.stop();
   });
 
-  function gateway(logins: DeviceLogins = createMosquittoLogins({ url: server.adminUrl, clock })): Devices {
+  function gateway(logins: DeviceLogins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger })): Devices {
     const devices = createDevices({
       database,
       clock,
@@ -144,7 +144,7 @@ describe('pairing with Mosquitto', () => {
   });
 
   it('writes nothing late: who stood still while another changed the login finds that it is not his any more', async () => {
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger });
     const { deviceId } = deviceA;
     let goOn = () => {};
     const stoodStill = new Promise<void>((resolve) => {
@@ -169,7 +169,7 @@ describe('pairing with Mosquitto', () => {
   it('leaves the code good when the process dies between the login and the commit', async () => {
     const devices = gateway();
     const { id, pairingCode } = await register(devices);
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger });
     // Dies after Mosquitto has it: nothing of what follows happens.
     await logins.change(id, (login) => login.put('never told', false));
     expect((await devices.list(merchantId)).find((one) => one.id === id)).toMatchObject({ state: 'new' });
@@ -189,8 +189,10 @@ describe('pairing with Mosquitto', () => {
     const wrongLogin = server.adminUrl.replace('admin:', 'nobody:');
     const devices = gateway();
     const { id, pairingCode } = await register(devices);
+    const why: string[] = [];
+    const logger = { warn: (fields: object) => void why.push(String((fields as { err: Error }).err)) };
     for (const url of [deafUrl, 'mqtt://admin:x@127.0.0.1:9', wrongLogin]) {
-      const cut = gateway(createMosquittoLogins({ url, clock, answerWithinMs: 300 }));
+      const cut = gateway(createMosquittoLogins({ url, clock, logger, answerWithinMs: 300 }));
       const startedAt = performance.now();
       await expect(pair(cut, pairingCode)).rejects.toMatchObject({
         httpStatus: 503,
@@ -201,8 +203,11 @@ describe('pairing with Mosquitto', () => {
       });
       expect(performance.now() - startedAt).toBeLessThan(5_000);
     }
+    // The operator reads which of them it was: each try once.
+    const words = [/timeout|no answer/, /timeout|no answer/, /ECONNREFUSED/, /ECONNREFUSED/, /not authorized/i, /not authorized/i];
+    expect(why).toEqual(words.map((said) => expect.stringMatching(said)));
     const { secret } = await pair(devices, pairingCode);
-    const cut = gateway(createMosquittoLogins({ url: deafUrl, clock, answerWithinMs: 300 }));
+    const cut = gateway(createMosquittoLogins({ url: deafUrl, clock, logger: quietLogger, answerWithinMs: 300 }));
     await expect(cut.newSecret('ana', id)).rejects.toMatchObject({ httpStatus: 503 });
     await expect(cut.disable('ana', id)).rejects.toMatchObject({ message: expect.stringContaining('do the same again') });
     // Here it is disabled all the same, and doing it again ends the login, too.
@@ -212,7 +217,7 @@ describe('pairing with Mosquitto', () => {
   });
 
   it('runs a few changes at once and refuses more', async () => {
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock, maxAtOnce: 1 });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger, maxAtOnce: 1 });
     const first = logins.change(deviceA.deviceId, (login) => login.confirm().catch(() => {}));
     await expect(logins.change(deviceB.deviceId, async () => {})).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });
     await first;

@@ -6,6 +6,8 @@ import type { Config } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
+import { createMosquittoLogins } from '../../link/brokers/mosquitto-logins.ts';
+import { endConnections, isEnded } from '../../link/brokers/rabbitmq-connections.ts';
 import { type Channel, type ChannelListener, DeviceNotOnChannel } from '../../link/channel.ts';
 import { MqttChannel } from '../../link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../link/channels/queue/rabbitmq.ts';
@@ -16,6 +18,8 @@ interface World {
   clock: Clock;
   random: Random;
 }
+
+const apiAnswerMs = 5_000;
 
 /** What devices say is none of the doctor's business. */
 const deaf: ChannelListener = { offer() {}, answer() {}, presence() {}, gone() {}, up() {}, down() {}, dropped() {} };
@@ -41,6 +45,44 @@ export async function checkQueue({ queueUrl: url }: Config, world: World): Promi
     (logger, gatewayId) => new RabbitmqChannel({ ...world, url, logger, gatewayId }),
     world,
   );
+}
+
+/** Where the gateway writes logins and ends connections: asked about a device that does not exist, so that nothing changes. */
+export async function checkCutOff({ mosquittoAdminUrl, rabbitmqApiUrl }: Config, world: World): Promise<Finding[]> {
+  return [
+    ...(mosquittoAdminUrl === undefined ? [] : [await tryLogins(mosquittoAdminUrl, world)]),
+    ...(rabbitmqApiUrl === undefined ? [] : [await tryApi(rabbitmqApiUrl, world)]),
+  ];
+}
+
+async function tryLogins(url: string, { clock, random }: World): Promise<Finding> {
+  const check = 'device logins';
+  const { host, username } = new URL(url);
+  const said: unknown[] = [];
+  const logins = createMosquittoLogins({ url, clock, logger: { warn: (fields) => said.push((fields as { err?: unknown }).err) } });
+  try {
+    await logins.change(random.uuid(), (login) => login.setDisabled(true));
+    return good(check, `${host} lets ${username} change the logins of devices.`);
+  } catch (error) {
+    return trouble(
+      check,
+      `${host} does not let ${username} change the logins of devices: ${wordsOf(said[0] ?? error)}`,
+      'Check TILLGATE_MOSQUITTO_ADMIN_URL, and that its user has the role admin of the dynamic security plugin: without it no device can be paired.',
+    );
+  }
+}
+
+async function tryApi(url: string, { random }: World): Promise<Finding> {
+  const check = 'queue connections';
+  const { host, username } = new URL(url);
+  const advice = 'Check TILLGATE_RABBITMQ_API_URL, and that its user has the tag administrator: devices that are cut off stay connected.';
+  try {
+    const status = await endConnections(url, random.uuid(), AbortSignal.timeout(apiAnswerMs));
+    if (isEnded(status)) return good(check, `The management API at ${host} lets ${username} end connections.`);
+    return trouble(check, `The management API at ${host} does not let ${username} end connections (HTTP ${status}).`, advice);
+  } catch (error) {
+    return trouble(check, `The management API at ${host}: ${wordsOf(error)}`, advice);
+  }
 }
 
 async function tryChannel(

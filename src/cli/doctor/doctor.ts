@@ -7,7 +7,7 @@ import type { Random } from '../../kernel/random.ts';
 import { probeDataDirectory } from '../data-directory.ts';
 import { createLogger } from '../logger.ts';
 import { askGateway, checkAddresses, hostsOfCertificate, toldAddresses } from './address-check.ts';
-import { checkMqtt, checkQueue } from './broker-check.ts';
+import { checkCutOff, checkMqtt, checkQueue } from './broker-check.ts';
 import { checkCertificate } from './certificate-check.ts';
 import { checkDatabase } from './database-check.ts';
 import { bounded, doubt, type Finding, good, trouble, type Verdict } from './finding.ts';
@@ -72,6 +72,7 @@ async function checkAll(config: Config, world: DoctorWorld): Promise<Finding[]> 
     onDisk(),
     bounded('mqtt broker', clock, () => checkMqtt(config, world)),
     bounded('queue', clock, () => checkQueue(config, world)),
+    bounded('device logins', clock, () => checkCutOff(config, world)),
     bounded('certificate', clock, () => checkCertificate(config, hostsOfCertificate(config, addresses), clock)),
     bounded('addresses', clock, () => checkAddresses(addresses, clock)),
     ...(url === undefined ? [] : [bounded('gateway', clock, () => askGateway(url.replace(/\/+$/, ''), clock))]),

@@ -7,6 +7,7 @@
 import { connect, type MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Logger } from '../../kernel/logger.ts';
 import { mqttTopics } from '../protocol.ts';
 
 export interface HeldLogin {
@@ -27,6 +28,8 @@ export interface MosquittoLoginsOptions {
   /** mqtt://admin:password@host:port, a login that may use $CONTROL/dynamic-security. */
   url: string;
   clock: Clock;
+  /** The caller hears that it did not work, and the operator why. */
+  logger: Pick<Logger, 'warn'>;
   /** Of each step: the connection, a change, the confirmation. */
   answerWithinMs?: number;
   maxAtOnce?: number;
@@ -43,8 +46,13 @@ const defaultMaxAtOnce = 20;
 // What a broker that lost sight of us needs to end the connection, too.
 const keepaliveS = 10;
 
-const silent = () =>
-  new GatewayError('Internal_error', "Mosquitto did not take the change of the device's login.", { httpStatus: 503, retryAfterS: 5 });
+/** `why` is for the log: what Mosquitto or the network said, if anything. */
+const silent = (why: Error | string = 'no answer in time, or the connection ended') =>
+  new GatewayError('Internal_error', "Mosquitto did not take the change of the device's login.", {
+    httpStatus: 503,
+    retryAfterS: 5,
+    cause: typeof why === 'string' ? new Error(why) : why,
+  });
 
 export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLogins {
   const { clock, answerWithinMs = defaultAnswerWithinMs, maxAtOnce = defaultMaxAtOnce } = options;
@@ -58,7 +66,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
     let cleanUp = () => {};
     try {
       return await new Promise<Result>((resolve, reject) => {
-        const onEnd = () => reject(silent());
+        const onEnd = (error?: Error) => reject(silent(error));
         const cancel = clock.after(answerWithinMs, onEnd);
         client.on('close', onEnd).on('error', onEnd);
         cleanUp = () => {
@@ -88,7 +96,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
     try {
       await within<void>(client, (resolve) => client.once('connect', () => resolve()));
       await within<void>(client, (resolve, reject) => {
-        client.subscribe(`${controlTopic}/response`, { qos: 1 }, (error) => (error ? reject(silent()) : resolve()));
+        client.subscribe(`${controlTopic}/response`, { qos: 1 }, (error) => (error ? reject(silent(error)) : resolve()));
       });
       return client;
     } catch (error) {
@@ -104,9 +112,9 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
       client.once('message', (_topic, payload) => {
         const replies = readReplies(payload);
         if (replies?.length === commands.length) resolve(replies);
-        else reject(silent());
+        else reject(silent('an answer that nobody can read'));
       });
-      client.publish(controlTopic, JSON.stringify({ commands }), { qos: 1 }, (error) => error && reject(silent()));
+      client.publish(controlTopic, JSON.stringify({ commands }), { qos: 1 }, (error) => error && reject(silent(error)));
     });
   }
 
@@ -122,6 +130,10 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
         } finally {
           client.end(true);
         }
+      } catch (error) {
+        if (error instanceof GatewayError && error.errorName === 'Internal_error')
+          options.logger.warn({ deviceId, err: error.cause }, "Mosquitto did not take the change of a device's login");
+        throw error;
       } finally {
         running -= 1;
       }
@@ -135,18 +147,19 @@ function hold(deviceId: string, send: (commands: object[]) => Promise<Reply[]>):
       const commands = [...loginCommands(deviceId, secret), ...(isDisabled ? [{ command: 'disableClient', username: deviceId }] : [])];
       const replies = await send(commands);
       // Only that there was nothing to delete is as it should be.
-      if (replies.some(({ command, error }) => error !== undefined && !command.startsWith('delete'))) throw silent();
+      const refused = replies.find(({ command, error }) => error !== undefined && !command.startsWith('delete'));
+      if (refused) throw silent(`${refused.command}: ${refused.error}`);
     },
     async setDisabled(isDisabled) {
       const command = isDisabled ? 'disableClient' : 'enableClient';
       const [reply] = await send([{ command, username: deviceId }]);
       if (reply?.error === undefined) return 'set';
       if (reply.error === 'Client not found') return 'unknown';
-      throw silent();
+      throw silent(`${command}: ${reply.error}`);
     },
     async confirm() {
       const [reply] = await send([{ command: 'getClient', username: deviceId }]);
-      if (reply?.error !== undefined) throw silent();
+      if (reply?.error !== undefined) throw silent(`getClient: ${reply.error}`);
     },
   };
 }
