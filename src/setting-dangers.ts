@@ -1,7 +1,6 @@
 // What is wrong, dangerous or doubtful about settings that are each sound by themselves: one sentence for each, with what to do.
 import ipaddr from 'ipaddr.js';
 import type { Config } from './config.ts';
-import { nowhereToDial } from './setting-parsers.ts';
 
 export function contradictions(config: Config): string[] {
   const problems: string[] = [];
@@ -37,7 +36,7 @@ export function dangers(config: Config): string[] {
       `The embedded MQTT broker on ${config.host} would take the secrets of devices unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY for MQTT over TLS on port ${config.mqttsPort}, or TILLGATE_MQTT_URL to an outside broker, or TILLGATE_MQTT_PLAIN=yes inside a network that you trust.`,
     );
   }
-  problems.push(...nowhereToDial(config.host, config.publicUrl));
+  problems.push(...nowhereToDial(config));
   if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
   if (config.metricsToken !== undefined && config.metricsToken.length < 24) {
     problems.push('TILLGATE_METRICS_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
@@ -56,6 +55,34 @@ export function dangers(config: Config): string[] {
       problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
   }
   return problems;
+}
+
+/** Devices that are told such an address at pairing would never come back. */
+function nowhereToDial({ host, publicUrl, mqttUrl, mqttPublicUrl, queueUrl, queuePublicUrl }: Config): string[] {
+  const hostOf = (address: string) => new URL(address).hostname;
+  const told: [variable: string, host: string | undefined, remedy: string][] = [
+    publicUrl === undefined
+      ? ['TILLGATE_HOST', host, 'TILLGATE_PUBLIC_URL']
+      : ['TILLGATE_PUBLIC_URL', hostOf(publicUrl), 'TILLGATE_PUBLIC_URL'],
+    brokerTold('TILLGATE_MQTT', mqttUrl, mqttPublicUrl),
+    brokerTold('TILLGATE_QUEUE', queueUrl, queuePublicUrl),
+  ];
+  function brokerTold(name: string, url: string | undefined, shown: string | undefined): [string, string | undefined, string] {
+    const address = shown ?? url;
+    return [`${name}${shown === undefined ? '' : '_PUBLIC'}_URL`, address && hostOf(address), `${name}_PUBLIC_URL`];
+  }
+  return told
+    .filter(([, dialled]) => dialled !== undefined && isNowhere(dialled))
+    .map(
+      ([variable, dialled, remedy]) =>
+        `${variable} ${dialled} is no address that devices could dial: set ${remedy} to the one that they are told at pairing.`,
+    );
+}
+
+/** An address to listen on that is none to dial, however it is written. */
+export function isNowhere(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, '');
+  return ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'unspecified';
 }
 
 /** Without a token anybody could ask which secrets are right, so the questions are not served without one. */

@@ -89,9 +89,3 @@ export function banks(value: string): { code: string; name: string }[] {
     return { code, name };
   })(value);
 }
-
-/** An address to listen on that is none to dial: devices that are told it at pairing would never come back. */
-export function nowhereToDial(host: string, publicUrl: string | undefined): string[] {
-  if (publicUrl !== undefined || !['0.0.0.0', '::', '[::]'].includes(host)) return [];
-  return [`TILLGATE_HOST ${host} is no address that devices could dial: set TILLGATE_PUBLIC_URL to the one that they are told at pairing.`];
-}

@@ -148,6 +148,31 @@ describe('the configuration', () => {
       expect(problemsOf('serve', environment).join(' ')).toContain(word);
     });
 
+    it.each([
+      ['TILLGATE_HOST', '0.0.0.0', 'TILLGATE_PUBLIC_URL'],
+      ['TILLGATE_HOST', '::', 'TILLGATE_PUBLIC_URL'],
+      ['TILLGATE_HOST', '0:0:0:0:0:0:0:0', 'TILLGATE_PUBLIC_URL'],
+      ['TILLGATE_PUBLIC_URL', 'https://0.0.0.0/tillgate', 'TILLGATE_PUBLIC_URL'],
+      ['TILLGATE_MQTT_URL', 'mqtt://gate:hidden@0.0.0.0', 'TILLGATE_MQTT_PUBLIC_URL'],
+      ['TILLGATE_MQTT_PUBLIC_URL', 'mqtts://[::]', 'TILLGATE_MQTT_PUBLIC_URL'],
+      ['TILLGATE_QUEUE_URL', 'amqp://gate:hidden@0.0.0.0:5672', 'TILLGATE_QUEUE_PUBLIC_URL'],
+      ['TILLGATE_QUEUE_PUBLIC_URL', 'wss://0.0.0.0/queue', 'TILLGATE_QUEUE_PUBLIC_URL'],
+    ])('to tell devices an address that nobody can dial: %s=%s', (variable, value, remedy) => {
+      const environment = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_BROKER_TOKEN: token, [variable]: value };
+      const told = problemsOf('serve', environment).filter((problem) => problem.includes('no address that devices could dial'));
+      expect(told).toEqual([expect.stringMatching(new RegExp(`^${variable} .*: set ${remedy} to`))]);
+      expect(told.join()).not.toContain('hidden');
+    });
+
+    it('and an outside broker at such an address, unless devices are told another one', () => {
+      const environment = {
+        TILLGATE_ADMIN_TOKEN: token,
+        TILLGATE_MQTT_URL: 'mqtt://0.0.0.0',
+        TILLGATE_MQTT_PUBLIC_URL: 'mqtts://broker.example',
+      };
+      expect(readConfig('serve', environment)).toMatchObject({ mqttPublicUrl: 'mqtts://broker.example' });
+    });
+
     it('RabbitMQ without the token of its questions, and says which lines to change', () => {
       const rabbitmq = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_QUEUE_URL: 'amqp://a:b@broker', TILLGATE_BASE_PATH: '/pay' };
       const [problem, ...others] = problemsOf('serve', rabbitmq);

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { isMqttPlainOpen } from '../../setting-dangers.ts';
+import { isMqttPlainOpen, isNowhere } from '../../setting-dangers.ts';
 import { type Addresses, addressesOf } from '../../wiring/addresses.ts';
 import { judgeClock } from './database-check.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
@@ -56,7 +56,7 @@ export async function checkAddresses({ baseUrl, mqttUrl, queueUrl }: Addresses, 
 async function checkAddress(check: string, address: string): Promise<Finding[]> {
   const { protocol, hostname, port } = new URL(address);
   const host = hostname.replace(/^\[|\]$/g, '');
-  if (['0.0.0.0', '::'].includes(host))
+  if (isNowhere(host))
     return [
       trouble(
         check,
