@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig, settings } from '../../src/config.ts';
@@ -64,14 +65,24 @@ describe('compose.yaml', () => {
   });
 
   it('runs two equal gateways with settings that exist and that serve starts with', () => {
-    expect(services['gateway-1']).toEqual(services['gateway-2']);
+    const { networks: first, ...one } = services['gateway-1'];
+    const { networks: second, ...other } = services['gateway-2'];
+    expect(one).toEqual(other);
+    // An upgrade makes them anew, and nginx looks a name up only at its start: each keeps its address, which nobody else is given.
+    const addresses = [first, second].map((networks) => ipaddr.IPv4.parse(networks.default.ipv4_address));
+    expect(new Set(addresses.map(String)).size).toBe(2);
+    const [{ subnet, ip_range: forOthers }] = compose.networks.default.ipam.config;
+    for (const address of addresses) {
+      expect(address.match(ipaddr.IPv4.parseCIDR(subnet))).toBe(true);
+      expect(address.match(ipaddr.IPv4.parseCIDR(forOthers))).toBe(false);
+    }
     const known = new Set<string>(Object.values(settings).map(({ variable }) => variable));
     expect(Object.keys(environment).filter((variable) => !known.has(variable))).toEqual([]);
     const ofImage = Object.fromEntries([...image.matchAll(/(TILLGATE_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]));
     const config = readConfig('serve', { ...ofImage, ...environment });
     expect(config).toMatchObject({ host: '0.0.0.0', port: 8080, dataDir: '/data', warnings: [] });
     expect(Number.parseInt(services['gateway-1'].stop_grace_period, 10)).toBeGreaterThanOrEqual(config.drainS + config.stopGraceS + 15);
-    expect(config.trustedProxies).toEqual([compose.networks.default.ipam.config[0].subnet]);
+    expect(config.trustedProxies).toEqual([subnet]);
     expect(services['gateway-1'].healthcheck.test[3]).toContain(`http://127.0.0.1:${config.port}${config.basePath}/health/ready`);
   });
 
@@ -85,6 +96,13 @@ describe('compose.yaml', () => {
     const rabbitmq = changedBy('rabbitmq', 'rabbitmq.conf', tokens).replace(/^\s*#.*$/gm, '');
     expect(rabbitmq).toContain('default_pass = password-of-the-gateway\n');
     expect(rabbitmq).not.toContain('change-me');
+    // Where devices are cut off: the same user, at the port that is opened and never published.
+    const api = new URL(environment['TILLGATE_RABBITMQ_API_URL'] ?? expect.fail());
+    expect(rabbitmq).toContain(`default_user = ${api.username}\n`);
+    expect(rabbitmq).toContain(`management.tcp.port = ${api.port}\n`);
+    expect([api.hostname, api.password]).toEqual(['rabbitmq', new URL(environment['TILLGATE_QUEUE_URL'] ?? '').password]);
+    expect(read('deploy/rabbitmq-enabled-plugins')).toContain('rabbitmq_management');
+    expect(JSON.stringify(services['rabbitmq'].ports)).not.toContain(api.port);
     const asked = [
       ...rabbitmq.matchAll(/^auth_http\.\w+_path = http:\/\/([\w-]+):(\d+)\/tillgate\/broker\/rabbitmq\/token-of-the-broker\//gm),
     ];
