@@ -10,6 +10,7 @@ export const payReport = reportField('PayReport', {
   authCode: optionalText,
   operationId: Type.String({ description: 'CloseDoc, Refund and CancelTransaction take it.' }),
   amount,
+  token: Type.Optional(Type.String({ description: 'CancelTransaction takes it.' })),
 });
 
 export const refundReport = reportField('RefundReport', {

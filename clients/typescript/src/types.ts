@@ -64,6 +64,8 @@ export interface PayReport {
   authCode?: string;
   operationId: string;
   amount: number;
+  /** What cancelTransaction asks for. */
+  token?: string;
   [field: string]: unknown;
 }
 

@@ -70,6 +70,8 @@ class PayReport(TypedDict):
     operationId: str
     amount: float
     authCode: NotRequired[str]
+    # What cancel_transaction asks for.
+    token: NotRequired[str]
 
 
 class LastTransactionReport(TypedDict, total=False):
