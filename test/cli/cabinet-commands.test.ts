@@ -61,6 +61,10 @@ describe('the cabinet by command line', () => {
     expect(await run(`merchant share ${merchant['id']} --percent half`)).toMatchObject({ code: 2 });
     expect(await run(`merchant share ${merchant['id']}`)).toMatchObject({ code: 0 });
     expect((await run('merchant list')).out).toMatch(/ -$/);
+    const signing = await json(`merchant secret ${merchant['id']} --overlap-s 60`);
+    expect(signing['secret']).toMatch(/^whsec_/);
+    expect(Date.parse(signing['oldSecretEndsAt'] ?? '')).toBeGreaterThan(0);
+    expect(await run(`merchant secret ${merchant['id']} --overlap-s soon`)).toMatchObject({ code: 2 });
 
     const key = await json(`key create --merchant ${merchant['id']} --name ERP --modules POS,QR --expires 2099-01-01T00:00:00Z`);
     expect(await cabinet.access.findCaller(key['key'] ?? '')).toMatchObject({ modules: new Set(['POS', 'QR']) });
