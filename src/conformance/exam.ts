@@ -86,6 +86,8 @@ export class Exam {
   readonly amount: number;
   /** Every ledger command that was sent well-formed and may run. */
   readonly orders: Order[] = [];
+  /** Orders that were waited for in vain: once is enough, or each check that follows would wait for them again. */
+  readonly givenUp = new Set<string>();
   /** Of everything that was sent. */
   readonly sentIds = new Set<string>();
   /** What the check under way has seen. */

@@ -21,7 +21,7 @@ export function announcement(kind: string, amountLei: number): string {
   const amount = `${amountLei.toFixed(2)} MDL`;
   return kind === 'terminal'
     ? `The run charges ${amount} once and refunds it. It begins eight more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
-    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash, and makes two X reports. It begins eight receipts over ${amount} paid by card, for which no card should be presented.`;
+    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash, and makes two X reports. It begins eight receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
 }
 
 export function textReport(report: RunReport): string {
@@ -44,11 +44,17 @@ export function textReport(report: RunReport): string {
   ].join('\n');
 }
 
-function moneyLine({ kind, charged: { payments, refunds, amount } }: RunReport): string {
-  if (kind !== 'terminal') return 'Cards were not charged.';
+function moneyLine({ kind, charged: { payments, refunds, unclear, amount } }: RunReport): string {
   const left = payments - refunds;
-  const told = `${payments} payments of ${amount.toFixed(2)} MDL were made and ${refunds} refunded.`;
-  return left === 0 ? told : `${told} Give ${(left * amount).toFixed(2)} MDL back by hand.`;
+  const told =
+    kind === 'terminal'
+      ? `${payments} payments of ${amount.toFixed(2)} MDL were made and ${refunds} refunded.`
+      : `${payments} receipts of ${amount.toFixed(2)} MDL were paid by card.`;
+  return [
+    told,
+    ...(left === 0 ? [] : [`Give ${(left * amount).toFixed(2)} MDL back by hand.`]),
+    ...(unclear === 0 ? [] : [`Of ${unclear} more the device did not tell the ending: ask the bank.`]),
+  ].join(' ');
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };

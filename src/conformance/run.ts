@@ -10,7 +10,7 @@ import { rebootChecks } from './checks/reboot.ts';
 import { runningChecks } from './checks/running.ts';
 import { wireChecks } from './checks/wire.ts';
 import { Exam, type ExamDeps } from './exam.ts';
-import { doneOf, finish } from './work.ts';
+import { asksForCard, doneOf, finish, hasNoKnownEnd } from './work.ts';
 
 /** In this order: each leaves the device idle. */
 export const checks: readonly Check[] = [
@@ -46,8 +46,8 @@ export interface RunReport {
   firmware: string | undefined;
   channels: string[];
   findings: Finding[];
-  /** How often the device said that it took money, and how much of it was given back. */
-  charged: { payments: number; refunds: number; amount: number };
+  /** How often the device said that a card was charged, how much of it was given back, and what may have been charged besides. */
+  charged: { payments: number; refunds: number; unclear: number; amount: number };
 }
 
 export interface RunDeps extends ExamDeps {
@@ -75,10 +75,14 @@ export async function runConformance(deps: RunDeps): Promise<RunReport> {
     findings.push(finding);
     deps.onFinding(finding);
   }
-  const payments = doneOf(exam, 'Pay').length;
-  const refunds = doneOf(exam, 'Refund').length;
+  const charged = {
+    payments: doneOf(exam, 'Pay', 'PrintReceipt').filter(({ order }) => asksForCard(order)).length,
+    refunds: doneOf(exam, 'Refund').length,
+    unclear: exam.orders.filter((order) => asksForCard(order) && hasNoKnownEnd(exam, order)).length,
+    amount: exam.amount,
+  };
   const { firmware } = bench.presences.at(-1)?.presence ?? {};
-  return { kind, deviceId: bench.deviceId, firmware, channels, findings, charged: { payments, refunds, amount: exam.amount } };
+  return { kind, deviceId: bench.deviceId, firmware, channels, findings, charged };
 }
 
 async function judge(exam: Exam, check: Check): Promise<Finding> {

@@ -73,9 +73,10 @@ export function stillRunning(exam: Exam, order: Order): void {
 export async function finish(exam: Exam): Promise<void> {
   const untilMs = exam.elapsedMs() + exam.pace.customerMs;
   for (const { id } of exam.orders) {
-    if (!exam.wasAccepted(id) || exam.endingOf(id) !== undefined) continue;
+    if (!exam.wasAccepted(id) || exam.endingOf(id) !== undefined || exam.givenUp.has(id)) continue;
     await exam.send('Abort', { target: id });
-    await exam.bench.until(() => exam.endingOf(id), untilMs - exam.elapsedMs());
+    const ending = await exam.bench.until(() => exam.endingOf(id), untilMs - exam.elapsedMs());
+    if (ending === undefined) exam.givenUp.add(id);
   }
   while (exam.elapsedMs() < untilMs) {
     const question = await exam.send('LastTransaction', {});
@@ -95,6 +96,19 @@ export function doneOf(exam: Exam, ...names: string[]): { order: Order; report: 
     const ending = exam.endingOf(order.id);
     return names.includes(order.name) && ending?.outcome === 'done' ? [{ order, report: ending.report ?? {} }] : [];
   });
+}
+
+/** Whether a card would be charged by it. */
+export function asksForCard({ name, args }: Order): boolean {
+  if (name === 'Pay') return true;
+  const { Payments = [] } = (args['receipt'] ?? {}) as { Payments?: { PaymentCode: number }[] };
+  return name === 'PrintReceipt' && Payments.some(({ PaymentCode }) => PaymentCode === cardPaymentCode);
+}
+
+/** It was accepted, and nobody knows what became of it. */
+export function hasNoKnownEnd(exam: Exam, { id }: Order): boolean {
+  const ending = exam.endingOf(id);
+  return ending === undefined ? exam.wasAccepted(id) : ending.outcome === 'unknown';
 }
 
 /** The newest order that ended `done`; the checks that follow an ended command need one. */

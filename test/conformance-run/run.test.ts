@@ -71,9 +71,40 @@ describe('the report', () => {
     );
     expect(text).toContain('1 payments of 1.00 MDL were made and 0 refunded. Give 1.00 MDL back by hand.');
   });
+
+  it('does not say that a register charged no card when a customer was too quick', async () => {
+    expect(textReport(await runAgainst('register'))).toContain('\n0 receipts of 1.00 MDL were paid by card.');
+    const text = textReport(await runAgainst('register', () => ({ device: { timing: { customerMs: 100 } } })));
+    const [, count = '0', left] = /(\d+) receipts of 1\.00 MDL were paid by card\. Give (\d+)\.00 MDL back by hand\./.exec(text) ?? [];
+    expect(Number(count)).toBeGreaterThan(0);
+    expect(left).toBe(count);
+  });
+
+  it('names payments that were accepted and never ended, and waits for each of them once', async () => {
+    const pays = new Set<string>();
+    let elapsedMs = () => Infinity;
+    const text = textReport(
+      await runAgainst('terminal', ({ clock }) => {
+        elapsedMs = () => clock.elapsed();
+        return {
+          command(command) {
+            if (command['name'] === 'Pay') pays.add(command['id']);
+            return command;
+          },
+          answer: (answer) => (pays.has(answer['id']) && answer['outcome'] === 'done' ? undefined : answer),
+        };
+      }),
+    );
+    expect(text).toMatch(
+      /0 payments of 1\.00 MDL were made and 0 refunded\. Of \d+ more the device did not tell the ending: ask the bank\./,
+    );
+    expect(elapsedMs()).toBeLessThan(200_000);
+  });
 });
 
 describe('the list of checks', () => {
+  /** Words of the protocol that stand in the same steps. */
+  const notChecks = new Set(['commands', 'unsupported', 'fsync']);
   const page = readFileSync(new URL('../../docs/device-protocol.md', import.meta.url), 'utf8');
 
   it('quotes the protocol page word by word, under a heading that it has', () => {
@@ -89,6 +120,13 @@ describe('the list of checks', () => {
       expect(page, id).toContain(clause.says);
       expect(anchors, id).toContain(clause.anchor);
     }
+  });
+
+  it('is whole in the order that the firmware guide proposes, which names nothing else', () => {
+    const guide = readFileSync(new URL('../../docs/firmware-guide.md', import.meta.url), 'utf8');
+    const [, steps = ''] = /^## 3\. .*?\n(.*?)^## /ms.exec(guide) ?? [];
+    const named = [...steps.matchAll(/`([a-z]+(?:-[a-z]+)*)`/g)].map(([, name]) => name).filter((name) => !notChecks.has(name ?? ''));
+    expect(new Set(named)).toEqual(new Set(checks.map(({ id }) => id)));
   });
 
   it('quotes each of the seven promises but the fifth, which only a bank sees', () => {

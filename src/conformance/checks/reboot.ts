@@ -11,7 +11,8 @@ interface Restart {
 
 async function restart(exam: Exam): Promise<Restart> {
   const { reboot } = exam.person;
-  if (reboot === undefined) untested('Nobody pulled the plug: name a --reboot-command, or leave out --no-reboot.');
+  if (reboot === undefined)
+    untested('Nobody pulled the plug: name a --reboot-command, or run it in a terminal without --no-reboot and you are asked.');
   const before = exam.bench.presences.at(-1)?.presence;
   const heard = exam.bench.presences.length;
   const channels = exam.bench.live.length;
