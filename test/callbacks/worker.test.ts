@@ -116,6 +116,8 @@ describe.each(engines)('callbacks on %s', (engine) => {
 
   it('are shared by two instances without being sent twice', async () => {
     const erp = await erpUp();
+    // Long enough in all for the other instance to hear that there is more than one can take.
+    erp.answer = (_request, response) => void setTimeout(() => response.end(), 20);
     const here = begin(database);
     const other = begin(await secondInstance());
     await database.transaction(async (queries) => {
