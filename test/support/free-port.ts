@@ -1,13 +1,21 @@
-// A TCP port of 127.0.0.1 that nobody used a moment ago.
-import { type AddressInfo, createServer } from 'node:net';
+// A TCP port of 127.0.0.1 that nobody used a moment ago, and that nobody is likely to use before its server starts: it lies below those that
+// the system hands out by itself, to listeners at port 0 and to every connection that goes out, and is drawn by chance.
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+const [lowest, highest] = [12_000, 32_000];
+
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(lowest, highest);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
