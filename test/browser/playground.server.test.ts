@@ -82,8 +82,9 @@ async function expectBooksAgree(): Promise<PlaygroundView['books']> {
   const { books } = await state();
   expect([books.agree, books.differences]).toEqual([true, []]);
   for (const name of ['bank', 'ledger', 'fiscal', 'erp'] as const) {
-    const shown = await page.locator(`[data-book="${name}"]`).innerText();
-    expect(Number(shown.replace(/[^\d.]/g, '')), name).toBe(books[name].sum);
+    // The page hears of it a moment after the API knows.
+    const shown = async () => Number((await page.locator(`[data-book="${name}"]`).innerText()).replace(/[^\d.]/g, ''));
+    await until(async () => (await shown()) === books[name].sum, 10_000);
   }
   expect(new Set([books.bank.sum, books.ledger.sum, books.fiscal.sum, books.erp.sum]).size).toBe(1);
   return books;
