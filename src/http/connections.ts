@@ -27,10 +27,30 @@ function failureOf(code: string | undefined): GatewayError {
   }
 }
 
+/** Ten thousand slow connections may be due, or give up, in one moment; who is served in between must not wait for all of them. */
+const cutsPerTurn = 50;
+
+/** One piece of work after the other, so many in a turn of the event loop. It holds no more than there are connections. */
+function createTurns(perTurn: number): (work: () => void) => void {
+  const waiting: (() => void)[] = [];
+
+  function take(): void {
+    const turn = waiting.splice(0, perTurn);
+    if (waiting.length > 0) setImmediate(take);
+    for (const work of turn) work();
+  }
+
+  return (work) => {
+    waiting.push(work);
+    if (waiting.length === 1) setImmediate(take);
+  };
+}
+
 export function createConnections(onFailure: (error: GatewayError) => void): Connections {
   const lastExchange = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
 
   const openExchanges = new WeakMap<Duplex, number>();
+  const takeTurn = createTurns(cutsPerTurn);
 
   function begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
@@ -45,33 +65,44 @@ export function createConnections(onFailure: (error: GatewayError) => void): Con
     socket.end(rawResponse(error, extraHeaders), () => socket.destroy());
   }
 
+  function judge(error: Error & { code?: string }, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const exchange = lastExchange.get(socket);
+    if (exchange !== undefined && !exchange.response.closed) {
+      const { request, response } = exchange;
+      if (request.complete && !response.writableFinished) {
+        // Garbage behind a good request whose answer is still due. Written now, the complaint would be read as the
+        // answer of a payment that is under way; so the answer goes out as it should and closes the connection.
+        response.shouldKeepAlive = false;
+        return;
+      }
+      if (response.headersSent) {
+        socket.destroy();
+        return;
+      }
+    } else if (exchange !== undefined && !exchange.request.complete) {
+      // Answered early, and the rest of the body never came in good order.
+      socket.destroy();
+      return;
+    }
+    refuse(socket, failureOf(error.code));
+  }
+
   return {
     refuse,
 
     clientError(error, socket) {
-      if (error.code === 'ECONNRESET' || !socket.writable) {
-        socket.destroy();
-        return;
-      }
-      const exchange = lastExchange.get(socket);
-      if (exchange !== undefined && !exchange.response.closed) {
-        const { request, response } = exchange;
-        if (request.complete && !response.writableFinished) {
-          // Garbage behind a good request whose answer is still due. Written now, the complaint would be read as the
-          // answer of a payment that is under way; so the answer goes out as it should and closes the connection.
-          response.shouldKeepAlive = false;
-          return;
-        }
-        if (response.headersSent) {
-          socket.destroy();
-          return;
-        }
-      } else if (exchange !== undefined && !exchange.request.complete) {
-        // Answered early, and the rest of the body never came in good order.
-        socket.destroy();
-        return;
-      }
-      refuse(socket, failureOf(error.code));
+      const before = lastExchange.get(socket);
+      const wasComplete = before?.request.complete;
+      const cameInAfterAll = () => lastExchange.get(socket) !== before || before?.request.complete !== wasComplete;
+      takeTurn(() => {
+        // A request that was too slow may be whole before its turn comes: it is answered like any other.
+        if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && cameInAfterAll()) return;
+        judge(error, socket);
+      });
     },
 
     attach(server, stalledAnswerMs) {

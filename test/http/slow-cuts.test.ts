@@ -1,0 +1,63 @@
+// Slow connections that are due in one moment are cut a few at a time, so that a caller in between is served in between [D62].
+
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { createConnections } from '../../src/http/connections.ts';
+
+const tooLate = Object.assign(new Error('too late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function createSocket() {
+  let said = '';
+  const socket = {
+    writable: true,
+    on: () => socket,
+    destroy: () => {},
+    end(text: string) {
+      said += text;
+    },
+  };
+  return { socket: socket as unknown as Socket, said: () => said };
+}
+
+it('cuts a thousand slow connections in many turns, each with its 408', async () => {
+  let cut = 0;
+  const connections = createConnections(() => {
+    cut += 1;
+  });
+  const slow = Array.from({ length: 1_000 }, createSocket);
+  for (const { socket } of slow) connections.clientError(tooLate, socket);
+  const perTurn: number[] = [];
+  while (cut < slow.length) {
+    const before = cut;
+    await turn();
+    perTurn.push(cut - before);
+  }
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(50);
+  expect(slow.every(({ said }) => said().startsWith('HTTP/1.1 408 '))).toBe(true);
+});
+
+it('writes no 408 behind the answer of a request that came in while its connection waited for its turn', async () => {
+  const connections = createConnections(() => {});
+  const server = Object.assign(new EventEmitter(), { setTimeout() {} });
+  connections.attach(server as unknown as Server, 60_000);
+  const begin = (socket: Socket, complete: boolean) => {
+    const request = { socket, complete } as IncomingMessage;
+    const response = Object.assign(new EventEmitter(), { closed: false }) as unknown as ServerResponse;
+    server.emit('request', request, response);
+    return { request, response };
+  };
+
+  const [beganMeanwhile, endedMeanwhile, stillSlow] = [createSocket(), createSocket(), createSocket()];
+  const body = begin(endedMeanwhile.socket, false);
+  for (const { socket } of [beganMeanwhile, endedMeanwhile, stillSlow]) connections.clientError(tooLate, socket);
+  const whole = begin(beganMeanwhile.socket, true);
+  body.request.complete = true;
+  for (const { response } of [whole, body]) Object.assign(response, { closed: true });
+  await turn();
+  expect(beganMeanwhile.said()).toBe('');
+  expect(endedMeanwhile.said()).toBe('');
+  expect(stillSlow.said()).toMatch(/^HTTP\/1\.1 408 /);
+});
