@@ -15,8 +15,17 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     rabbitmq: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(`npm run fuzz -- [--count N] [--seed N] [--rabbitmq] [--json]
+  --count N   inputs to throw (100000)
+  --seed N    of what is thrown; a failure names the seed of the round that repeats it
+  --rabbitmq  device messages on a real RabbitMQ instead, which must be running: see npm run servers
+  --json      the result as JSON, on standard output; progress goes to standard error`);
+  process.exit(0);
+}
 const [seed, count] = [Number(values.seed), Number(values.count)];
 if (!values.json) console.log(`${count} inputs, seed ${seed}`);
 if (values.rabbitmq) process.exit(await runOnRabbitmq());

@@ -10,9 +10,11 @@ import { hashSecret } from '../../src/access/secrets.ts';
 import { nowMs } from '../../src/database/dialect.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { serveSettings, startServeProcess, temporaryDirectory } from '../../test/support/gateway-process.ts';
 import { createTill, eventually } from '../../test/support/till.ts';
 import type { FarmOptions } from './device-farm.ts';
+import { liveMegabytes } from './live-memory.ts';
 
 export interface FarmEnd {
   connected: number;
@@ -30,6 +32,8 @@ export interface LoadShop {
   connectedAfterMs: number;
   /** Megabytes that the gateway holds now. */
   memory(): number;
+  /** Megabytes that its JavaScript still needs, after a full collection of garbage. */
+  liveMemory(): Promise<number>;
   /** Seconds of CPU that the gateway has used. */
   cpuSeconds(): number;
   /** What the terminals did; ends them. */
@@ -126,7 +130,8 @@ export async function openLoadShop(options: {
   await first.terminate();
   const devices = Array.from({ length: options.devices }, () => ({ id: randomUUID(), secret: randomUUID() }));
   await addDevices(url === undefined ? { dataDir } : { url }, String(merchantId), devices);
-  const gateway = await startServeProcess(settings);
+  const inspectorPort = await freePort();
+  const gateway = await startServeProcess({ ...settings, NODE_OPTIONS: `--inspect=127.0.0.1:${inspectorPort}` });
   const broker = new URL(mqttUrl ?? `mqtt://127.0.0.1:${settings['TILLGATE_MQTT_PORT']}`);
   const startedAt = performance.now();
   const farm = startFarm({ host: broker.hostname, port: Number(broker.port), devices, holdMs: options.holdMs }, say);
@@ -145,6 +150,7 @@ export async function openLoadShop(options: {
     deviceIds: devices.map(({ id }) => id),
     connectedAfterMs: performance.now() - startedAt,
     memory: () => Number(/VmRSS:\s+(\d+) kB/.exec(proc('status'))?.[1] ?? 0) / 1024,
+    liveMemory: () => liveMegabytes(inspectorPort),
     cpuSeconds() {
       const fields = proc('stat').split(') ')[1]?.split(' ') ?? [];
       return (Number(fields[11]) + Number(fields[12])) / 100;
