@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../kernel/clock.ts';
 import type { GatewayError } from '../kernel/error-codes.ts';
 import { protocolFailure, rawResponse } from './envelope.ts';
 
@@ -31,26 +32,26 @@ function failureOf(code: string | undefined): GatewayError {
 const cutsPerTurn = 50;
 
 /** One piece of work after the other, so many in a turn of the event loop. It holds no more than there are connections. */
-function createTurns(perTurn: number): (work: () => void) => void {
+function createTurns(clock: Clock, perTurn: number): (work: () => void) => void {
   const waiting: (() => void)[] = [];
 
   function take(): void {
     const turn = waiting.splice(0, perTurn);
-    if (waiting.length > 0) setImmediate(take);
+    if (waiting.length > 0) clock.after(0, take);
     for (const work of turn) work();
   }
 
   return (work) => {
     waiting.push(work);
-    if (waiting.length === 1) setImmediate(take);
+    if (waiting.length === 1) clock.after(0, take);
   };
 }
 
-export function createConnections(onFailure: (error: GatewayError) => void): Connections {
+export function createConnections(clock: Clock, onFailure: (error: GatewayError) => void): Connections {
   const lastExchange = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
 
   const openExchanges = new WeakMap<Duplex, number>();
-  const takeTurn = createTurns(cutsPerTurn);
+  const takeTurn = createTurns(clock, cutsPerTurn);
 
   function begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;

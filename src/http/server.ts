@@ -98,7 +98,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     trustedProxies: options.trustedProxies ?? [],
   });
   const admission = createAdmission({ ...options, limits, newcomers, whyNot });
-  const connections = createConnections((error) => noteUnreadable(options, error));
+  const connections = createConnections(options.clock, (error) => noteUnreadable(options, error));
   const upgrades = createUpgrades({
     authenticate: createUpgradeLogin(options.findDevice),
     whyNot,
