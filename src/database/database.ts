@@ -24,6 +24,8 @@ export interface Database {
   setAlone(isAlone: boolean): void;
   /** Delivery to other instances is best effort: whoever listens also looks for work by itself now and then. */
   onWake(topic: string, listener: (detail: string) => void): Cancel;
+  /** Runs `action` when what has arrived by now was read, so that what came together is written together. In memory: at once, it costs nothing. */
+  soon(action: () => void): void;
   /** Fails within a bounded time when the database cannot be used. */
   ping(): Promise<void>;
   /** For metrics: connections in use, idle, and callers waiting. */

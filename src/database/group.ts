@@ -1,5 +1,5 @@
 // Group commit: what arrives while a commit is under way goes into the next one together, so that many callers share one statement, one
-// round trip and one sync to disk. No timer: whoever comes alone is committed at once.
+// round trip and one sync to disk. No timer: whoever comes alone is committed at once, that is, when what came in with him was read (`soon`).
 //
 //   const inserts = createGroup({ namesOf, together, alone });
 //   const outcome = await inserts.add(row);          resolves after the commit that has this row, with this row's own outcome
@@ -34,6 +34,8 @@ export interface GroupOptions<Row, Outcome> {
   inFlight?: number;
   /** Rows that may wait; over that they go by themselves. */
   maxWaiting?: number;
+  /** Begins a commit when what arrived in the same moment has been added too, so that the first of many does not go alone. Absent: at once. */
+  soon?: (begin: () => void) => void;
 }
 
 interface Entry<Row, Outcome> {
@@ -44,12 +46,13 @@ interface Entry<Row, Outcome> {
 }
 
 export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): Group<Row, Outcome> {
-  const { namesOf, together, alone, maxRows = 128, inFlight = 2, maxWaiting = 10_000 } = options;
+  const { namesOf, together, alone, maxRows = 128, inFlight = 2, maxWaiting = 10_000, soon = (begin) => begin() } = options;
   const ready: Entry<Row, Outcome>[] = [];
   /** Names of rows that are ready or under way, each with those that wait for it. */
   const held = new Map<string, Entry<Row, Outcome>[]>();
   let parked = 0;
   let underWay = 0;
+  let isBeginning = false;
 
   /** Takes the row's names, or leaves it with the first one that is taken. */
   function admit(entry: Entry<Row, Outcome>): boolean {
@@ -107,6 +110,13 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
   }
 
   function pump(): void {
+    if (isBeginning || underWay >= inFlight || ready.length === 0) return;
+    isBeginning = true;
+    soon(beginCommits);
+  }
+
+  function beginCommits(): void {
+    isBeginning = false;
     while (underWay < inFlight && ready.length > 0) {
       const batch = ready.splice(0, maxRows);
       batch.sort((a, b) => compare(a.names[0] ?? '', b.names[0] ?? ''));

@@ -12,6 +12,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** After what this turn of the event loop has brought in from sockets, threads and files; no time passes. */
+export function atTurnsEnd(action: () => void): void {
+  setImmediate(action);
+}
+
 export const systemRandom: Random = {
   uuid: () => randomUUID(),
   bytes: (count) => randomBytes(count),

@@ -47,6 +47,7 @@ export type SettleGroup = Group<SettledTogether, Command | undefined>;
 
 export function createSettleGroup(database: Database): SettleGroup {
   return createGroup<SettledTogether, Command | undefined>({
+    soon: database.soon,
     namesOf: ({ command: { id, targetId } }) => [`command ${id}`, ...(targetId === null ? [] : [`command ${targetId}`])],
     together: (rows) => settleAll(database, rows, 'shortly'),
     alone: async (row) => (await settleAll(database, [row], 'as long as a statement may'))[0],

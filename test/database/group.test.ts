@@ -9,7 +9,7 @@ interface Row {
 }
 
 /** Each call of `together` and `alone` waits until the test ends it. */
-function setUp(limits: { maxRows?: number; inFlight?: number; maxWaiting?: number } = {}) {
+function setUp(limits: { maxRows?: number; inFlight?: number; maxWaiting?: number; soon?: (begin: () => void) => void } = {}) {
   const batches: { ids: string[]; succeed(): Promise<void>; fail(error: Error): Promise<void> }[] = [];
   const alone: { id: string; succeed(): Promise<void>; fail(error: Error): Promise<void> }[] = [];
   const told: string[] = [];
@@ -59,6 +59,26 @@ describe('a group', () => {
     await batches[1]?.succeed();
     expect(told.slice(1)).toEqual(['alpha done', 'bravo done', 'charlie done', 'delta done']);
     expect(group.waiting).toBe(0);
+  });
+
+  it('lets those who come in the same moment go together, also after a commit, and asks for one moment at a time', async () => {
+    const moments: (() => void)[] = [];
+    const { batches, add } = setUp({ inFlight: 2, soon: (begin) => moments.push(begin) });
+    for (const id of ['bravo', 'alpha']) add(id);
+    expect([batches.length, moments.length]).toEqual([0, 1]);
+    moments.shift()?.();
+    expect(ids(batches)).toEqual([['alpha', 'bravo']]);
+    add('delta');
+    await batches[0]?.succeed();
+    add('charlie');
+    expect(moments.length).toBe(1);
+    moments.shift()?.();
+    expect(ids(batches)).toEqual([
+      ['alpha', 'bravo'],
+      ['charlie', 'delta'],
+    ]);
+    await batches[1]?.succeed();
+    expect(moments).toEqual([]);
   });
 
   it('keeps to its bounds: so many commits under way, so many rows in each, and over the number that may wait each by itself', async () => {

@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { StartRefused } from '../../kernel/start-refused.ts';
+import { atTurnsEnd } from '../../kernel/system.ts';
 import type { Database } from '../database.ts';
 import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
@@ -85,6 +86,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
       isAlone = isSo;
     },
     onWake: (topic, listener) => local.onWake(topic, listener),
+    soon: atTurnsEnd,
     async ping() {
       const client = await connect(pool);
       try {

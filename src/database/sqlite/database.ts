@@ -2,6 +2,7 @@
 import { Kysely } from 'kysely';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { atTurnsEnd } from '../../kernel/system.ts';
 import type { Database } from '../database.ts';
 import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
@@ -48,6 +49,7 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     wake: (topic, detail = '') => local.wake(topic, detail),
     hint: (topic, detail = '') => local.wake(topic, detail),
     setAlone() {},
+    soon: options.isThreaded ? atTurnsEnd : (action) => action(),
     onWake: (topic, listener) => local.onWake(topic, listener),
     ping: () => (options.isThreaded ? withinBound(options.clock, executor.ping()) : executor.ping()),
     load() {
