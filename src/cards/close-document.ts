@@ -59,7 +59,8 @@ export async function closeDocumentByHand(deps: CardsDeps, request: { commandId:
     const { actor, reason } = request;
     const { id: subject, merchantId } = payment;
     await writeAudit(queries, { actor, action: 'document.close', subject, merchantId, detail: { reason } });
-    await addEvents(queries, [{ commandId: subject, atMs: deps.clock.now(), step: 'closed by hand', detail: `${actor}: ${reason}` }]);
+    const event = { commandId: subject, atMs: deps.clock.now(), step: 'closed by hand', detail: `${actor}: ${reason}` };
+    await addEvents({ engine: deps.database.engine, queries }, [event]);
     return true;
   });
   if (!isClosed) throw cannotApply('The document of this payment is not open.');

@@ -14,7 +14,7 @@ import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { type Command, type CommandRow, commandColumns, toCommand } from './command.ts';
-import type { NewCommand } from './store.ts';
+import { type NewCommand, valuesOf } from './store.ts';
 
 export interface InsertedTogether extends NewCommand {
   /** Only while the document of its target is open: then nothing else can be what this call repeats. */
@@ -68,8 +68,9 @@ const returned = sql.raw(commandColumns.map((name) => `"${name}"`).join(', '));
 /** Undefined: something stands in its way, and nothing was written. */
 export type InsertGroup = Group<InsertedTogether, Command | undefined>;
 
-export function createInsertGroup(database: Pick<Database, 'engine' | 'queries'>): InsertGroup {
+export function createInsertGroup(database: Pick<Database, 'engine' | 'queries' | 'soon'>): InsertGroup {
   return createGroup<InsertedTogether, Command | undefined>({
+    soon: database.soon,
     namesOf: ({ id, deviceId, merchantId, documentNr, receiptUid, targetId }) => [
       `device ${deviceId}`,
       `command ${id}`,
@@ -118,26 +119,7 @@ function noneWasRemoved(number: 'document_nr' | 'receipt_uid'): RawBuilder<unkno
 
 function toRow(command: InsertedTogether): BatchRow<typeof given> {
   return {
-    id: command.id,
-    merchant_id: command.merchantId,
-    device_id: command.deviceId,
-    instance_id: command.instanceId,
-    name: command.name,
-    args: JSON.stringify(command.args),
-    amount_bani: command.amountBani ?? null,
-    document_nr: command.documentNr ?? null,
-    operation_id: command.operationId ?? null,
-    rrn: command.rrn ?? null,
-    target_id: command.targetId ?? null,
-    receipt_uid: command.receiptUid ?? null,
-    content_hash: command.contentHash ?? null,
-    callback_uri: command.callbackUri ?? null,
-    request_hash: command.requestHash ?? null,
-    journal_id: command.journalId ?? null,
-    cash_bani: command.cashBani ?? null,
-    card_bani: command.cardBani ?? null,
-    caller: command.origin?.caller ?? null,
-    request: command.origin?.request ?? null,
+    ...valuesOf(command),
     answer_within: command.answerWithinMs,
     is_unheard: command.isUnheard ? 1 : 0,
     needs_open_target: command.needsOpenTarget ? 1 : 0,

@@ -1,12 +1,14 @@
 // The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
 import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
-import type { Queries } from '../database/database.ts';
+import { rowsAs } from '../database/batch-rows.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
 import type { Bani } from '../kernel/money.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import {
   type Command,
+  type CommandRow,
   commandColumns,
   isOpen,
   openDocumentOnly,
@@ -43,36 +45,43 @@ export interface NewCommand {
   origin?: { caller: string; request: string } | undefined;
 }
 
+/** What a new row says besides its state and its times. */
+export function valuesOf(command: NewCommand) {
+  return {
+    id: command.id,
+    merchant_id: command.merchantId,
+    device_id: command.deviceId,
+    instance_id: command.instanceId,
+    name: command.name,
+    args: JSON.stringify(command.args),
+    amount_bani: command.amountBani ?? null,
+    document_nr: command.documentNr ?? null,
+    operation_id: command.operationId ?? null,
+    rrn: command.rrn ?? null,
+    target_id: command.targetId ?? null,
+    receipt_uid: command.receiptUid ?? null,
+    content_hash: command.contentHash ?? null,
+    callback_uri: command.callbackUri ?? null,
+    request_hash: command.requestHash ?? null,
+    journal_id: command.journalId ?? null,
+    cash_bani: command.cashBani ?? null,
+    card_bani: command.cardBani ?? null,
+    caller: command.origin?.caller ?? null,
+    request: command.origin?.request ?? null,
+  };
+}
+
 /** Commits `sent` and takes the device's lock in one statement; undefined when an index says that something stands in the way. */
 export async function insertSent(queries: Queries, command: NewCommand): Promise<Command | undefined> {
   const row = await queries
     .insertInto('commands')
     .values({
-      id: command.id,
-      merchant_id: command.merchantId,
-      device_id: command.deviceId,
-      instance_id: command.instanceId,
-      name: command.name,
-      args: JSON.stringify(command.args),
+      ...valuesOf(command),
       state: 'sent',
-      amount_bani: command.amountBani ?? null,
-      document_nr: command.documentNr ?? null,
-      operation_id: command.operationId ?? null,
-      rrn: command.rrn ?? null,
-      target_id: command.targetId ?? null,
-      receipt_uid: command.receiptUid ?? null,
-      content_hash: command.contentHash ?? null,
-      callback_uri: command.callbackUri ?? null,
-      request_hash: command.requestHash ?? null,
+      recalls: 0,
       unheard_at: command.isUnheard ? nowMs : null,
-      journal_id: command.journalId ?? null,
       issued_at: nowMs,
       answer_by: sql<number>`now_ms() + cast(${command.answerWithinMs} as bigint)`,
-      recalls: 0,
-      cash_bani: command.cashBani ?? null,
-      card_bani: command.cardBani ?? null,
-      caller: command.origin?.caller ?? null,
-      request: command.origin?.request ?? null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(commandColumns)
@@ -198,25 +207,33 @@ export async function markUnknown(queries: Queries, id: string, recallAfterMs: n
   return row && toCommand(row);
 }
 
+const heardColumns = { id: 'text' } as const;
+const returned = sql.raw(commandColumns.map((name) => `"commands"."${name}"`).join(', '));
+
 /**
  * The device has taken these commands on. Returns those of which that was not known yet. One that was settled as never begun is put on
- * the review list by the same statement.
+ * the review list by the same statement. Of several, those that another transaction holds are passed over: whoever waits for one row and
+ * has others would lock out a batch that comes the other way (settle-batch.ts). One alone is waited for.
  */
-export async function markAccepted(queries: Queries, ids: string[], whyReview: string): Promise<Command[]> {
-  const ifNever = <Value>(value: RawBuilder<Value>, column: string) =>
-    sql<Value>`case when state = 'never' then ${value} else ${sql.ref(column)} end`;
-  const rows = await queries
-    .updateTable('commands')
-    .set({
-      accepted_at: nowMs,
-      review_since: ifNever(sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`, 'review_since'),
-      review_reason: ifNever(sql<string>`cast(${whyReview} as text)`, 'review_reason'),
-      reviewed_at: ifNever(sql<number | null>`null`, 'reviewed_at'),
-    })
-    .where('id', 'in', ids)
-    .where('accepted_at', 'is', null)
-    .returning(commandColumns)
-    .execute();
+export async function markAccepted(
+  { engine, queries }: Pick<Database, 'engine' | 'queries'>,
+  ids: readonly string[],
+  whyReview: string,
+): Promise<Command[]> {
+  const heard = rowsAs(
+    engine,
+    'heard',
+    heardColumns,
+    ids.map((id) => ({ id })),
+  );
+  const held = sql.raw(engine === 'sqlite' ? '' : `for update of "old"${ids.length > 1 ? ' skip locked' : ''}`);
+  const ifNever = (value: RawBuilder<unknown>, column: string) =>
+    sql`${sql.ref(column)} = case when "commands"."state" = 'never' then ${value} else ${sql.ref(`commands.${column}`)} end`;
+  const inReviewSince = sql`coalesce(case when "commands"."reviewed_at" is null then "commands"."review_since" end, now_ms())`;
+  const { rows } = await sql<CommandRow>`update "commands" set "accepted_at" = now_ms(), ${ifNever(inReviewSince, 'review_since')},
+      ${ifNever(sql`cast(${whyReview} as text)`, 'review_reason')}, ${ifNever(sql`null`, 'reviewed_at')}
+    from (select "old"."id" from ${heard} join "commands" as "old" on "old"."id" = "heard"."id" ${held}) as "free"
+    where "commands"."id" = "free"."id" and "commands"."accepted_at" is null returning ${returned}`.execute(queries);
   return rows.map(toCommand);
 }
 

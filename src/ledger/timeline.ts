@@ -1,5 +1,7 @@
 // The steps of each command, for the sale's timeline. Kept beside the money path: a step that could not be written
 // never delays or fails a command, so steps are gathered and written in small batches. Nothing is decided by them.
+import { sql } from 'kysely';
+import { rowsAs } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -7,7 +9,7 @@ import { CountedSteps, listFurther } from './counted-steps.ts';
 
 const flushAfterMs = 50;
 const maxWaiting = 10_000;
-/** A statement takes only so many parameters. */
+/** Of one statement. */
 const maxEventsPerStatement = 500;
 
 export interface CommandEvent {
@@ -41,8 +43,8 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
     const batch = waiting;
     waiting = [];
     try {
-      await addEvents(database.queries, batch);
-      await addEvents(database.queries, await counted.count(database.queries));
+      await addEvents(database, batch);
+      await addEvents(database, await counted.count(database.queries));
     } catch (error) {
       logger.warn({ err: error, lost: batch.length }, 'timeline steps could not be written');
     }
@@ -61,16 +63,24 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
   };
 }
 
-export async function addEvents(queries: Queries, events: CommandEvent[]): Promise<void> {
+const columns = { command_id: 'text', at: 'int8', step: 'text', channel: 'text', detail: 'text' } as const;
+const names = sql.raw(
+  Object.keys(columns)
+    .map((name) => `"${name}"`)
+    .join(', '),
+);
+
+export async function addEvents({ engine, queries }: Pick<Database, 'engine' | 'queries'>, events: CommandEvent[]): Promise<void> {
   for (let start = 0; start < events.length; start += maxEventsPerStatement) {
     const rows = events.slice(start, start + maxEventsPerStatement).map((event) => ({
       command_id: event.commandId,
       at: event.atMs,
       step: event.step,
       channel: event.channel ?? null,
-      detail: event.detail ?? null,
+      // One line that is no text to PostgreSQL would cost all the others.
+      detail: event.detail?.toWellFormed() ?? null,
     }));
-    await queries.insertInto('command_events').values(rows).execute();
+    await sql`insert into "command_events" (${names}) select ${names} from ${rowsAs(engine, 'new', columns, rows)}`.execute(queries);
   }
 }
 

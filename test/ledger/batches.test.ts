@@ -7,9 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
 import { createInsertGroup, type InsertGroup } from '../../src/ledger/insert-batch.ts';
 import { createSettleGroup, type SettleGroup } from '../../src/ledger/settle-batch.ts';
+import { createAcceptances } from '../../src/ledger/settling/acceptance.ts';
 import * as store from '../../src/ledger/store.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -216,6 +218,29 @@ describe.each(engines)('a batch on %s', (engine) => {
       await other.query('commit');
       await Promise.all(both);
       expect((await read(held.id)).state).toBe('refused');
+      await other.end();
+    });
+
+    it('is not locked out by what devices accepted: a row that it holds is passed over, and waited for alone after that', async () => {
+      const [held, free] = [await seed(), await seed()];
+      const clock = createVirtualClock(startMs, { settle: () => untilIdle(database) });
+      const acceptances = createAcceptances({ database, clock, logger: quietLogger, onContradiction() {} });
+      const other = new pg.Client({ connectionString: database.place.url });
+      await other.connect();
+      await other.query('begin');
+      await other.query('update commands set recalls = 1 where id = $1', [held.id]);
+      for (const { id } of [free, held]) acceptances.note(id);
+      await clock.advance(50);
+      expect((await read(free.id)).acceptedAtMs).toBe(startMs);
+      // Whoever holds the one can have the other: nobody waits for him with that in his hands.
+      await other.query("set local lock_timeout = '1s'");
+      await other.query('update commands set recalls = 1 where id = $1', [free.id]);
+      acceptances.note(free.id);
+      const flushed = acceptances.flush();
+      await until(isSomebodyWaiting);
+      await other.query('commit');
+      await flushed;
+      expect((await read(held.id)).acceptedAtMs).toBe(startMs);
       await other.end();
     });
   }

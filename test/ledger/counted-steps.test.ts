@@ -109,7 +109,7 @@ it.each(engines)('steps without end are counted whole, by whatever many gateways
     for (let round = 0; round < 5; round += 1) {
       for (const steps of gateways) {
         for (let count = 0; count < 3; count += 1) steps.add({ commandId, atMs: (atMs += 1), step: 'asked again', detail: String(atMs) });
-        await addEvents(queries, await steps.count(queries));
+        await addEvents({ engine, queries }, await steps.count(queries));
       }
     }
     const told = (await listEvents(queries, commandId)).map(({ detail, further }) => detail ?? further);

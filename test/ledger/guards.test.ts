@@ -44,13 +44,13 @@ describe.each(engines)('on %s', (engine) => {
 
   it('what a device has accepted cannot have never begun', async () => {
     const accepted = await command();
-    expect(await store.markAccepted(database.queries, [accepted.id], 'why')).toMatchObject([{ id: accepted.id, reviewSinceMs: null }]);
-    expect(await store.markAccepted(database.queries, [accepted.id], 'why')).toEqual([]);
+    expect(await store.markAccepted(database, [accepted.id], 'why')).toMatchObject([{ id: accepted.id, reviewSinceMs: null }]);
+    expect(await store.markAccepted(database, [accepted.id], 'why')).toEqual([]);
     expect(await store.settle(database.queries, accepted, never)).toBeUndefined();
     expect(await store.settle(database.queries, accepted, { ...never, state: 'refused' })).toMatchObject({ state: 'refused' });
     const other = await command();
     expect(await store.settle(database.queries, other, never)).toMatchObject({ state: 'never' });
-    expect(await store.markAccepted(database.queries, [other.id], 'why')).toMatchObject([
+    expect(await store.markAccepted(database, [other.id], 'why')).toMatchObject([
       { state: 'never', reviewSinceMs: startMs, reviewReason: 'why', reviewedAtMs: null },
     ]);
   });

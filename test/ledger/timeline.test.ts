@@ -4,17 +4,19 @@ import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 
 it.each(engines)(
-  'a storm of steps is written whole and in order on %s, though a statement takes only so many parameters',
+  'a storm of steps is written whole and in order on %s, and one that is no text costs none of the others',
   async (engine) => {
-    const { queries, close } = await openTestDatabase(engine);
+    const database = await openTestDatabase(engine);
+    const { queries, close } = database;
     try {
       const { id: merchantId } = await seedMerchant(queries);
       const { id: deviceId } = await seedDevice(queries, merchantId);
       const { id: commandId } = await seedCommand(queries, merchantId, deviceId);
       const events = Array.from({ length: 10_000 }, (_, count) => ({ commandId, atMs: count, step: `step ${count}` }));
-      await addEvents(queries, events);
+      await addEvents(database, [...events, { commandId, atMs: 10_000, step: 'cut', detail: 'half of a pair: \ud83d' }]);
       const written = await listEvents(queries, commandId);
-      expect(written.map(({ step }) => step)).toEqual(events.map(({ step }) => step));
+      expect(written.map(({ step }) => step)).toEqual([...events.map(({ step }) => step), 'cut']);
+      expect(written.at(-1)?.detail).toBe('half of a pair: \ufffd');
     } finally {
       await close();
     }

@@ -4,6 +4,9 @@
 // It delays no call: what devices say is gathered for a moment and written together. Before a "never began" is believed, what is
 // gathered is written first, and the settling statement itself passes over a command that was accepted.
 //
+// A row that another transaction holds is mostly one that is just being settled, and then nothing is left to write: it is passed over once,
+// so that the others do not wait, and waited for by itself after that.
+//
 // The process dies before it is written: as if the answer had got lost on the way; Recall is told "running" or the outcome.
 // The write fails: it stays gathered and is tried again; until then no "never began" is settled here.
 // The answer comes after the settlement, doubled, or by another instance: it is written all the same, and a command that was settled as
@@ -17,7 +20,7 @@ import { markAccepted } from '../store.ts';
 const gatherMs = 50;
 const retryMs = 1_000;
 const contradiction = 'The device has accepted the command, but it was settled as one that never began.';
-/** A statement takes only so many parameters. */
+/** So many rows at most are held by one statement. */
 const maxPerStatement = 500;
 
 export interface Acceptances {
@@ -40,7 +43,8 @@ interface Deps {
 
 export function createAcceptances({ database, clock, logger, onContradiction }: Deps): Acceptances {
   // Bounded by the calls that wait for a device: without a database no new ones begin.
-  const heard = new Set<string>();
+  // True: it was passed over once.
+  const heard = new Map<string, boolean>();
   let writing: Promise<void> = Promise.resolve();
   let timer: Cancel | undefined;
   let isStopped = false;
@@ -49,39 +53,55 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
     if (isStopped) return;
     timer ??= clock.after(delayMs, () => {
       timer = undefined;
-      flush().catch((error: unknown) => {
+      inTurn(false).catch((error: unknown) => {
         logger.warn({ err: error }, 'it could not be written that a device accepted a command; it will be tried again');
         writeLater(retryMs);
       });
     });
   }
 
-  async function write(): Promise<void> {
-    while (heard.size > 0) {
-      const ids = [...heard].slice(0, maxPerStatement);
-      const marked = await markAccepted(database.queries, ids, contradiction);
-      for (const id of ids) heard.delete(id);
-      for (const command of marked) if (command.state === 'never') onContradiction(command, contradiction);
+  /** What cannot be written without waiting is left for the next time, unless it must be written now. */
+  async function write(mustWait: boolean): Promise<void> {
+    const all = [...heard.keys()];
+    for (let start = 0; start < all.length; start += maxPerStatement) {
+      const ids = all.slice(start, start + maxPerStatement);
+      marked(ids.length === 1 ? [] : await markAccepted(database, ids, contradiction));
+      for (const id of ids) {
+        const wasPassedOver = heard.get(id);
+        if (wasPassedOver === undefined) continue;
+        if (mustWait || wasPassedOver || ids.length === 1) {
+          marked(await markAccepted(database, [id], contradiction));
+          heard.delete(id);
+        } else heard.set(id, true);
+      }
+    }
+    if (heard.size > 0) writeLater(gatherMs);
+  }
+
+  function marked(commands: Command[]): void {
+    for (const command of commands) {
+      heard.delete(command.id);
+      if (command.state === 'never') onContradiction(command, contradiction);
     }
   }
 
   /** One after the other, so that when a flush ends all that was noted before it is written, whoever began to write it. */
-  function flush(): Promise<void> {
-    writing = writing.catch(() => {}).then(write);
+  function inTurn(mustWait: boolean): Promise<void> {
+    writing = writing.catch(() => {}).then(() => write(mustWait));
     return writing;
   }
 
   return {
     note(commandId) {
-      heard.add(commandId);
+      if (!heard.has(commandId)) heard.set(commandId, false);
       writeLater(gatherMs);
     },
     forget: (commandId) => void heard.delete(commandId),
-    flush,
+    flush: () => inTurn(true),
     async stop() {
       isStopped = true;
       timer?.();
-      await flush().catch((error: unknown) => logger.warn({ err: error }, 'it could not be written that a device accepted a command'));
+      await inTurn(true).catch((error: unknown) => logger.warn({ err: error }, 'it could not be written that a device accepted a command'));
     },
   };
 }

@@ -5,7 +5,7 @@ import { deadAfterMs } from '../../database/instances.ts';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Link } from '../../link/link.ts';
-import { type Command, namesOf } from '../command.ts';
+import { type Command, isOpen, namesOf } from '../command.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import type { LateAnswers } from './late-answers.ts';
@@ -83,7 +83,9 @@ export class Recovery {
     const limit = maxPerSweep * (1 + Math.ceil(inFlight.count / maxPerSweep));
     const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, limit);
     const ids = due.filter((id) => !inFlight.has(id)).slice(0, maxPerSweep);
-    this.#askAll(await store.findCommands(database.queries, ids), false);
+    // Most of them were in flight when they were looked for, and have been settled since.
+    const open = (await store.findCommands(database.queries, ids)).filter(isOpen);
+    this.#askAll(open, false);
   }
 
   /** No call carries them any more, and their time is over: whoever waits for them is told so, and so are the completion notices. */
