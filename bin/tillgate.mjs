@@ -12,8 +12,8 @@ const source = new URL('../src/cli/main.ts', import.meta.url);
 const program = existsSync(source) ? source : new URL('../dist/cli/main.js', import.meta.url);
 
 if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
-  // Before the program's first file is read, so that all of them count.
-  const { keepCompiledCode } = await import(new URL(program.href.replace(/main(?=\.\w+$)/, 'compile-cache')).href);
+  // Before the program's first file is read, so that all of them count. Not imported above: an old Node cannot read it.
+  const { keepCompiledCode } = await import('./compile-cache.mjs');
   keepCompiledCode();
   await import(program.href);
 } else runOn(nodeOfThePackage());
@@ -36,7 +36,7 @@ function runOn(node) {
     process.exit(1);
   }
   // In a session of its own, so that Ctrl-C reaches it once, through here: a second signal would end a gateway at once.
-  const child = spawn(node, [fileURLToPath(program), ...process.argv.slice(2)], { stdio: 'inherit', detached: true });
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit', detached: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`Node ${oldestMajor} could not be started: ${error.message}`);

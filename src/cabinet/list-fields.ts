@@ -1,11 +1,11 @@
 // What the lists of the cabinet have in common: cursor, limit, merchant, span of time, and how a row of a list is shown.
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { adminAnswers, dateTimeField, textField, uuidField } from '../http/schemas.ts';
 import { type ErrorName, invalidRequest } from '../kernel/error-codes.ts';
 import { parseMoment } from '../kernel/moments.ts';
 import { type Bani, parseAmount } from '../kernel/money.ts';
+import { Type } from '../kernel/schema-type.ts';
 import { scopeOf } from './own-rows.ts';
 import { csvType } from './views/lists/csv.ts';
 import { type Place, readCursor } from './views/lists/cursor.ts';

@@ -1,6 +1,7 @@
 // Pieces that the admin routes' schemas share.
-import Type, { type TProperties } from 'typebox';
+import type { TProperties } from 'typebox';
 import { dateTimeField, uuidField } from '../http/schemas.ts';
+import { Type } from '../kernel/schema-type.ts';
 
 export const apiPath = '/cabinet/api';
 export const tags = ['Cabinet'];

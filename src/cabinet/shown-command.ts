@@ -1,7 +1,8 @@
 // How a command is shown wherever the cabinet lists some: payments, fiscal operations, those of a device, of an invoice, of a day.
-import Type from 'typebox';
+
 import { isoTime } from '../kernel/moments.ts';
 import { baniToLei } from '../kernel/money.ts';
+import { Type } from '../kernel/schema-type.ts';
 import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
 import type { ListedCommand } from './views/lists/commands-list.ts';
 import { shownStateOf, shownStates } from './views/shown-state.ts';

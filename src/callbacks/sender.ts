@@ -1,10 +1,11 @@
 // One attempt: an HTTP GET that ends within its limit, whatever the other side does. It never rejects and follows no redirect.
 // Every connection goes through the address guard; nothing else here dials.
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { maskCardNumbers } from '../kernel/card-mask.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { http } from '../kernel/node-http.ts';
 import { type AddressGuard, AddressRefused } from './address-guard.ts';
 import { signCallback } from './signature.ts';
 
@@ -60,7 +61,7 @@ export function createSender(options: SenderOptions): Sender {
   const { clock, guard, attemptTimeoutMs } = options;
   const kept = { keepAlive: true, maxSockets: options.socketsPerHost, maxFreeSockets: options.socketsPerHost, timeout: idleSocketMs };
   const agents = {
-    'http:': { kept: guarded(new HttpAgent(kept), guard), fresh: guarded(new HttpAgent(), guard) },
+    'http:': { kept: guarded(new http.Agent(kept), guard), fresh: guarded(new http.Agent(), guard) },
     'https:': { kept: guarded(new HttpsAgent(kept), guard), fresh: guarded(new HttpsAgent(), guard) },
   };
 
@@ -153,7 +154,7 @@ function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number
 
 function open(protocol: 'http:' | 'https:', options: RequestOptions, attempt: Attempt): ClientRequest {
   if (attempt.brokenOffBy) throw attempt.brokenOffBy;
-  const request = protocol === 'https:' ? httpsRequest({ ...options, rejectUnauthorized: true }) : httpRequest(options);
+  const request = protocol === 'https:' ? httpsRequest({ ...options, rejectUnauthorized: true }) : http.request(options);
   attempt.request = request;
   return request;
 }

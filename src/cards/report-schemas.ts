@@ -1,6 +1,7 @@
 // What a terminal's answers hold, as the API document describes them. The gateway passes on what came; a payment's report it has looked at.
-import Type from 'typebox';
+
 import { reportField } from '../http/schemas.ts';
+import { Type } from '../kernel/schema-type.ts';
 
 const amount = Type.Number({ description: 'Lei.' });
 const optionalText = Type.Optional(Type.String());

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line. Each command has --help; exit codes: 0 done, 1 failed, 2 wrong usage.
 // What only some commands need is loaded by those, so that the small ones answer at once.
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, type Mode, readAdminToken, readConfig } from '../config.ts';
@@ -12,7 +13,6 @@ import { systemClock, systemRandom } from '../kernel/system.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 import { version } from '../version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
-import { keepCompiledCode, writeCompiledCode } from './compile-cache.ts';
 import { type Completable, completionScript, howToLoad, shells } from './completions.ts';
 import { conformanceOptions } from './conformance-options.ts';
 import { refuseUselessDirectory } from './data-directory.ts';
@@ -21,7 +21,6 @@ import { tellFirstOperator } from './first-operator.ts';
 import { createLogger } from './logger.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
-import { startSink } from './sink.ts';
 import { UsageError } from './usage-error.ts';
 
 type Values = Record<string, string | undefined>;
@@ -229,7 +228,7 @@ async function runSandbox(values: Values): Promise<number> {
   await refuseUselessDirectory(config.dataDir, systemClock);
   const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
-  writeCompiledCode();
+  flushCompileCache();
   out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
   return untilStopped(sandbox.stop);
 }
@@ -239,7 +238,8 @@ async function runServe(values: Values): Promise<number> {
   if (config.databaseUrl === undefined) await refuseUselessDirectory(config.dataDir, systemClock);
   const { startGateway } = await import('../gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
-  writeCompiledCode();
+  // What bin/ lets Node keep for the next start: a process that is killed would never write it.
+  flushCompileCache();
   // Whoever reads the line may send a signal at once.
   const stopped = untilStopped(gateway.drainAndStop);
   // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
@@ -266,6 +266,7 @@ async function runDoctor({ url, json }: Values): Promise<number> {
 }
 
 async function runSink(values: Values): Promise<number> {
+  const { startSink } = await import('./sink.ts');
   const sandboxPath = join(readConfig('sandbox').dataDir, 'sandbox.json');
   const sink = await startSink({
     port: numberOf('--port', values['port'] ?? '9000', 65_535),
@@ -345,7 +346,6 @@ function explain(error: unknown): string {
 }
 
 const typed = process.argv.slice(2);
-keepCompiledCode();
 main(typed).then(
   (code) => process.exit(code),
   (error: unknown) => {

@@ -4,11 +4,12 @@
 // already has to be ended there (docs/operating.md).
 // The address holds a token that only RabbitMQ and the gateway know. Whoever has none meets the 404 of a path that does not exist,
 // before anything of his request is read; so the token stands in no log, metric or API document, all of which know the pattern alone.
-import Type from 'typebox';
+
 import { createTokenCheck, open } from '../http/authentication.ts';
 import { noSuchPath } from '../http/envelope.ts';
 import { factsOf } from '../http/request-facts.ts';
 import type { RouteApp } from '../http/server.ts';
+import { Type } from '../kernel/schema-type.ts';
 import { type BrokerQuestion, type Decision, decideResource, decideTopic, decideUser, decideVhost } from '../link/broker-auth.ts';
 import type { Devices } from './devices.ts';
 

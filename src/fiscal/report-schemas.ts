@@ -1,6 +1,7 @@
 // What a register's answers hold, as the API document describes them. The gateway passes on what came.
-import Type from 'typebox';
+
 import { reportField } from '../http/schemas.ts';
+import { Type } from '../kernel/schema-type.ts';
 
 const numberOrText = Type.Optional(Type.Unsafe<number | string>({ anyOf: [{ type: 'number' }, { type: 'string' }] }));
 

@@ -1,5 +1,5 @@
 // The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
-import Type from 'typebox';
+
 import { keyFor } from '../http/authentication.ts';
 import { exampleApiKey, exampleErp, exampleRegister } from '../http/examples.ts';
 import { fiscalReceiptSchema } from '../http/receipt-schemas.ts';
@@ -17,6 +17,7 @@ import {
   uuidField,
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { Type } from '../kernel/schema-type.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { CashRequest } from './cash.ts';

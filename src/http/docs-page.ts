@@ -80,7 +80,7 @@ const startScript = `const reference = SwaggerUIBundle({
 `;
 
 /** `demo` is asked at each visit: a sandbox has its key only after the server listens. */
-export function registerDocsPage(app: FastifyInstance, basePath: string, describe: () => ApiDocument, demo: () => Demo): void {
+export function registerDocsPage(app: FastifyInstance, basePath: string, describe: () => Promise<ApiDocument>, demo: () => Demo): void {
   const hidden = { config: { access: open }, schema: { hide: true } };
   const send = (reply: FastifyReply, contentType: string, body: string | Buffer) =>
     reply.type(contentType).header('content-security-policy', policy).send(body);
@@ -100,14 +100,18 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
   for (const [path, file, isWanted] of pages) {
     app.get(path, hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', page(basePath, file)));
     // A page of another site cannot read it, though a sandbox's key is in it: no header lets it.
-    app.get(`/docs/${file}`, hidden, (_request, reply) =>
-      send(reply.header('cache-control', 'no-store'), 'application/json; charset=utf-8', withDemo(partOf(describe(), isWanted), demo())),
+    app.get(`/docs/${file}`, hidden, async (_request, reply) =>
+      send(
+        reply.header('cache-control', 'no-store'),
+        'application/json; charset=utf-8',
+        withDemo(partOf(await describe(), isWanted), demo()),
+      ),
     );
   }
 
   let document: string | undefined;
-  app.get('/openapi.json', hidden, (_request, reply) => {
-    document ??= JSON.stringify(describe());
+  app.get('/openapi.json', hidden, async (_request, reply) => {
+    document ??= JSON.stringify(await describe());
     return reply.type('application/json; charset=utf-8').send(document);
   });
 }

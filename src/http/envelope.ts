@@ -1,7 +1,7 @@
 // The envelope that every response wears [D4 to D7]. This file alone turns error names into numbers.
 // A success is errorCode 0 and an empty errorMessage; a failure is the error's name and a sentence, with a colon between.
-import { STATUS_CODES } from 'node:http';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
+import { http } from '../kernel/node-http.ts';
 
 export interface Envelope {
   errorCode: number;
@@ -59,7 +59,7 @@ export function toGatewayError(error: unknown, requestId: string): GatewayError 
 export function rawResponse(error: GatewayError, extraHeaders: readonly string[] = []): string {
   const body = JSON.stringify(failureBody(error));
   return [
-    `HTTP/1.1 ${error.httpStatus} ${STATUS_CODES[error.httpStatus] ?? 'Error'}`,
+    `HTTP/1.1 ${error.httpStatus} ${http.STATUS_CODES[error.httpStatus] ?? 'Error'}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: no-store',

@@ -1,7 +1,7 @@
 // The OpenAPI 3.0.3 document, generated from the routes' schemas. Paths in it are relative to the base path,
-// so that the committed document does not change with a gateway's configuration.
-import swagger from '@fastify/swagger';
-import type { FastifyInstance } from 'fastify';
+// so that the committed document does not change with a gateway's configuration. Made when somebody asks for it: what makes it (and the
+// YAML library that comes along) is no part of a gateway's start.
+import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
 import { errorCodes } from '../kernel/error-codes.ts';
 import type { Access } from './authentication.ts';
 import { type ApiDocument, shareParts } from './openapi-parts.ts';
@@ -81,9 +81,26 @@ function securityOf(access: Access | undefined, isGet: boolean): Security {
   }
 }
 
-/** Must come before the routes: it collects them as they are added. */
-export function registerOpenApi(app: FastifyInstance, basePath: string): void {
-  app.register(swagger, {
+/** Must come before the routes: it notes them as they are added. What it returns makes the document of them, once. */
+export function noteRoutes(app: FastifyInstance, basePath: string): () => Promise<ApiDocument> {
+  const routes: RouteOptions[] = [];
+  let document: Promise<ApiDocument> | undefined;
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.hide !== true) routes.push(route);
+  });
+  return () => {
+    document ??= describe(routes, basePath);
+    return document;
+  };
+}
+
+/** The same routes on a server of paper that does nothing. */
+async function describe(routes: readonly RouteOptions[], basePath: string): Promise<ApiDocument> {
+  const { default: swagger } = await import('@fastify/swagger');
+  const paper = fastify();
+  paper.setValidatorCompiler(() => () => true);
+  paper.setSerializerCompiler(() => () => '');
+  await paper.register(swagger, {
     openapi: {
       openapi: '3.0.3',
       info: {
@@ -115,10 +132,14 @@ export function registerOpenApi(app: FastifyInstance, basePath: string): void {
       return { schema: { ...schema, security: securityOf(route.config?.access, route.method === 'GET') }, url: relative };
     },
   });
+  for (const { method, url, schema = {}, config } of routes)
+    paper.route({ method, url, schema, ...(config && { config }), handler: async () => {} });
+  await paper.ready();
+  return paper.swagger() as unknown as ApiDocument;
 }
 
 /** The whole document, once all routes are in. */
-export async function describeApi(server: { app: FastifyInstance }): Promise<object> {
+export async function describeApi(server: { app: FastifyInstance; describe(): Promise<object> }): Promise<object> {
   await server.app.ready();
-  return server.app.swagger();
+  return server.describe();
 }

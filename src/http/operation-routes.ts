@@ -1,7 +1,7 @@
 // What an operator's tools ask: is it alive, is it ready, how does it do.
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { Type } from '../kernel/schema-type.ts';
 import { metricsOnly, open } from './authentication.ts';
 import type { Metrics } from './metrics.ts';
 import { adminAnswers, openAnswers } from './schemas.ts';

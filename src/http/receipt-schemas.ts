@@ -1,7 +1,8 @@
 // A receipt as the API document describes it [D24]. `kernel/receipt.ts` holds the rules; more fields than these are welcome everywhere, as in
 // every schema that does not forbid them; to say so would make some generators forget the fields that are named.
-import Type from 'typebox';
+
 import { receiptLimits } from '../kernel/receipt.ts';
+import { Type } from '../kernel/schema-type.ts';
 import { named } from './schemas.ts';
 
 const identifier = (description: string) =>

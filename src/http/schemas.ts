@@ -1,9 +1,10 @@
 // Shared pieces of route schemas, and the answers of a route with an example of every outcome.
 // Response schemas only describe: nothing that is sent is filtered or converted by them.
-import Type, { type TProperties, type TSchema } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
 import { type ErrorName, errorCodes, GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
+import { Type } from '../kernel/schema-type.ts';
 import { failureBody, successBody } from './envelope.ts';
 
 /** By this name in the components of the API document; a generated client has a type of that name. */

@@ -28,7 +28,7 @@ import { checkCharset, parseJsonBody } from './json-body.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import { createNewcomers } from './newcomers.ts';
-import { registerOpenApi } from './openapi.ts';
+import { noteRoutes } from './openapi.ts';
 import type { ApiDocument } from './openapi-parts.ts';
 import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
 import { logRequest } from './request-log.ts';
@@ -69,6 +69,8 @@ export type RouteApp = FastifyInstance<Server, IncomingMessage, ServerResponse, 
 export interface HttpServer {
   /** The bare Fastify instance, for `inject` in tests. */
   readonly app: FastifyInstance;
+  /** The API document, made of the routes when it is first asked for. */
+  describe(): Promise<ApiDocument>;
   /** Adds routes, with paths relative to the base path. Before `listen` only. */
   routes(register: (app: RouteApp) => void): void;
   /** Hands over WebSocket requests of devices that logged in, at a path relative to the base path. */
@@ -115,10 +117,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   wrapRoutes(app, routeTable, admission);
   admission.attach(app);
   answerInEnvelope(app, () => isLast);
-  registerOwnRoutes(app, options, routeTable, () => (phase === 'serving' ? options.readiness() : Promise.reject(stopping())));
+  const readiness = () => (phase === 'serving' ? options.readiness() : Promise.reject(stopping()));
+  const describe = registerOwnRoutes(app, options, routeTable, readiness);
 
   return {
     app,
+    describe,
     routes(register) {
       app.register(async (scope) => register(scope as unknown as RouteApp), { prefix: basePath });
     },
@@ -261,16 +265,17 @@ function registerOwnRoutes(
   { basePath, logger, metrics, demo = () => ({}), cabinetDirectory: directory }: HttpServerOptions,
   { refuseUnknown }: RouteTable,
   readiness: () => Promise<Readiness>,
-): void {
-  registerOpenApi(app, basePath);
+): () => Promise<ApiDocument> {
+  const describe = noteRoutes(app, basePath);
   app.register(
     async (scope) => {
       registerOperationRoutes(scope, { metrics, readiness });
-      registerDocsPage(scope, basePath, () => app.swagger() as unknown as ApiDocument, demo);
+      registerDocsPage(scope, basePath, describe, demo);
       registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory });
     },
     { prefix: basePath },
   );
+  return describe;
 }
 
 async function listen(app: FastifyInstance, { host, port, tls, basePath }: HttpServerOptions): Promise<{ url: string; port: number }> {

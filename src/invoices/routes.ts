@@ -1,7 +1,6 @@
 // The four endpoints of QR Mode: the specification's spellings, schemas and examples; no logic.
 // Get and Payd change things by GET, as the specification has it, so HEAD is not answered and nothing may be cached.
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/authentication.ts';
 import { exampleApiKey, exampleErp, exampleTerminal } from '../http/examples.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
@@ -9,6 +8,7 @@ import { receiptSchema } from '../http/receipt-schemas.ts';
 import { answers, dateTimeField, idempotencyHeaders, keyField, named, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { receiptLimits } from '../kernel/receipt.ts';
+import { Type } from '../kernel/schema-type.ts';
 import type { Invoices } from './invoices.ts';
 import type { Asker } from './move.ts';
 import { registerPictureRoutes } from './picture-routes.ts';

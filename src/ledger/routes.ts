@@ -1,11 +1,12 @@
 // The one call of the ledger itself: to ask about an operation without doing anything [D64]. No logic.
-import Type from 'typebox';
+
 import type { Database } from '../database/database.ts';
 import { callerOf, keyFor } from '../http/authentication.ts';
 import { recipientOf } from '../http/recipient.ts';
 import { answers, keyField, operationFields, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { parseUuid } from '../kernel/ids.ts';
+import { Type } from '../kernel/schema-type.ts';
 import type { Ledger } from './ledger.ts';
 import { operationStates, operationStatus } from './operation-status.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-const part = join(import.meta.dirname, '../../src/cli/compile-cache.ts');
+const part = join(import.meta.dirname, '../../bin/compile-cache.mjs');
 let place: string;
 let program: string;
 
@@ -19,10 +19,11 @@ afterEach(() => rmSync(place, { recursive: true, force: true }));
 /** Whether code is kept, and what the program says. */
 function run(directory: string): { isKept: boolean; answer: number } {
   const script = `
-    const { keepCompiledCode, writeCompiledCode } = await import(${JSON.stringify(part)});
+    const { flushCompileCache } = await import('node:module');
+    const { keepCompiledCode } = await import(${JSON.stringify(part)});
     const isKept = keepCompiledCode(${JSON.stringify(directory)});
     const { answer } = await import(${JSON.stringify(program)});
-    writeCompiledCode();
+    flushCompileCache();
     console.log(JSON.stringify({ isKept, answer }));
     process.kill(process.pid, 'SIGKILL');`;
   // Its last act is its own death: what is kept was written before.

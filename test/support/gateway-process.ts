@@ -31,8 +31,8 @@ export interface Program {
 /** Generous: the machine may be busy with other tests. */
 export const patienceMs = 30_000;
 
-/** The sources; or, by this variable, another form of the program: `npm run test:packed` names the packed one. */
-const programFile = () => process.env['TILLGATE_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** As `tillgate` starts it, from the sources; or, by this variable, another form of the program: `npm run test:packed` names the packed one. */
+const programFile = () => process.env['TILLGATE_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../bin/tillgate.mjs', import.meta.url));
 const running = new Set<ChildProcess>();
 const directories = new Set<string>();
 

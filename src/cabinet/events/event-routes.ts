@@ -1,9 +1,10 @@
 // The event stream over HTTP: hints as server-sent events. It lives as long as its session, its reader and this process.
-import Type from 'typebox';
+
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, tags } from '../shared-schemas.ts';

@@ -1,5 +1,5 @@
 // What needs a person, and settling it by a note. No logic: the views have it.
-import Type from 'typebox';
+
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -7,6 +7,7 @@ import { actorOf } from '../../http/viewer.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';

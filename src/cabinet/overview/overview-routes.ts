@@ -1,11 +1,12 @@
 // The first page's figures. No logic: the views have it.
-import Type from 'typebox';
+
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';

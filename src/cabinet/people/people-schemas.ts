@@ -1,6 +1,5 @@
 // Pieces that the routes about people share: what a user looks like from outside, and who calls.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { Person } from '../../access/people/own-account.ts';
 import type { People } from '../../access/people/people.ts';
 import type { NewSession } from '../../access/people/sessions.ts';
@@ -11,6 +10,7 @@ import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { networkOf } from '../../kernel/network-of.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
 
 export interface PeopleRoutesDeps {

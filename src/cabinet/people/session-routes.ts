@@ -1,6 +1,6 @@
 // Coming in and going out: sign in, confirm, sessions and their end, the sandbox's one button, and one-time links.
 // A token never stands in an address: the link's is sent in a body, the session's in a cookie that scripts cannot read.
-import Type from 'typebox';
+
 import { noSuchPath } from '../../http/envelope.ts';
 import { adminAnswers, dateTimeField, openAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -8,6 +8,7 @@ import { clearSessionCookie, setSessionCookie } from '../../http/session-cookie.
 import { actorOf, optionalViewerOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
 import {

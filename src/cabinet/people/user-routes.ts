@@ -1,11 +1,12 @@
 // Users in the cabinet: invite, change, remove, let them set a password again; and what people do with their own account.
-import Type from 'typebox';
+
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { setSessionCookie } from '../../http/session-cookie.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { scopeOf } from '../own-rows.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, idParams, listOf, merchantQuery, tags } from '../shared-schemas.ts';

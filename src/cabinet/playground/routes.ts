@@ -1,12 +1,12 @@
 // The playground over HTTP: of the sandbox alone; elsewhere there is no such path. No logic.
 // Nothing is written into the audit log: nothing here is real, and what the till does stands in the ledger as any till's.
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { noSuchPath } from '../../http/envelope.ts';
 import { adminAnswers, amountField, readAmount, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { type CabinetCall, configOf } from '../roles.ts';
 import { apiPath, idParams, tags } from '../shared-schemas.ts';
 import { playgroundExample } from './example.ts';

@@ -1,6 +1,7 @@
 // What the playground shows, written once: the schema that the API document describes and the type that the playground fills.
 // Sentences are keys with parameters, amounts are lei, every list is short.
-import Type, { type Static, type TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { Type } from '../../kernel/schema-type.ts';
 import { textShown } from '../list-fields.ts';
 import { moment } from '../shared-schemas.ts';
 

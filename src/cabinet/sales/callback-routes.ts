@@ -1,6 +1,5 @@
 // Callbacks in the cabinet's API: the list, one with all its attempts, and sending again, each resend audited in its own transaction.
 
-import Type from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
@@ -10,6 +9,7 @@ import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime, parseMoment } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { nextField, scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from '../shared-schemas.ts';

@@ -1,10 +1,11 @@
 // Payments and fiscal operations as lists: page by page, as CSV, and the one search box. No logic: the views have it.
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { formatLei } from '../../kernel/money.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { ledgerCommandNames } from '../../link/protocol.ts';
 import {
   amountOf,

@@ -1,11 +1,12 @@
 // The close of a day: shops with their closes, and one day in three books side by side. No logic: the views have it.
-import Type from 'typebox';
+
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';

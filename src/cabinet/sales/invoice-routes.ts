@@ -1,5 +1,5 @@
 // Invoices as a list, as CSV and one by one. No logic: the views have it.
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -7,6 +7,7 @@ import { type State, stateNames } from '../../invoices/rules.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei, formatLei } from '../../kernel/money.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { csvAnswers, listFields, nextField, pageOfQuery, scopeOfView, sendCsv, spanFields, spanOf } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';

@@ -1,5 +1,5 @@
 // The page of one sale. No logic: the views put it together, here it gets its spelling.
-import Type from 'typebox';
+
 import type { Database } from '../../database/database.ts';
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';

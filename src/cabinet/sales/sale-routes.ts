@@ -1,5 +1,5 @@
 // Sales in the cabinet's API: cancelling an unpaid invoice [D19], the orphan board [D22], a new secret for coming QRs.
-import Type from 'typebox';
+
 import { writeAudit } from '../../access/audit.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
@@ -8,6 +8,7 @@ import { actorOf } from '../../http/viewer.ts';
 import { refusal, type State, states } from '../../invoices/rules.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { scopeOf } from '../own-rows.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from '../shared-schemas.ts';

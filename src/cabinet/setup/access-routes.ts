@@ -1,6 +1,5 @@
 // Merchants, API keys and the audit log in the cabinet's API.
 
-import Type from 'typebox';
 import type { Access } from '../../access/access.ts';
 import { listAudit } from '../../access/audit.ts';
 import type { Database } from '../../database/database.ts';
@@ -8,6 +7,7 @@ import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime, parseMoment } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { scopeOf } from '../own-rows.ts';
 import { configOf } from '../roles.ts';
 import {

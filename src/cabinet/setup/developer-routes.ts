@@ -1,9 +1,10 @@
 // What somebody needs who writes against the gateway: the table of errors, the amounts that choose an outcome, and in the sandbox a key and
 // devices to try with. A real gateway gives no key here.
-import Type from 'typebox';
+
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { errorCodes } from '../../kernel/error-codes.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, listOf, tags } from '../shared-schemas.ts';
 

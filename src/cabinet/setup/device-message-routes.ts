@@ -1,11 +1,12 @@
 // What of a device was dropped and why, for whoever writes its firmware: which channel, which field, what was wrong with it.
 // As far as this instance has heard, since its start; nothing of the messages themselves is kept or shown.
-import Type from 'typebox';
+
 import type { Database } from '../../database/database.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { isoTime } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';

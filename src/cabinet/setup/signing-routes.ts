@@ -1,5 +1,5 @@
 // What signs a merchant's callbacks, in the cabinet: a new secret with an overlap, and a test callback to see that the ERP verifies it.
-import Type from 'typebox';
+
 import { writeAudit } from '../../access/audit.ts';
 import { newCallbackSecret } from '../../access/secrets.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
@@ -10,6 +10,7 @@ import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import type { Random } from '../../kernel/random.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, idParams, moment, tags } from '../shared-schemas.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';

@@ -1,6 +1,6 @@
 // Ledger commands in the cabinet's API: the review list, and the two decisions that only a person can take [D15, D16].
 // A decision and its audit entry, with all that was sent along, are one transaction: a decision that is refused leaves none.
-import Type from 'typebox';
+
 import { writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';
 import { adminAnswers, textField } from '../../http/schemas.ts';
@@ -8,6 +8,7 @@ import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import type { Command } from '../../ledger/command.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { scopeOf } from '../own-rows.ts';

@@ -1,12 +1,12 @@
 // The steps that a person takes about a sale. No logic; each needs the Idempotency-Key that its dialog drew when it opened.
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { idempotencyOf } from '../../http/idempotency-key.ts';
 import { originOfPerson } from '../../http/origin.ts';
 import { adminAnswers, amountField, idempotencyHeaders, operationFields, readAmount } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
+import { Type } from '../../kernel/schema-type.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, idParams, tags } from '../shared-schemas.ts';
 import { createMoneySteps, type MoneyStepsDeps, type PersonalCall } from './money-steps.ts';

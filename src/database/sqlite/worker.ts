@@ -1,5 +1,6 @@
 // The worker thread that alone touches the database file, so that a slow disk never stalls the event loop.
 // It takes everything that waits at its port at once: the busier it is, the more statements share one sync to disk.
+import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { openSqlite, type SqliteConnection } from './connection.ts';
 import { carryError } from './errors.ts';
@@ -22,6 +23,8 @@ const runner = new RequestRunner((now) => {
 });
 port.on('message', serve);
 send({ kind: 'ready' });
+// Otherwise it is written at the end of the thread, and one that is killed would never write it.
+flushCompileCache();
 
 function serve(first: ToWorker): void {
   const messages = [first];

@@ -4,7 +4,7 @@
 // what the first had not written by then is never written. So whoever reads the database after connecting, writes the login, commits and
 // then gets `confirm` knows that nobody else touched the login since, however long this process stood still in between.
 // Everything is bounded: a Mosquitto that does not answer costs some seconds and an error; a few changes run at once, more are refused.
-import { connect, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -81,6 +81,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
   }
 
   async function open(deviceId: string): Promise<MqttClient> {
+    const { connect } = await import('mqtt');
     const client = connect(options.url, {
       protocolVersion: 4,
       clientId: `tillgate-login-${deviceId}`,

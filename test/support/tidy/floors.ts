@@ -79,7 +79,8 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['@fastify/swagger', 'swagger-ui-dist', 'ajv', 'prom-client'], places: ['http'] },
   { packages: ['pino'], places: ['wiring'] },
   { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'virtual', 'wiring'] },
-  { packages: ['node:child_process', 'node:module'], places: ['wiring'] },
+  // What Node keeps of compiled code.
+  { packages: ['node:module'], places: ['database', 'wiring'] },
   { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
   { packages: ['node:dns', 'node:dns/promises'], places: ['callbacks'] },
   { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'conformance', 'wiring'] },
@@ -88,7 +89,8 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['node:https', 'node:tls'], places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   // Nothing outside.
   { packages: ['kysely'], places: ['database', ...stores] },
-  { packages: ['typebox'], places: ['http', 'link', ...stores] },
+  // Its types alone: kernel/schema-type.ts builds what they describe.
+  { packages: ['typebox'], places: [], typesIn: ['kernel', 'http', 'link', ...stores] },
   { packages: ['ipaddr.js'], places: ['kernel', 'callbacks', 'http', 'settings', 'wiring'] },
   { packages: ['qr'], places: ['invoices', 'devices', 'cabinet', 'virtual'] },
   { packages: ['node:crypto'], places: ['kernel', ...allButKernel] },

@@ -2,7 +2,7 @@
 // the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
 // Strangers reach its ports: connections, logins, packets, what is waiting to be read and what is logged about it are all bounded [D62].
 import type { EventEmitter } from 'node:events';
-import { Aedes, type AedesOptions, type Client, type ConnectPacket } from 'aedes';
+import type { Aedes, AedesOptions, Client, ConnectPacket } from 'aedes';
 import type { Logger } from '../../../kernel/logger.ts';
 import type { RateLimiter } from '../../../kernel/rate-limiter.ts';
 import { restrainLogger } from '../../../kernel/restrained-logger.ts';
@@ -87,6 +87,8 @@ export class EmbeddedBroker implements Channel {
   }
 
   async start(listener: ChannelListener): Promise<void> {
+    // Loaded where it is used: a gateway with a broker outside needs nothing of it.
+    const { Aedes } = await import('aedes');
     const aedes = await Aedes.createBroker(this.#rules());
     this.#aedes = aedes;
     this.#clients.watch(aedes);

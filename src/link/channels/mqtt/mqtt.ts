@@ -1,7 +1,7 @@
 // The channel over an outside MQTT broker (Mosquitto, RabbitMQ with its MQTT plugin). Every connection is a new client object, so that nothing of an
 // old one can be sent again behind our back; commands go at QoS 0 and only while connected. Only MQTT 3.1.1 is used.
 import type { Socket } from 'node:net';
-import { connect, type MqttClient } from 'mqtt';
+import type { connect, MqttClient } from 'mqtt';
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
 import type { Random } from '../../../kernel/random.ts';
@@ -31,6 +31,7 @@ export class MqttChannel implements Channel {
   readonly #unsettled = new Set<(error: Error) => void>();
   #listener: ChannelListener | undefined;
   #client: MqttClient | undefined;
+  #connect: typeof connect | undefined;
   #isConnected = false;
   #attempt = 0;
   #cancelReconnect: Cancel = () => {};
@@ -47,6 +48,9 @@ export class MqttChannel implements Channel {
 
   async start(listener: ChannelListener): Promise<void> {
     this.#listener = listener;
+    // Loaded where it is used: a gateway with the embedded broker needs nothing of it.
+    this.#connect = (await import('mqtt')).connect;
+    if (this.#listener === undefined) return;
     await new Promise<void>((resolve) => {
       this.#firstAttemptEnded = resolve;
       this.#open();
@@ -84,7 +88,8 @@ export class MqttChannel implements Channel {
 
   #open(): void {
     const { url, gatewayId, clock, logger } = this.#options;
-    const client = connect(url, {
+    if (this.#connect === undefined) throw new Error('The channel was not started.');
+    const client = this.#connect(url, {
       protocolVersion: 4,
       clientId: `tillgate-${gatewayId}`,
       clean: true,

@@ -2,15 +2,16 @@
 // Always holds: code is read only from a directory that nobody can write to but who could change the program itself: it lies inside the
 // program's own node_modules, belongs to this user or to root, and is closed to everybody else. Where that cannot be had (a read-only
 // installation, a service with a user of its own) the program starts without. Node compares each entry with its source and writes it whole,
-// so a file that was changed, a process that was killed and two that start at once do no harm.
+// so a file that was changed, a process that was killed and two that start at once do no harm. The program writes what is kept when it is ready.
+// Plain JavaScript: a single file with types would load what strips them, which is a tenth of a start.
 import { mkdirSync, statSync } from 'node:fs';
-import { enableCompileCache, flushCompileCache } from 'node:module';
+import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
-const ownDirectory = join(import.meta.dirname, '../../node_modules/.cache/tillgate');
+const ownDirectory = join(import.meta.dirname, '../node_modules/.cache/tillgate');
 
 /** What is imported from now on is kept. Says whether it is. NODE_COMPILE_CACHE, set by whoever starts the program, comes first. */
-export function keepCompiledCode(directory: string = ownDirectory): boolean {
+export function keepCompiledCode(directory = ownDirectory) {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const { mode, uid } = statSync(directory);
@@ -20,9 +21,4 @@ export function keepCompiledCode(directory: string = ownDirectory): boolean {
   } catch {
     return false;
   }
-}
-
-/** Otherwise it is written at the end of the process, and one that is killed would never write it. */
-export function writeCompiledCode(): void {
-  flushCompileCache();
 }
