@@ -36,7 +36,6 @@ export const placesThatMatter: readonly string[] = [
   'insert invoices',
   'commit idempotency_keys + invoices',
   'update invoices (state, callback_sequence)',
-  'update invoices (state, ended_at)',
   'insert invoice_events',
   'commit callbacks + invoice_events + invoices',
   'insert orphan_payments',

@@ -1,7 +1,8 @@
 // All mistakes that are planted, to show that the simulation or the suite would notice them.
 import { batchBugs } from './batch-bugs.ts';
+import { invoiceBatchBugs } from './invoice-batch-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { roomBugs } from './room-bugs.ts';
 
-export const plantedBugs: readonly PlantedBug[] = [...ledgerBugs, ...batchBugs, ...roomBugs];
+export const plantedBugs: readonly PlantedBug[] = [...ledgerBugs, ...batchBugs, ...invoiceBatchBugs, ...roomBugs];

@@ -139,24 +139,6 @@ export const roomBugs: readonly PlantedBug[] = [
     ],
   },
   {
-    name: 'moves an invoice and writes its callback apart',
-    kind: 'transactions',
-    harm: 'callback',
-    edits: [
-      {
-        room: invoices,
-        find: 'await deps.database.transaction((queries) => writeMove(deps, queries, oid, transition, detail, payment));',
-        instead: 'await writeMove(deps, deps.database.queries, oid, transition, detail, payment);',
-      },
-    ],
-  },
-  {
-    name: 'pays an invoice that was paid or ended meanwhile',
-    kind: 'guards',
-    harm: 'lie',
-    edits: [{ room: invoices, find: "    .where('state', '=', transition.from)\n", instead: '' }],
-  },
-  {
     name: 'refuses the repeat of the same payment',
     kind: 'guards',
     harm: 'lie',
@@ -177,26 +159,14 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [{ room: invoices, find: '      sweep.start();\n', instead: '' }],
   },
   {
-    name: 'tells nobody of an expiry',
-    kind: 'expiry',
-    harm: 'callback',
-    edits: [
-      {
-        room: invoices,
-        find: 'const host = await writeCallback(deps, queries, invoice, states.expired);',
-        instead: 'const host = invoice.callbackUri === null ? await writeCallback(deps, queries, invoice, states.expired) : undefined;',
-      },
-    ],
-  },
-  {
     name: 'makes another invoice for every repeat under a key',
     kind: 'keys',
     harm: 'lie',
     edits: [
       {
         room: invoices,
-        find: "      if (claim.kind === 'same') return await findInvoice",
-        instead: "      if (claim.kind === 'same' && claim.subjectId === oid) return await findInvoice",
+        find: "      if (claim.kind === 'same') return await look",
+        instead: "      if (claim.kind === 'same' && claim.subjectId === oid) return await look",
       },
     ],
   },

@@ -3,8 +3,8 @@
 import type { Queries } from '../database/database.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type InvoiceDeps, writeMove } from './move.ts';
+import { findInvoice } from './read-batch.ts';
 import { judge } from './rules.ts';
-import { findInvoice } from './store.ts';
 
 /**
  * In the caller's transaction, which settles the abort or writes the audit entry: true if there was an unpaid invoice of the merchant
@@ -20,12 +20,12 @@ export async function cancelUnpaidInvoice(
   const id = parseUuid(oid);
   if (id === undefined) return false;
   for (;;) {
-    const invoice = await findInvoice(queries, { oid: id, merchantId }, deps.graceMs);
+    const invoice = await findInvoice(deps.database.engine, queries, { oid: id, merchantId }, deps.graceMs);
     if (!invoice) return false;
     const verdict = judge(invoice, 'cancel');
     // An overdue one is left to the sweep: it is dead for payment already.
     if (verdict.kind !== 'move') return false;
     // A scan may come between the reading and the move; a state only moves forward, so this ends.
-    if (await writeMove(deps, queries, id, verdict.transition, { reason })) return true;
+    if (await writeMove(deps, queries, invoice, verdict.transition, { reason })) return true;
   }
 }

@@ -1,4 +1,5 @@
-// Create: the receipt is stored and gets its OID and QR [D20, D24]. One insert; with an Idempotency-Key a claim goes before it.
+// Create: the receipt is stored and gets its OID and QR [D20, D24]. One insert, in a commit with those that come along (insert-batch.ts); with an
+// Idempotency-Key a claim goes before it, in a transaction of its own.
 // Dying before the commit leaves nothing; dying after it leaves an invoice that the repeat under the same key finds.
 // A commit whose answer got lost is read back: by the OID that was drawn, or, under a key, by claiming that once more.
 // No callback is sent [D25], and the invoice's history starts with its row: creating writes no event.
@@ -12,9 +13,10 @@ import { parseUuid } from '../kernel/ids.ts';
 import { parseMoment } from '../kernel/moments.ts';
 import { checkReceipt } from '../kernel/receipt.ts';
 import { receiptTotal } from '../kernel/receipt-sums.ts';
+import { insertInvoice, type NewInvoice } from './insert-batch.ts';
 import type { InvoiceDeps } from './move.ts';
+import { findInvoice } from './read-batch.ts';
 import { checkText } from './rules.ts';
-import { findInvoice, insertInvoice, type NewInvoice } from './store.ts';
 import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface CreateRequest {
@@ -40,12 +42,17 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
   const { oid, qr, secretId } = await deps.qrSecrets.draw();
   const invoice: NewInvoice = { ...content, oid, merchantId: request.merchantId, qrSecretId: secretId };
   const { idempotency } = request;
+  const { engine, queries: outer } = deps.database;
+  const look = (queries: Queries, sought: string) =>
+    findInvoice(engine, queries, { oid: sought, merchantId: request.merchantId }, deps.graceMs);
   if (!idempotency) {
-    await insert(deps.database.queries, invoice).catch(async (error: unknown) => {
+    const isMade = await deps.insert(invoice).catch(async (error: unknown) => {
       if (!isDatabaseDown(error)) throw error;
-      const written = await findInvoice(deps.database.queries, { oid, merchantId: request.merchantId }, deps.graceMs);
+      const written = await look(outer, oid);
       if (!written) throw error;
+      return true;
     });
+    if (!isMade) throw tooLate();
     return { oid, qr };
   }
 
@@ -55,8 +62,8 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
       if (claim.kind === 'other') {
         throw new GatewayError('The_status_cannot_be_applied', 'This Idempotency-Key was used for another request.');
       }
-      if (claim.kind === 'same') return await findInvoice(queries, { oid: claim.subjectId, merchantId: request.merchantId }, deps.graceMs);
-      await insert(queries, invoice);
+      if (claim.kind === 'same') return await look(queries, claim.subjectId);
+      if (!(await insertInvoice(engine, queries, invoice))) throw tooLate();
       return undefined;
     });
   const earlier = await onceMoreIfUnclear(claimOrFind);
@@ -65,8 +72,8 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
   return { oid, qr };
 }
 
-async function insert(queries: Queries, invoice: NewInvoice): Promise<void> {
-  if (!(await insertInvoice(queries, invoice))) throw invalidRequest('ValidTo must not be in the past.');
+function tooLate(): GatewayError {
+  return invalidRequest('ValidTo must not be in the past.');
 }
 
 function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchantId' | 'qrSecretId'> {

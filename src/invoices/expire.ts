@@ -2,9 +2,9 @@
 // Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
 import type { Clock } from '../kernel/clock.ts';
 import { createRounds, type Rounds } from '../kernel/rounds.ts';
-import { type InvoiceDeps, writeCallback } from './move.ts';
-import { stateNames, states } from './rules.ts';
-import { expireOverdueInvoices, insertEvents } from './store.ts';
+import { type InvoiceDeps, moveOf, transitionOf } from './move.ts';
+import { moveInvoices } from './move-batch.ts';
+import { holdOverdueInvoices } from './store.ts';
 
 const batchSize = 100;
 
@@ -19,21 +19,17 @@ export async function expireOverdue(deps: InvoiceDeps): Promise<number> {
 }
 
 async function expireBatch(deps: InvoiceDeps): Promise<number> {
-  const { database } = deps;
-  const { count, hosts } = await database.transaction(async (queries) => {
-    const moved = await expireOverdueInvoices(queries, database.engine, deps.graceMs, batchSize);
-    const hosts: string[] = [];
-    if (moved.length === 0) return { count: 0, hosts };
-    const oids = moved.map(({ oid }) => oid);
-    await insertEvents(queries, oids, stateNames[states.expired], {});
-    for (const invoice of moved) {
-      const host = await writeCallback(deps, queries, invoice, states.expired);
-      if (host !== undefined) hosts.push(host);
-    }
-    return { count: moved.length, hosts };
+  const { engine, transaction } = deps.database;
+  const moves = await transaction(async (queries) => {
+    const overdue = await holdOverdueInvoices(queries, engine, deps.graceMs, batchSize);
+    const expiring = overdue.map((invoice) => moveOf(deps, invoice, transitionOf({ ...invoice, isTimeUp: true }, 'expire'), {}));
+    // They are held, and time goes on: each of them moves.
+    if (expiring.length > 0) await moveInvoices(engine, queries, deps.graceMs, expiring, 'as long as a statement may');
+    return expiring;
   });
+  const hosts = moves.flatMap(({ callback }) => (callback ? [callback.host] : []));
   if (hosts.length > 0) deps.callbacks.wake(hosts);
-  return count;
+  return moves.length;
 }
 
 export function createExpirySweep(deps: InvoiceDeps, clock: Clock, periodMs: number): Rounds {

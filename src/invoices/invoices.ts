@@ -8,12 +8,14 @@ import type { Random } from '../kernel/random.ts';
 import { cancelUnpaidInvoice } from './cancel.ts';
 import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
 import { createExpirySweep, expireOverdue } from './expire.ts';
+import { createInvoiceInserts } from './insert-batch.ts';
 import type { Asker, InvoiceDeps } from './move.ts';
+import { createMoveGroup, type Payment } from './move-batch.ts';
 import { payInvoice } from './paid.ts';
 import { createQrSecrets } from './qr-secrets.ts';
+import { createInvoiceReads, type InvoiceContent } from './read-batch.ts';
 import { scanInvoice } from './scan.ts';
 import { type InvoiceStatus, readStatus } from './status.ts';
-import type { InvoiceContent, Payment } from './store.ts';
 import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface InvoicesOptions {
@@ -52,7 +54,13 @@ export interface Invoices {
 export function createInvoices(options: InvoicesOptions): Invoices {
   const { database, callbacks, clock, random, logger, traceparent } = options;
   const qrSecrets = createQrSecrets({ database, clock, random });
-  const deps: InvoiceDeps = { database, callbacks, random, logger, traceparent, qrSecrets, graceMs: options.scanGraceS * 1000 };
+  const graceMs = options.scanGraceS * 1000;
+  const deps: InvoiceDeps = {
+    ...{ database, callbacks, random, logger, traceparent, qrSecrets, graceMs },
+    reads: createInvoiceReads(database, graceMs),
+    insert: createInvoiceInserts(database),
+    moves: createMoveGroup({ database, graceMs, callbacks }),
+  };
   const sweep = createExpirySweep(deps, clock, options.sweepPeriodMs ?? 5_000);
 
   return {

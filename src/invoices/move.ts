@@ -1,13 +1,15 @@
-// One move of one invoice: the guarded update, the line in its history and the callback, in one transaction [D26].
-// Either all three are committed or none; after the commit the callbacks' worker is woken.
-import { enqueueCallback, type OutboxDeps } from '../callbacks/outbox.ts';
+// One move of one invoice: the guarded update, the line in its history and the callback, in one commit [D26], which it may share with the moves
+// of other invoices (move-batch.ts). Either all three are committed or none; after the commit the callbacks' worker is woken.
+import { type OutboxDeps, outboxRow } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
+import type { InsertInvoice } from './insert-batch.ts';
+import { type Move, type MoveGroup, moveInvoices, type Payment } from './move-batch.ts';
 import type { QrSecrets } from './qr-secrets.ts';
-import { type Facts, isOverdue, judge, noSuchInvoice, type State, stateNames, type Transition, type Trigger } from './rules.ts';
-import { insertEvents, type MovedInvoice, moveInvoice, type Payment } from './store.ts';
+import type { InvoiceFacts, InvoiceReads } from './read-batch.ts';
+import { type Facts, isOverdue, judge, noSuchInvoice, stateNames, type Transition, type Trigger } from './rules.ts';
 
 export interface InvoiceDeps {
   database: Database;
@@ -19,6 +21,9 @@ export interface InvoiceDeps {
   qrSecrets: QrSecrets;
   /** How long a scanned invoice outlives its limit [D22]. */
   graceMs: number;
+  reads: InvoiceReads;
+  insert: InsertInvoice;
+  moves: MoveGroup;
 }
 
 /** Who asks about an invoice: a key or a device of a merchant, or somebody who merely holds the QR [D10]. */
@@ -31,60 +36,42 @@ export interface Asker {
 /** A state only moves forward, and there are three steps at most: whoever loses more races than this has met a bug. */
 const maxLostRaces = 8;
 
-export interface WrittenMove {
-  invoice: MovedInvoice;
-  /** Where its callback goes, if it has one: for waking the callbacks after the commit. */
-  callbackHost: string | undefined;
+type Movable = Pick<InvoiceFacts, 'oid' | 'merchantId' | 'callbackUri'>;
+
+/**
+ * The move with the callback that tells of it. Its address is final before the commit, because nothing that it names can change any more:
+ * receipt id and device come with the payment, and before it they are empty [service specification].
+ */
+export function moveOf(deps: OutboxDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Move {
+  const { oid, merchantId, callbackUri } = invoice;
+  const values = { OID: oid, State: stateNames[transition.to], ReceiptID: payment?.receiptId, DeviceID: payment?.deviceId };
+  const callback = callbackUri === null ? undefined : outboxRow(deps, { merchantId, url: expandTemplate(callbackUri, values) });
+  return { oid, transition, detail, payment, callback };
 }
 
-/** Within the caller's transaction. Undefined if the guard did not hold: then nothing was written. */
+/** Within the caller's transaction. False if the guard did not hold: then nothing was written. */
 export async function writeMove(
   deps: InvoiceDeps,
   queries: Queries,
-  oid: string,
+  invoice: Movable,
   transition: Transition,
   detail: object,
-  payment?: Payment,
-): Promise<WrittenMove | undefined> {
-  const moved = await moveInvoice(queries, oid, transition, deps.graceMs, payment);
-  if (!moved) return undefined;
-  await insertEvents(queries, [oid], stateNames[transition.to], { ...detail, ...payment });
-  return { invoice: moved, callbackHost: await writeCallback(deps, queries, moved, transition.to) };
+): Promise<boolean> {
+  const moves = [moveOf(deps, invoice, transition, detail)];
+  const [isMoved = false] = await moveInvoices(deps.database.engine, queries, deps.graceMs, moves, 'as long as a statement may');
+  return isMoved;
 }
 
-/**
- * The receipt id and the device are told only with a payment; before it they are empty [service specification]. Returns the host that it goes
- * to, if there is one.
- */
-export async function writeCallback(deps: InvoiceDeps, queries: Queries, moved: MovedInvoice, state: State): Promise<string | undefined> {
-  if (moved.callbackUri === null) return undefined;
-  const url = expandTemplate(moved.callbackUri, {
-    OID: moved.oid,
-    State: stateNames[state],
-    ReceiptID: moved.receiptId,
-    DeviceID: moved.paidDeviceId,
-  });
-  return await enqueueCallback(queries, deps, {
-    merchantId: moved.merchantId,
-    subjectKind: 'invoice',
-    subjectId: moved.oid,
-    sequence: moved.callbackSequence,
-    url,
-  });
-}
-
-/** The same in a transaction of its own. False if somebody else was quicker. */
-export async function move(deps: InvoiceDeps, oid: string, transition: Transition, detail: object, payment?: Payment): Promise<boolean> {
-  const moved = await deps.database.transaction((queries) => writeMove(deps, queries, oid, transition, detail, payment));
-  if (moved?.callbackHost !== undefined) deps.callbacks.wake([moved.callbackHost]);
-  return moved !== undefined;
+/** The same in a commit that is not the caller's. False if somebody else was quicker. */
+export function move(deps: InvoiceDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Promise<boolean> {
+  return deps.moves.add(moveOf(deps, invoice, transition, detail, payment));
 }
 
 /**
  * Reads the invoice until `step` comes to an end with it; an overdue one is made Expired first [D23].
  * `step` returns undefined when its own move lost a race: then the invoice is read again.
  */
-export async function withCurrent<Found extends Facts & { oid: string }, Result>(
+export async function withCurrent<Found extends Facts & Movable, Result>(
   deps: InvoiceDeps,
   find: () => Promise<Found | undefined>,
   step: (found: Found) => Promise<Result | undefined>,
@@ -93,7 +80,7 @@ export async function withCurrent<Found extends Facts & { oid: string }, Result>
     const found = await find();
     if (!found) throw noSuchInvoice();
     if (isOverdue(found)) {
-      await move(deps, found.oid, transitionOf(found, 'expire'), {});
+      await move(deps, found, transitionOf(found, 'expire'), {});
       continue;
     }
     const result = await step(found);
@@ -102,7 +89,7 @@ export async function withCurrent<Found extends Facts & { oid: string }, Result>
   throw new Error('An invoice kept changing while it was read.');
 }
 
-function transitionOf(facts: Facts, trigger: Trigger): Transition {
+export function transitionOf(facts: Facts, trigger: Trigger): Transition {
   const verdict = judge(facts, trigger);
   if (verdict.kind !== 'move') throw new Error(`No move by ${trigger} from ${stateNames[facts.state]}.`);
   return verdict.transition;

@@ -4,8 +4,10 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Asker, type InvoiceDeps, move, withCurrent } from './move.ts';
+import type { Payment } from './move-batch.ts';
+import type { InvoiceFacts } from './read-batch.ts';
 import { checkReceiptId, checkText, judge, refusal, type State, states } from './rules.ts';
-import { findInvoiceForPayment, type InvoiceFacts, insertEvents, insertOrphan, type Payment } from './store.ts';
+import { insertEvent, insertOrphan } from './store.ts';
 
 const maxDeviceIdLength = 64;
 
@@ -25,7 +27,7 @@ export async function payInvoice(
   };
   await withCurrent(
     deps,
-    () => findInvoiceForPayment(deps.database.queries, { oid, merchantId: asker.merchantId }, payment.deviceId, deps.graceMs),
+    () => deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId),
     async (invoice) => {
       const isSamePayment = invoice.receiptId === payment.receiptId && invoice.paidDeviceId === payment.deviceId;
       const verdict = judge({ ...invoice, isSamePayment }, 'pay');
@@ -38,7 +40,7 @@ export async function payInvoice(
         await writeOrphan(deps, invoice, payment, reasonOf(invoice.state), asker);
         throw refusal(invoice.state, 'pay');
       }
-      return (await move(deps, oid, verdict.transition, { by: asker.name }, payment)) || undefined;
+      return (await move(deps, invoice, verdict.transition, { by: asker.name }, payment)) || undefined;
     },
   );
 }
@@ -54,7 +56,7 @@ function reasonOf(state: State): OrphanReason {
 async function writeOrphan(deps: InvoiceDeps, invoice: InvoiceFacts, payment: Payment, reason: OrphanReason, asker: Asker): Promise<void> {
   const place = await deps.database.transaction(async (queries) => {
     const found = await insertOrphan(queries, invoice, payment, reason);
-    if (found === 'new') await insertEvents(queries, [invoice.oid], 'payment-refused', { by: asker.name, reason, ...payment });
+    if (found === 'new') await insertEvent(queries, invoice.oid, 'payment-refused', { by: asker.name, reason, ...payment });
     return found;
   });
   const facts = { oid: invoice.oid, merchantId: invoice.merchantId, deviceId: payment.deviceId, reason };

@@ -1,19 +1,19 @@
 // Get: a register or terminal fetches the receipt to show it, which makes a new invoice Scanned [D21].
 // Asked again, by a proxy or a second device, it answers the same: one move, one callback.
 import { type Asker, type InvoiceDeps, move, withCurrent } from './move.ts';
+import type { InvoiceContent } from './read-batch.ts';
 import { judge, refusal, states } from './rules.ts';
-import { findInvoiceContent, type InvoiceContent } from './store.ts';
 
 export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker): Promise<InvoiceContent> {
   const oid = await deps.qrSecrets.read(qr);
   return await withCurrent(
     deps,
-    () => findInvoiceContent(deps.database.queries, { oid, merchantId: asker.merchantId }, deps.graceMs),
+    () => deps.reads.content({ oid, merchantId: asker.merchantId }),
     async (invoice) => {
       const verdict = judge(invoice, 'scan');
       if (verdict.kind === 'refuse') throw refusal(invoice.state, 'scan');
       if (verdict.kind === 'stay') return invoice;
-      const isMoved = await move(deps, oid, verdict.transition, { by: asker.name });
+      const isMoved = await move(deps, invoice, verdict.transition, { by: asker.name });
       return isMoved ? { ...invoice, state: states.scanned } : undefined;
     },
   );

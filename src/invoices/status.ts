@@ -1,7 +1,6 @@
 // Status: the state, without scanning. One read; only an invoice that is overdue is made Expired on the way [D23].
 import { type Asker, type InvoiceDeps, withCurrent } from './move.ts';
 import type { State } from './rules.ts';
-import { findInvoice } from './store.ts';
 
 export interface InvoiceStatus {
   state: State;
@@ -13,7 +12,7 @@ export async function readStatus(deps: InvoiceDeps, qr: string, asker: Asker): P
   const oid = await deps.qrSecrets.read(qr);
   return await withCurrent(
     deps,
-    () => findInvoice(deps.database.queries, { oid, merchantId: asker.merchantId }, deps.graceMs),
+    () => deps.reads.facts({ oid, merchantId: asker.merchantId }),
     async (invoice) => ({ state: invoice.state, receiptId: invoice.receiptId ?? '' }),
   );
 }

@@ -141,7 +141,7 @@ describe.each(engines)('many at once on %s', (engine) => {
       const race = await openRace();
       const { oid, qr } = await make(race.shop, { validTo: new Date(Date.now() + hourMs).toISOString() });
       await race.shop.invoices.scan(qr, anybody);
-      race.beforeNextTransaction(() => database.shiftClock(hourMs + 1));
+      race.afterNextLook(() => database.shiftClock(hourMs + 1));
       expect(await codeOf(race.shop.invoices.pay(qr, { receiptId: 'F-1', deviceId: race.shop.deviceId }, anybody))).toBe(22);
       expect((await race.shop.invoices.status(qr, anybody)).state).toBe(states.expired);
       expect(await orphanRows(database, oid)).toMatchObject([{ receipt_id: 'F-1', reason: 'expired' }]);
@@ -151,7 +151,7 @@ describe.each(engines)('many at once on %s', (engine) => {
     it('Get against expiry is 22', async () => {
       const race = await openRace();
       const { oid, qr } = await make(race.shop, { validTo: new Date(Date.now() + hourMs).toISOString() });
-      race.beforeNextTransaction(() => database.shiftClock(hourMs + 1));
+      race.afterNextLook(() => database.shiftClock(hourMs + 1));
       expect(await codeOf(race.shop.invoices.scan(qr, anybody))).toBe(22);
       expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
     });
@@ -165,7 +165,7 @@ describe.each(engines)('many at once on %s', (engine) => {
       ] as const) {
         const { oid, qr } = await make(race.shop);
         await invoices.scan(qr, anybody);
-        race.beforeNextTransaction(() => invoices.pay(qr, { receiptId: rival, deviceId }, anybody));
+        race.afterNextLook(() => invoices.pay(qr, { receiptId: rival, deviceId }, anybody));
         expect(await codeOf(invoices.pay(qr, { receiptId: 'F-1', deviceId }, anybody))).toBe(code);
         expect(await orphanRows(database, oid)).toHaveLength(code === 22 ? 1 : 0);
         expect(await urls(oid)).toEqual([toldUrl(oid, 'Scanned'), toldUrl(oid, 'Payed', rival, deviceId)]);
@@ -177,7 +177,7 @@ describe.each(engines)('many at once on %s', (engine) => {
       const { invoices, deviceId } = race.shop;
       const first = await make(race.shop);
       await invoices.scan(first.qr, anybody);
-      race.beforeNextTransaction(() => race.shop.cancel(first.oid));
+      race.afterNextLook(() => race.shop.cancel(first.oid));
       expect(await codeOf(invoices.pay(first.qr, { receiptId: 'F-1', deviceId }, anybody))).toBe(22);
       expect(await orphanRows(database, first.oid)).toMatchObject([{ reason: 'cancelled' }]);
 
@@ -219,8 +219,9 @@ describe.each(engines)('many at once on %s', (engine) => {
       paydAgain: await cost(named),
     };
     await quick.invoices.stop();
-    // A look; and for a move the guarded update, the history and the callback. Create is one insert from a select, which counts as two here.
-    expect(costs).toEqual({ create: 2, status: 1, get: 4, getAgain: 1, payd: 4, paydAgain: 1 });
+    // A look; and for a move the guarded update with the history and the callback, which are three statements on SQLite.
+    const move = engine === 'postgres' ? 2 : 4;
+    expect(costs).toEqual({ create: 1, status: 1, get: move, getAgain: 1, payd: move, paydAgain: 1 });
   });
 
   it('a Create under one Idempotency-Key, a hundred times, makes one invoice and gives one answer', async () => {

@@ -124,21 +124,42 @@ export function countStatements(database: Database): { watched: Database; count:
   return { watched, count: () => count };
 }
 
-/** The same database, with something that happens once, just before the next transaction begins: a lost race, without luck. */
-export function interruptible(database: Database): { database: Database; beforeNextTransaction(action: () => unknown): void } {
-  let pending: (() => unknown) | undefined;
+/** The same database, with something that happens once: a lost race, without luck. */
+export function interruptible(database: Database): {
+  database: Database;
+  /** Just before the next transaction begins. */
+  beforeNextTransaction(action: () => unknown): void;
+  /** When the next look at an invoice has been answered, and before who looked goes on. */
+  afterNextLook(action: () => unknown): void;
+} {
+  let beforeTransaction: (() => unknown) | undefined;
+  let afterLook: (() => unknown) | undefined;
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const action = afterLook;
+      if (!action || !('is_device_registered' in (result.rows[0] ?? {}))) return result;
+      afterLook = undefined;
+      await action();
+      return result;
+    },
+  };
   return {
     database: {
       ...database,
+      queries: database.queries.withPlugin(plugin),
       async transaction(work) {
-        const action = pending;
-        pending = undefined;
+        const action = beforeTransaction;
+        beforeTransaction = undefined;
         await action?.();
         return await database.transaction(work);
       },
     },
     beforeNextTransaction(action) {
-      pending = action;
+      beforeTransaction = action;
+    },
+    afterNextLook(action) {
+      afterLook = action;
     },
   };
 }

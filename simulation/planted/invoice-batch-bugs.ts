@@ -1,0 +1,110 @@
+// Mistakes in how invoices are made, read and moved together: guards, what goes into one commit, and what a broken batch means.
+import type { PlantedBug } from './planted-bug.ts';
+
+const invoices = 'src/invoices';
+const tests = ['test/invoices/batches.test.ts'];
+const movedTogether = "    together: (moves) => commit(moves, 'shortly'),\n";
+const insertedTogether = "    together: (invoices) => insertAll(engine, queries, invoices, 'shortly'),\n";
+
+export const invoiceBatchBugs: readonly PlantedBug[] = [
+  {
+    name: 'moves an invoice and writes its callback apart',
+    kind: 'transactions',
+    harm: 'callback',
+    edits: [
+      {
+        room: invoices,
+        find: 'await transaction((within) => moveInvoices(engine, within, graceMs, moves, waits));',
+        instead: 'await moveInvoices(engine, queries, graceMs, moves, waits);',
+      },
+    ],
+  },
+  {
+    name: 'pays an invoice that was paid or ended meanwhile',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [{ room: invoices, find: ' and "invoices"."state" = "new"."from_state"\n', instead: '\n' }],
+    tests: ['test/invoices/concurrency.test.ts'],
+  },
+  {
+    name: 'moves an invoice whose time has run out since it was looked at',
+    kind: 'expiry',
+    harm: 'lie',
+    edits: [{ room: invoices, find: '      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)\n', instead: '' }],
+    tests: ['test/invoices/concurrency.test.ts'],
+  },
+  {
+    name: 'tells nobody of an expiry',
+    kind: 'expiry',
+    harm: 'callback',
+    edits: [
+      {
+        room: invoices,
+        find: 'moveOf(deps, invoice, transitionOf({ ...invoice, isTimeUp: true }',
+        instead: 'moveOf(deps, { ...invoice, callbackUri: null }, transitionOf({ ...invoice, isTimeUp: true }',
+      },
+    ],
+  },
+  {
+    name: 'puts two moves of one invoice into one batch',
+    kind: 'locks',
+    harm: 'lie',
+    edits: [
+      { room: invoices, find: `    namesOf: ({ oid }) => [oid],\n${movedTogether}`, instead: `    namesOf: () => [],\n${movedTogether}` },
+    ],
+    tests,
+  },
+  {
+    name: 'answers a scan before its batch is committed',
+    kind: 'commit and publish',
+    harm: 'lie',
+    edits: [
+      {
+        room: invoices,
+        find: movedTogether,
+        instead:
+          "    async together(moves) {\n      void commit(moves, 'shortly').catch(() => {});\n      return moves.map(() => true);\n    },\n",
+      },
+    ],
+    tests,
+  },
+  {
+    name: 'takes the lost answer of a batch of moves for a success',
+    kind: 'commit and publish',
+    harm: 'lost money',
+    edits: [
+      {
+        room: invoices,
+        find: movedTogether,
+        instead: "    together: (moves) => commit(moves, 'shortly').catch(() => moves.map(() => true)),\n",
+      },
+    ],
+    tests,
+  },
+  {
+    name: 'gives out the QR of an invoice that its batch did not write',
+    kind: 'commit and publish',
+    harm: 'lie',
+    edits: [
+      {
+        room: invoices,
+        find: insertedTogether,
+        instead: "    together: (invoices) => insertAll(engine, queries, invoices, 'shortly').catch(() => invoices.map(() => true)),\n",
+      },
+    ],
+    tests,
+  },
+  {
+    name: 'writes the history of a batch and forgets its callbacks',
+    kind: 'transactions',
+    harm: 'callback',
+    edits: [
+      {
+        room: invoices,
+        find: '    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(told).execute(queries);\n',
+        instead: '    insertCallbacks(told);\n',
+      },
+    ],
+    tests,
+  },
+];

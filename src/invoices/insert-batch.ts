@@ -1,0 +1,99 @@
+// New invoices, many in one statement: Creates that come while a commit is under way share the next one. A Create under an Idempotency-Key
+// writes its invoice within its own transaction, by the same statement.
+//
+// Each row has its own outcome: one whose validity limit has passed is left out, and touches no other. An OID is drawn for one call alone, so
+// no two rows of a batch have the same.
+// The process dies before the commit: no invoice of the batch is there and no caller has an OID. After it: all are there, NewItem, unknown to
+//   everybody, and run out or are kept like any that nobody scans. There is nothing in between, since it is one statement.
+// The commit's answer is lost: every caller looks for his own OID (create.ts) and is told 2 if he cannot.
+// One row is bad: none is written, and each is tried by itself.
+import { sql } from 'kysely';
+import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { createGroup } from '../database/group.ts';
+
+export interface NewInvoice {
+  oid: string;
+  merchantId: string;
+  qrSecretId: number;
+  receipt: string;
+  amountBani: number | null;
+  callbackUri: string | null;
+  validToMs: number | null;
+  pointOfSalesCode: string | null;
+  preferredDeviceId: string | null;
+}
+
+const columns = {
+  oid: 'text',
+  merchant_id: 'text',
+  qr_secret_id: 'int8',
+  receipt: 'text',
+  amount_bani: 'int8',
+  callback_uri: 'text',
+  valid_to: 'int8',
+  point_of_sales_code: 'text',
+  preferred_device_id: 'text',
+} as const;
+const names = sql.raw(
+  Object.keys(columns)
+    .map((name) => `"${name}"`)
+    .join(', '),
+);
+const values = sql.raw(
+  Object.keys(columns)
+    .map((name) => `"new"."${name}"`)
+    .join(', '),
+);
+
+/** A longer receipt is written by itself, so that those who come with it do not wait for it. */
+const maxSharedReceipt = 16_384;
+
+/** False, and nothing written, if the validity limit has passed already [D23]. */
+export type InsertInvoice = (invoice: NewInvoice) => Promise<boolean>;
+
+export function createInvoiceInserts({ engine, queries }: Pick<Database, 'engine' | 'queries'>): InsertInvoice {
+  const alone = (invoice: NewInvoice) => insertInvoice(engine, queries, invoice);
+  const group = createGroup<NewInvoice, boolean>({
+    namesOf: ({ oid }) => [oid],
+    together: (invoices) => insertAll(engine, queries, invoices, 'shortly'),
+    alone,
+  });
+  return (invoice) => (invoice.receipt.length > maxSharedReceipt ? alone(invoice) : group.add(invoice));
+}
+
+/** The same by itself, also within a transaction. */
+export async function insertInvoice(engine: Database['engine'], queries: Queries, invoice: NewInvoice): Promise<boolean> {
+  const [isMade = false] = await insertAll(engine, queries, [invoice], 'as long as a statement may');
+  return isMade;
+}
+
+async function insertAll(
+  engine: Database['engine'],
+  queries: Queries,
+  invoices: readonly NewInvoice[],
+  waits: 'shortly' | 'as long as a statement may',
+): Promise<boolean[]> {
+  const rows = (waits === 'shortly' ? batchRows : rowsAs)(engine, 'new', columns, invoices.map(toRow));
+  const made = await sql<{ oid: string }>`insert into "invoices" (${names}, "state", "callback_sequence", "created_at")
+    select ${values}, 0, 0, now_ms() from ${rows}
+    where coalesce("new"."valid_to" > now_ms(), true)
+    returning "oid"`.execute(queries);
+  const oids = new Set(made.rows.map(({ oid }) => oid));
+  return invoices.map(({ oid }) => oids.has(oid));
+}
+
+function toRow(invoice: NewInvoice): BatchRow<typeof columns> {
+  return {
+    oid: invoice.oid,
+    merchant_id: invoice.merchantId,
+    qr_secret_id: invoice.qrSecretId,
+    receipt: invoice.receipt,
+    amount_bani: invoice.amountBani,
+    // Half of a surrogate pair is no text to PostgreSQL; the address that comes of it would not have it either.
+    callback_uri: invoice.callbackUri?.toWellFormed() ?? null,
+    valid_to: invoice.validToMs,
+    point_of_sales_code: invoice.pointOfSalesCode,
+    preferred_device_id: invoice.preferredDeviceId,
+  };
+}

@@ -1,0 +1,180 @@
+// Moves of many invoices in one commit, each by its own guarded update: it names the state and the time condition that it expects, and changes
+// nothing when either no longer holds. With the move go the line in the invoice's history and the callback [D26]: all three or none.
+//
+// No batch moves one invoice twice: the second waits for the commit of the first, and then finds that its guard no longer holds.
+// The process dies before the commit: every invoice of the batch is where it was, nobody was told, and the device or register asks again.
+//   After it: all have moved, with history and callback; the repeat finds them so and is answered the same.
+// The commit's answer is lost: every caller does his call once more (unclear-commit.ts), which finds what was written.
+// One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
+// The process pauses before the commit: the time condition is judged by the database when the statement runs, not when the invoice was read.
+import { type RawBuilder, sql } from 'kysely';
+import type { OutboxRow } from '../callbacks/outbox.ts';
+import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { createGroup, type Group } from '../database/group.ts';
+import { stateNames, states, type Transition } from './rules.ts';
+import { timeIsUp } from './store.ts';
+
+export interface Payment {
+  receiptId: string;
+  deviceId: string;
+}
+
+export interface Move {
+  oid: string;
+  transition: Transition;
+  /** For the invoice's history. */
+  detail: object;
+  payment: Payment | undefined;
+  /** Undefined: the invoice has no CallbackURI. */
+  callback: OutboxRow | undefined;
+}
+
+/** True if it has moved; false if its guard did not hold, and then nothing was written. */
+export type MoveGroup = Group<Move, boolean>;
+
+export interface MoveGroupDeps {
+  database: Database;
+  graceMs: number;
+  /** Told after each commit that wrote callbacks. */
+  callbacks: { wake(hosts: readonly string[]): void };
+}
+
+export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps): MoveGroup {
+  async function commit(moves: readonly Move[], waits: Waits): Promise<boolean[]> {
+    const { engine, queries, transaction } = database;
+    const moved =
+      engine === 'postgres'
+        ? await moveInvoices(engine, queries, graceMs, moves, waits)
+        : await transaction((within) => moveInvoices(engine, within, graceMs, moves, waits));
+    const hosts = moves.flatMap(({ callback }, at) => (moved[at] && callback ? [callback.host] : []));
+    if (hosts.length > 0) callbacks.wake(hosts);
+    return moved;
+  }
+  return createGroup<Move, boolean>({
+    namesOf: ({ oid }) => [oid],
+    together: (moves) => commit(moves, 'shortly'),
+    alone: async (move) => (await commit([move], 'as long as a statement may'))[0] ?? false,
+  });
+}
+
+type Waits = 'shortly' | 'as long as a statement may';
+
+const given = {
+  oid: 'text',
+  from_state: 'int8',
+  to_state: 'int8',
+  is_time_up: 'int8',
+  receipt_id: 'text',
+  paid_device_id: 'text',
+} as const;
+const written = {
+  oid: 'text',
+  event: 'text',
+  detail: 'text',
+  merchant_id: 'text',
+  callback_id: 'text',
+  url: 'text',
+  host: 'text',
+  traceparent: 'text',
+} as const;
+const withSequence = { ...written, sequence: 'int8' } as const;
+const writtenNames = sql.raw(
+  Object.keys(written)
+    .filter((name) => name !== 'oid')
+    .map((name) => `"new"."${name}"`)
+    .join(', '),
+);
+
+/**
+ * In the order of the moves, no two of which are of one invoice. One statement on PostgreSQL; on SQLite it takes a transaction, which is the
+ * caller's.
+ */
+export async function moveInvoices(
+  engine: Database['engine'],
+  queries: Queries,
+  graceMs: number,
+  moves: readonly Move[],
+  waits: Waits,
+): Promise<boolean[]> {
+  const table = waits === 'shortly' ? batchRows : rowsAs;
+  if (engine === 'postgres') {
+    const all = moves.map((move) => ({ ...toGiven(move), ...toWritten(move) }));
+    const moved = moving(table(engine, 'new', { ...given, ...written }, all), graceMs, sql`, ${writtenNames}`);
+    const { rows } = await sql<{ oid: string }>`with "moved" as (${moved}),
+      "told" as (${insertEvents(sql`"moved"`)}), "sent" as (${insertCallbacks(sql`"moved"`)})
+      select "oid" from "moved"`.execute(queries);
+    return inOrder(moves, rows);
+  }
+  const { rows } = await moving(table(engine, 'new', given, moves.map(toGiven)), graceMs, sql``).execute(queries);
+  if (rows.length > 0) {
+    const sequences = new Map(rows.map(({ oid, sequence }) => [oid, sequence]));
+    const ofMoved = moves.flatMap((move) => {
+      const sequence = sequences.get(move.oid);
+      return sequence === undefined ? [] : [{ ...toWritten(move), sequence }];
+    });
+    const told = rowsAs(engine, 'moved', withSequence, ofMoved);
+    await insertEvents(told).execute(queries);
+    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(told).execute(queries);
+  }
+  return inOrder(moves, rows);
+}
+
+function inOrder(moves: readonly Move[], rows: readonly { oid: string }[]): boolean[] {
+  const moved = new Set(rows.map(({ oid }) => oid));
+  return moves.map(({ oid }) => moved.has(oid));
+}
+
+function moving(
+  rows: RawBuilder<unknown>,
+  graceMs: number,
+  alsoReturned: RawBuilder<unknown>,
+): RawBuilder<{ oid: string; sequence: number }> {
+  return sql`update "invoices" set "state" = "new"."to_state", "callback_sequence" = "invoices"."callback_sequence" + 1,
+      "scanned_at" = case when "new"."to_state" = ${sql.lit(states.scanned)} then now_ms() else "invoices"."scanned_at" end,
+      "ended_at" = case when "new"."to_state" = ${sql.lit(states.scanned)} then "invoices"."ended_at" else now_ms() end,
+      "receipt_id" = "new"."receipt_id", "paid_device_id" = "new"."paid_device_id"
+    from ${rows}
+    where "invoices"."oid" = "new"."oid" and "invoices"."state" = "new"."from_state"
+      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)
+    returning "invoices"."oid", "invoices"."callback_sequence" as "sequence" ${alsoReturned}`;
+}
+
+function insertEvents(moved: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`insert into "invoice_events" ("oid", "at", "event", "detail")
+    select "oid", now_ms(), "event", "detail" from ${moved}`;
+}
+
+function insertCallbacks(moved: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`insert into "callbacks" ("id", "merchant_id", "subject_kind", "subject_id", "sequence", "url", "host", "state", "attempts",
+      "next_attempt_at", "created_at", "traceparent")
+    select "callback_id", "merchant_id", 'invoice', "oid", "sequence", "url", "host", 'pending', 0, now_ms(), now_ms(), "traceparent"
+    from ${moved} where "callback_id" is not null`;
+}
+
+function toGiven({ oid, transition, payment }: Move): BatchRow<typeof given> {
+  const { from, to, condition } = transition;
+  if (condition === 'same-payment') throw new Error('A move never hangs on a payment made before.');
+  if ((to === states.paid) !== (payment !== undefined)) throw new Error('A payment and nothing else makes an invoice paid.');
+  return {
+    oid,
+    from_state: from,
+    to_state: to,
+    is_time_up: condition === 'time-is-up' ? 1 : 0,
+    receipt_id: payment?.receiptId ?? null,
+    paid_device_id: payment?.deviceId ?? null,
+  };
+}
+
+function toWritten({ oid, transition, detail, payment, callback }: Move): BatchRow<typeof written> {
+  return {
+    oid,
+    event: stateNames[transition.to],
+    detail: JSON.stringify({ ...detail, ...payment }),
+    merchant_id: callback?.merchantId ?? null,
+    callback_id: callback?.id ?? null,
+    url: callback?.url ?? null,
+    host: callback?.host ?? null,
+    traceparent: callback?.traceparent ?? null,
+  };
+}

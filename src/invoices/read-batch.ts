@@ -1,0 +1,157 @@
+// Looks at invoices: those that are asked for while a look is under way go into the next one together, as one statement. A look begins after
+// its call came in, so nobody is told of a state older than his question; nothing is written, so nothing can be lost or doubled.
+// A large receipt is not carried through a batch: who wants it reads it by itself, and the others do not wait for it.
+import { sql } from 'kysely';
+import { type BatchRow, rowsAs } from '../database/batch-rows.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { createGroup } from '../database/group.ts';
+import type { State } from './rules.ts';
+import { timeIsUp } from './store.ts';
+
+export interface InvoiceFacts {
+  oid: string;
+  merchantId: string;
+  qrSecretId: number;
+  state: State;
+  callbackUri: string | null;
+  receiptId: string | null;
+  paidDeviceId: string | null;
+  isTimeUp: boolean;
+}
+
+export interface InvoiceForPayment extends InvoiceFacts {
+  /** The device is registered with the invoice's merchant, and not disabled. */
+  isDeviceRegistered: boolean;
+}
+
+export interface InvoiceContent extends InvoiceFacts {
+  /** JSON text, as it was stored. */
+  receipt: string;
+  validToMs: number | null;
+  pointOfSalesCode: string | null;
+  preferredDeviceId: string | null;
+}
+
+/** Which invoice, and within which merchant it is looked for: undefined, whoever holds the QR may ask [D10]. */
+export interface InvoiceKey {
+  oid: string;
+  merchantId: string | undefined;
+}
+
+export interface InvoiceReads {
+  facts(key: InvoiceKey): Promise<InvoiceFacts | undefined>;
+  content(key: InvoiceKey): Promise<InvoiceContent | undefined>;
+  forPayment(key: InvoiceKey, deviceId: string): Promise<InvoiceForPayment | undefined>;
+}
+
+interface Question extends InvoiceKey {
+  /** Whether this device may pay it. */
+  deviceId?: string;
+  wantsReceipt?: boolean;
+}
+
+type Found = InvoiceForPayment & Omit<InvoiceContent, 'receipt'> & { receipt: string | null };
+
+const asked = { at: 'int8', oid: 'text', merchant_id: 'text', device_id: 'text', wants_receipt: 'int8' } as const;
+/** So long a receipt may be to travel with the others. */
+const maxSharedReceipt = 16_384;
+const sharedReceipt = sql.raw(`and length("invoices"."receipt") <= ${maxSharedReceipt}`);
+
+export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries'>, graceMs: number): InvoiceReads {
+  const { engine, queries } = database;
+  const readAlone = async (question: Question) => (await read(engine, queries, graceMs, [question], 'any receipt'))[0];
+  const group = createGroup<Question, Found | undefined>({
+    // Two may ask for one invoice at once.
+    namesOf: () => [],
+    together: (questions) => read(engine, queries, graceMs, questions, 'short receipts'),
+    alone: readAlone,
+  });
+  return {
+    facts: (key) => group.add(key),
+    forPayment: (key, deviceId) => group.add({ ...key, deviceId }),
+    async content(key) {
+      const question = { ...key, wantsReceipt: true };
+      const found = await group.add(question);
+      return withReceipt(found) ?? withReceipt(found && (await readAlone(question)));
+    },
+  };
+}
+
+/** The same look by itself, also within a transaction. */
+export async function findInvoice(
+  engine: Database['engine'],
+  queries: Queries,
+  key: InvoiceKey,
+  graceMs: number,
+): Promise<InvoiceFacts | undefined> {
+  return (await read(engine, queries, graceMs, [key], 'any receipt'))[0];
+}
+
+function withReceipt(found: Found | undefined): InvoiceContent | undefined {
+  return found?.receipt == null ? undefined : { ...found, receipt: found.receipt };
+}
+
+interface FoundRow {
+  at: number;
+  oid: string;
+  merchant_id: string;
+  qr_secret_id: number;
+  state: number;
+  callback_uri: string | null;
+  receipt_id: string | null;
+  paid_device_id: string | null;
+  is_time_up: number;
+  is_device_registered: number;
+  receipt: string | null;
+  valid_to: number | null;
+  point_of_sales_code: string | null;
+  preferred_device_id: string | null;
+}
+
+/** In the order of the questions. */
+async function read(
+  engine: Database['engine'],
+  queries: Queries,
+  graceMs: number,
+  questions: readonly Question[],
+  receipts: 'short receipts' | 'any receipt',
+): Promise<(Found | undefined)[]> {
+  const table = rowsAs(engine, 'asked', asked, questions.map(toRow));
+  const { rows } = await sql<FoundRow>`select "asked"."at", "invoices"."oid", "invoices"."merchant_id", "invoices"."qr_secret_id",
+      "invoices"."state", "invoices"."callback_uri", "invoices"."receipt_id", "invoices"."paid_device_id",
+      ${timeIsUp(graceMs)} as "is_time_up",
+      "asked"."device_id" is not null and exists (
+        select 1 from "devices" where "devices"."id" = "asked"."device_id" and "devices"."merchant_id" = "invoices"."merchant_id"
+          and "devices"."disabled_at" is null
+      ) as "is_device_registered",
+      case when "asked"."wants_receipt" = 1 ${receipts === 'short receipts' ? sharedReceipt : sql``} then "invoices"."receipt" end as "receipt",
+      "invoices"."valid_to", "invoices"."point_of_sales_code", "invoices"."preferred_device_id"
+    from ${table} join "invoices" on "invoices"."oid" = "asked"."oid"
+    where "asked"."merchant_id" is null or "asked"."merchant_id" = "invoices"."merchant_id"`.execute(queries);
+  const found: (Found | undefined)[] = questions.map(() => undefined);
+  for (const row of rows) found[row.at] = toFound(row);
+  return found;
+}
+
+function toRow(question: Question, at: number): BatchRow<typeof asked> {
+  const { oid, merchantId, deviceId, wantsReceipt } = question;
+  return { at, oid, merchant_id: merchantId ?? null, device_id: deviceId ?? null, wants_receipt: wantsReceipt ? 1 : 0 };
+}
+
+function toFound(row: FoundRow): Found {
+  return {
+    oid: row.oid,
+    merchantId: row.merchant_id,
+    qrSecretId: row.qr_secret_id,
+    state: row.state as State,
+    callbackUri: row.callback_uri,
+    receiptId: row.receipt_id,
+    paidDeviceId: row.paid_device_id,
+    isTimeUp: row.is_time_up === 1,
+    isDeviceRegistered: row.is_device_registered === 1,
+    receipt: row.receipt,
+    validToMs: row.valid_to,
+    pointOfSalesCode: row.point_of_sales_code,
+    preferredDeviceId: row.preferred_device_id,
+  };
+}

@@ -1,0 +1,268 @@
+// Creates, looks and moves that share a statement, on both engines: each has its own outcome, and one that cannot be written hurts none of the
+// others. And what a batch that breaks in the middle leaves behind.
+import { randomUUID } from 'node:crypto';
+import { type KyselyPlugin, sql } from 'kysely';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
+import { createInvoiceInserts } from '../../src/invoices/insert-batch.ts';
+import { createMoveGroup, type Move } from '../../src/invoices/move-batch.ts';
+import { states, transitions } from '../../src/invoices/rules.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { until } from '../support/until.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { anybody, callbackRows, codeOf, countStatements, eventRows, openShop, receipt, type Shop, template, toldUrl } from './shop.ts';
+
+const startMs = 1_000_000;
+const scan = transitions.find(({ trigger, from, to }) => trigger === 'scan' && from !== to) ?? ({} as never);
+const pay = transitions.find(({ trigger, from, to }) => trigger === 'pay' && from !== to) ?? ({} as never);
+const twenty = Array.from({ length: 20 }, (_, at) => at);
+
+describe.each(engines)('a batch of invoices on %s', (engine) => {
+  let database: TestDatabase;
+  let shop: Shop;
+
+  beforeEach(async () => {
+    const clock = createVirtualClock(startMs);
+    database = await openTestDatabase(engine, clock);
+    shop = await openShop(database, { clock });
+    await shop.invoices.start();
+  });
+  afterEach(async () => {
+    await shop.invoices.stop();
+    await database.close();
+  });
+
+  const create = (more: object = {}, { invoices, merchantId } = shop) =>
+    invoices.create({ merchantId, receipt, callbackUri: template, ...more });
+  const stateOf = async (qr: string) => (await shop.invoices.status(qr, anybody)).state;
+  const groupOf = (of: Database = database) => {
+    const woken: string[] = [];
+    const group = createMoveGroup({ database: of, graceMs: 0, callbacks: { wake: (hosts) => woken.push(...hosts) } });
+    return { group, woken };
+  };
+  const moveOf = (oid: string, more: Partial<Move> = {}): Move => ({
+    ...{ oid, transition: scan, detail: { by: oid }, payment: undefined },
+    callback: { id: randomUUID(), merchantId: shop.merchantId, url: `http://erp/${oid}`, host: 'erp', traceparent: null },
+    ...more,
+  });
+
+  it('of Create, Status, Get and Payd takes few statements, and each call gets what is its own', async () => {
+    const { watched, count } = countStatements(database);
+    const quick = await openShop(watched, { clock: createVirtualClock(startMs), seed: 5 });
+    await quick.invoices.start();
+    const cost = async <Result>(calls: () => Promise<Result>[]): Promise<[Result[], number]> => {
+      const before = count();
+      return [await Promise.all(calls()), count() - before];
+    };
+    const numbered = (at: number) => ({ ...receipt, Number: `N-${at}` });
+    const [made, creating] = await cost(() => twenty.map((at) => create({ receipt: numbered(at) }, quick)));
+    const [asked, asking] = await cost(() => made.map(({ qr }) => quick.invoices.status(qr, anybody)));
+    const [seen, scanning] = await cost(() => made.map(({ qr }) => quick.invoices.scan(qr, { merchantId: quick.merchantId, name: qr })));
+    const payment = (at: number) => ({ receiptId: `F-${at}`, deviceId: quick.deviceId });
+    const [, paying] = await cost(() => made.map(({ qr }, at) => quick.invoices.pay(qr, payment(at), anybody)));
+    await quick.invoices.stop();
+
+    expect(new Set(asked.map(({ state }) => state))).toEqual(new Set([states.newItem]));
+    for (const [at, { oid, qr }] of made.entries()) {
+      expect(JSON.parse(seen[at]?.receipt ?? '')).toEqual(numbered(at));
+      expect(seen[at]).toMatchObject({ oid, state: states.scanned });
+      expect(await shop.invoices.status(qr, anybody)).toEqual({ state: states.paid, receiptId: `F-${at}` });
+      expect(await eventRows(database, oid)).toEqual([
+        { event: 'Scanned', detail: { by: qr } },
+        { event: 'Payed', detail: { by: 'anybody', ...payment(at) } },
+      ]);
+      const told = await callbackRows(database, oid);
+      expect(told.map(({ url, sequence }) => [sequence, url])).toEqual([
+        [1, toldUrl(oid, 'Scanned')],
+        [2, toldUrl(oid, 'Payed', `F-${at}`, quick.deviceId)],
+      ]);
+      expect(told[0]).toMatchObject({ merchant_id: quick.merchantId, subject_kind: 'invoice', state: 'pending', attempts: 0 });
+    }
+    // Two for the first two that came, one for all others; what moves them is three statements on SQLite.
+    const move = engine === 'postgres' ? 1 : 3;
+    expect(Math.max(creating, asking)).toBeLessThanOrEqual(3);
+    expect(Math.max(scanning, paying)).toBeLessThanOrEqual(3 + 4 * move);
+  });
+
+  it('tells who asks within which merchant apart, though they ask for one invoice', async () => {
+    const { qr } = await create();
+    const within = (merchantId: string | undefined) => codeOf(shop.invoices.status(qr, { merchantId, name: 'key' }));
+    const codes = await Promise.all([shop.merchantId, undefined, shop.otherMerchantId, shop.merchantId].map(within));
+    expect(codes).toEqual([0, 0, 20, 0]);
+    await shop.invoices.scan(qr, anybody);
+    const payWith = (deviceId: string) => codeOf(shop.invoices.pay(qr, { receiptId: 'F-1', deviceId }, anybody));
+    expect(await Promise.all([shop.foreignDeviceId, shop.deviceId, randomUUID()].map(payWith))).toEqual([20, 0, 20]);
+  });
+
+  it('leaves out the Create whose limit has passed, and no other', async () => {
+    const past = new Date(startMs - 1).toISOString();
+    const future = new Date(startMs + 1).toISOString();
+    const limits = [undefined, past, future, past, undefined];
+    expect(await Promise.all(limits.map((validTo) => codeOf(create({ validTo }))))).toEqual([0, 40, 0, 40, 0]);
+    expect(await database.queries.selectFrom('invoices').select('oid').execute()).toHaveLength(3);
+  });
+
+  it('fails a bad row alone', async () => {
+    const insert = createInvoiceInserts(database);
+    const fresh = (merchantId: string) => ({
+      ...{ oid: randomUUID(), merchantId, qrSecretId: 1, receipt: '{}', amountBani: 1, callbackUri: null, validToMs: null },
+      ...{ pointOfSalesCode: null, preferredDeviceId: null },
+    });
+    const merchants = [shop.merchantId, shop.merchantId, 'nobody', shop.otherMerchantId];
+    const outcomes = await Promise.allSettled(merchants.map((merchantId) => insert(fresh(merchantId))));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: expect.any(ConstraintViolation) });
+
+    const made = await Promise.all(twenty.slice(0, 4).map(() => create()));
+    const { group, woken } = groupOf();
+    await Promise.all(made.map(({ oid }) => group.add(moveOf(oid))));
+    const paidBy = ['nobody', shop.deviceId, shop.deviceId, shop.deviceId].reverse();
+    const paid = await Promise.allSettled(
+      made.map(({ oid }, at) => group.add(moveOf(oid, { transition: pay, payment: { receiptId: 'F', deviceId: paidBy[at] ?? '' } }))),
+    );
+    expect(paid.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+    expect(await Promise.all(made.map(({ qr }) => stateOf(qr)))).toEqual([2, 2, 2, 1]);
+    for (const [at, { oid }] of made.entries()) expect(await callbackRows(database, oid)).toHaveLength(at === 3 ? 1 : 2);
+    expect(woken).toHaveLength(7);
+  });
+
+  it('moves one invoice once: the second waits, and finds that it has moved', async () => {
+    const [first, second] = [await create(), await create()];
+    const { group, woken } = groupOf();
+    const outcomes = await Promise.all([first.oid, second.oid, first.oid, first.oid].map((oid) => group.add(moveOf(oid))));
+    expect(outcomes).toEqual([true, true, false, false]);
+    expect(await eventRows(database, first.oid)).toHaveLength(1);
+    expect(woken).toEqual(['erp', 'erp']);
+  });
+
+  it('writes history and callback only for what has moved', async () => {
+    const [late, good] = [await create({ validTo: new Date(startMs + 5).toISOString() }), await create({ callbackUri: undefined })];
+    database.shiftClock(10);
+    const { group } = groupOf();
+    const moves = [moveOf(late.oid), moveOf(good.oid, { callback: undefined }), moveOf(randomUUID())];
+    expect(await Promise.all(moves.map((move) => group.add(move)))).toEqual([false, true, false]);
+    expect([await eventRows(database, late.oid), await callbackRows(database, late.oid)]).toEqual([[], []]);
+    expect(await eventRows(database, good.oid)).toEqual([{ event: 'Scanned', detail: { by: good.oid } }]);
+    expect(await database.queries.selectFrom('callbacks').select('id').execute()).toEqual([]);
+  });
+
+  it('carries a long receipt and an odd address unharmed, in a statement of its own', async () => {
+    const long = { ...receipt, Extra: 'ț'.repeat(40_000) };
+    const odd = `${template}&odd=\ud800`;
+    const made = await Promise.all([create(), create({ receipt: long }), create({ callbackUri: odd }), create({ receipt: long })]);
+    const seen = await Promise.all(made.map(({ qr }) => shop.invoices.scan(qr, anybody)));
+    expect(seen.map((each) => JSON.parse(each.receipt))).toEqual([receipt, long, receipt, long]);
+    expect((await callbackRows(database, made[2]?.oid ?? '')).map(({ url }) => url)).toEqual([
+      `${toldUrl(made[2]?.oid ?? '', 'Scanned')}&odd=%EF%BF%BD`,
+    ]);
+  });
+
+  it('whose answer is lost is looked at again by each call: nothing happens twice, and nobody is told what is not so', async () => {
+    const lost = losingAnswers(database);
+    const careful = await openShop(lost.database, { clock: createVirtualClock(startMs), seed: 11 });
+    await careful.invoices.start();
+    lost.loseNext('insert into "invoices"');
+    const made = await Promise.all(twenty.map(() => create({}, careful)));
+    expect(lost.isDone()).toBe(true);
+    expect(new Set(made.map(({ oid }) => oid)).size).toBe(20);
+    lost.loseNext('update "invoices"');
+    await Promise.all(made.map(({ qr }) => careful.invoices.scan(qr, anybody)));
+    expect(lost.isDone()).toBe(true);
+    lost.loseNext('update "invoices"');
+    await Promise.all(made.map(({ qr }) => careful.invoices.pay(qr, { receiptId: 'F', deviceId: careful.deviceId }, anybody)));
+    await careful.invoices.stop();
+    expect(lost.isDone()).toBe(true);
+    for (const { oid, qr } of made) {
+      expect(await stateOf(qr)).toBe(states.paid);
+      expect((await callbackRows(database, oid)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+      expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
+    }
+  });
+
+  it('that cannot be written is told to nobody as written', async () => {
+    const broken = losingAnswers(database);
+    const unlucky = await openShop(broken.database, { clock: createVirtualClock(startMs), seed: 12 });
+    await unlucky.invoices.start();
+    const made = await Promise.all(twenty.map(() => create({}, unlucky)));
+    const pays = () => made.map(({ qr }) => codeOf(unlucky.invoices.scan(qr, anybody)));
+    broken.refuse('insert into "invoices"');
+    expect(await Promise.all(twenty.map(() => codeOf(create({}, unlucky))))).toEqual(twenty.map(() => 2));
+    broken.refuse('update "invoices"');
+    expect(await Promise.all(pays())).toEqual(twenty.map(() => 2));
+    expect(await database.queries.selectFrom('callbacks').select('id').execute()).toEqual([]);
+    broken.refuse(undefined);
+    expect(await Promise.all(pays())).toEqual(twenty.map(() => 0));
+    await unlucky.invoices.stop();
+    expect(await database.queries.selectFrom('invoices').select('oid').execute()).toHaveLength(20);
+    expect(await database.queries.selectFrom('callbacks').select('id').execute()).toHaveLength(20);
+  });
+
+  // A file of SQLite serves one gateway.
+  if (engine === 'postgres') {
+    it('is not kept by an invoice that another transaction holds', async () => {
+      const made = await Promise.all(twenty.slice(0, 4).map(() => create()));
+      const holder = new pg.Client({ connectionString: database.place.url });
+      await holder.connect();
+      await holder.query('begin');
+      await holder.query('select 1 from invoices where oid = $1 for update', [made[1]?.oid]);
+      const { group } = groupOf();
+      const moves = made.map(({ oid }) => group.add(moveOf(oid)));
+      expect(await Promise.all([moves[0], moves[2], moves[3]])).toEqual([true, true, true]);
+      const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await waiting.execute(database.queries)).rows.length > 0);
+      await holder.query('commit');
+      expect(await moves[1]).toBe(true);
+      await holder.end();
+    });
+  }
+});
+
+/** The same database; the answer to the next commit of a statement with a text is lost, or every such statement is refused. */
+function losingAnswers(database: TestDatabase) {
+  let lost: string | undefined;
+  let refused: string | undefined;
+  let isFoundInTransaction = false;
+  const lose = () => {
+    lost = undefined;
+    throw databaseDown('The connection was lost.');
+  };
+  const watching = (within: 'alone' | 'transaction'): KyselyPlugin => {
+    const found = new WeakSet<object>();
+    return {
+      transformQuery({ node, queryId }) {
+        const { sql: text } = database.queries.getExecutor().compileQuery(node, queryId);
+        if (refused !== undefined && text.includes(refused)) throw databaseDown('The database is away.');
+        if (lost !== undefined && text.includes(lost)) {
+          found.add(queryId);
+          isFoundInTransaction = within === 'transaction';
+        }
+        return node;
+      },
+      async transformResult({ queryId, result }) {
+        return found.has(queryId) && within === 'alone' ? lose() : result;
+      },
+    };
+  };
+  const watched: Database = {
+    ...database,
+    queries: database.queries.withPlugin(watching('alone')),
+    async transaction(work) {
+      isFoundInTransaction = false;
+      const result = await database.transaction((queries) => work(queries.withPlugin(watching('transaction'))));
+      return isFoundInTransaction && lost !== undefined ? lose() : result;
+    },
+  };
+  return {
+    database: watched,
+    loseNext(text: string) {
+      lost = text;
+    },
+    refuse(text: string | undefined) {
+      refused = text;
+    },
+    /** All that were to be lost were. */
+    isDone: () => lost === undefined,
+  };
+}
