@@ -4,20 +4,23 @@
 //   --days 100            shop-days at most for each bug
 //   --trading-minutes 20  how long a day's shop is open
 //   --only "text"         bugs whose name has it
+//   --write               puts the verdicts into the table of docs/reliability.md; those of other bugs stay as they are there
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type PlantedBug, plant } from '../simulation/planted/planted-bug.ts';
 import { plantedBugs } from '../simulation/planted/planted-bugs.ts';
+import { head, rowOf, type Verdict, withRows } from '../simulation/planted/verdicts.ts';
 
 const { values } = parseArgs({
   options: {
     days: { type: 'string', default: '100' },
     'trading-minutes': { type: 'string', default: '20' },
     only: { type: 'string', default: '' },
+    write: { type: 'boolean', default: false },
   },
 });
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -35,15 +38,6 @@ const copied = [
   'tsconfig.json',
   'vitest.config.ts',
 ];
-
-interface Verdict {
-  bug: PlantedBug;
-  /** In which day the simulation noticed, and by which sentence. */
-  day?: number;
-  sentence?: string;
-  /** The tests that noticed. */
-  tests?: string;
-}
 
 function copyOf(bug: PlantedBug): string {
   const copy = mkdtempSync(join(tmpdir(), 'tillgate-planted-'));
@@ -85,12 +79,15 @@ function judge(bug: PlantedBug): Verdict {
 
 const chosen = plantedBugs.filter(({ name }) => name.includes(values.only));
 const verdicts: Verdict[] = [];
-console.log('| bug: a gateway that ... | kind | harm | day | by |\n|---|---|---|---|---|');
+console.log(head);
 for (const bug of chosen) {
   const verdict = judge(bug);
   verdicts.push(verdict);
-  const by = verdict.sentence ?? verdict.tests ?? 'NOTHING';
-  console.log(`| ${bug.name} | ${bug.kind} | ${bug.harm} | ${verdict.day ?? '-'} | ${by.replaceAll('|', '/').slice(0, 160)} |`);
+  console.log(rowOf(verdict));
+}
+if (values.write) {
+  const page = join(root, 'docs/reliability.md');
+  writeFileSync(page, withRows(readFileSync(page, 'utf8'), plantedBugs, verdicts));
 }
 const bySimulation = verdicts.filter(({ day }) => day !== undefined).length;
 const byTests = verdicts.filter(({ tests }) => tests !== undefined).length;

@@ -5,6 +5,7 @@ import { openDatabase } from '../src/database/open.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
+import type { AnswerWatch } from './answer-watch.ts';
 import type { CallbackReceiver } from './callback-receiver.ts';
 import type { EventClock } from './event-clock.ts';
 import { type GatewayLife, startGatewayLife } from './gateway-life.ts';
@@ -44,6 +45,7 @@ export interface FleetDeps {
   wires: Record<'mqtt' | 'queue', MemoryWire>;
   interruptions: Interruptions;
   receiver: CallbackReceiver;
+  answerWatch: AnswerWatch;
   state: { isCalm: boolean; isDatabaseDown: boolean };
   trace(line: string): void;
 }
@@ -101,6 +103,7 @@ export class Fleet {
 
   /** Wakes who stands still, and brings back who is dead. */
   mend(): void {
+    this.#deps.answerWatch.disturbed();
     for (const process of this.#processes) {
       process.skewMs = 0;
       if (process.standstill.isOn) process.standstill.end();
@@ -140,8 +143,9 @@ export class Fleet {
 
   async #start(process: Process): Promise<void> {
     if (process.life || process.isStarting) return;
-    const { clock, seed, state, trace } = this.#deps;
+    const { clock, seed, state, trace, answerWatch } = this.#deps;
     process.isStarting = true;
+    answerWatch.disturbed();
     this.counts.lives += 1;
     const random = seededRandom(seed * 1_000 + this.counts.lives);
     const instanceId = random.uuid();
@@ -164,13 +168,14 @@ export class Fleet {
   }
 
   #openSession(process: Process): Session {
-    const { storage, state, interruptions, trace } = this.#deps;
+    const { storage, state, interruptions, trace, answerWatch } = this.#deps;
     return storage.session({
       standstill: process.standstill,
       isDatabaseDown: () => state.isDatabaseDown,
       meet: (place, when) => {
         const harm = interruptions.meet(place, when);
         if (harm === undefined) return undefined;
+        answerWatch.disturbed();
         trace(`gateway ${process.index}: ${harm} ${when} ${place}`);
         if (harm === 'crash') this.#crash(process);
         if (harm === 'stall') this.#stall(process);
@@ -180,7 +185,7 @@ export class Fleet {
   }
 
   #live(process: Process, session: Session, random: Random, instanceId: string): Promise<GatewayLife> {
-    const { clock, logger, wires, receiver } = this.#deps;
+    const { clock, logger, wires, receiver, answerWatch } = this.#deps;
     const { standstill } = process;
     return startGatewayLife({
       clock,
@@ -190,6 +195,7 @@ export class Fleet {
       instanceId,
       standstill,
       skewMs: () => process.skewMs,
+      onAnswer: (answer) => answerWatch.heard(process.index, answer),
       open: async (lifeClock) => {
         const database = await openDatabase({ inMemory: true, storage: session.storage, role: 'gateway', clock: lifeClock, logger });
         process.hear = database.wake;
@@ -201,7 +207,8 @@ export class Fleet {
 
   /** Nothing of this process acts any more. */
   #end(process: Process): void {
-    const { clock, plan, receiver } = this.#deps;
+    const { clock, plan, receiver, answerWatch } = this.#deps;
+    answerWatch.disturbed();
     const wires = Object.values(this.#deps.wires);
     const { life, session, instanceId } = process;
     process.life = undefined;
@@ -227,7 +234,7 @@ export class Fleet {
 
   /** Its event loop is paused. */
   #stall(process: Process): void {
-    const { clock, trace } = this.#deps;
+    const { clock, trace, answerWatch } = this.#deps;
     const dice = this.#random.fraction();
     const forMs = this.#between(1_000, dice < 0.5 ? 9_000 : dice < 0.88 ? 80_000 : 400_000);
     const { standstill } = process;
@@ -235,7 +242,11 @@ export class Fleet {
     trace(`gateway ${process.index} stands still for ${forMs} ms`);
     this.counts.stalls += 1;
     standstill.begin();
-    clock.after(forMs, () => standstill.end());
+    answerWatch.disturbed();
+    clock.after(forMs, () => {
+      answerWatch.disturbed();
+      standstill.end();
+    });
   }
 
   async #stopGracefully(process: Process): Promise<void> {
@@ -245,6 +256,7 @@ export class Fleet {
     trace(`gateway ${process.index} is asked to stop`);
     this.counts.gracefulStops += 1;
     process.isStopping = true;
+    this.#deps.answerWatch.disturbed();
     await this.#until(() => process.calls === 0, stopGraceMs);
     await life.letGo();
     await this.#until(() => process.calls === 0, lastWordsMs);

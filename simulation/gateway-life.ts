@@ -15,6 +15,7 @@ import type { Random } from '../src/kernel/random.ts';
 import { createLedger } from '../src/ledger/ledger.ts';
 import type { Channel, ChannelListener } from '../src/link/channel.ts';
 import { createLink, type Link } from '../src/link/link.ts';
+import type { AnswerMessage } from '../src/link/wire-schemas.ts';
 import type { Standstill } from './standstill.ts';
 import type { MemoryWire } from './wire.ts';
 
@@ -32,6 +33,8 @@ export interface LifeOptions {
   standstill?: Standstill;
   /** How far its wall clock is from the world's. */
   skewMs?: () => number;
+  /** An answer has come to this gateway, and it was awake to take it. */
+  onAnswer?: (answer: AnswerMessage) => void;
 }
 
 export type GatewayLife = Awaited<ReturnType<typeof startGatewayLife>>;
@@ -56,7 +59,7 @@ function clockOf({ clock, standstill, skewMs = () => 0 }: LifeOptions, isAlive: 
 }
 
 /** What a channel tells waits while the process stands still, and is lost when that lasts too long. */
-function heldBack(channel: Channel, standstill: Standstill | undefined): Channel {
+function heldBack(channel: Channel, { standstill, onAnswer }: LifeOptions): Channel {
   if (!standstill) return channel;
   const hold =
     <Told extends unknown[]>(tell: (...told: Told) => void) =>
@@ -64,7 +67,10 @@ function heldBack(channel: Channel, standstill: Standstill | undefined): Channel
       standstill.isDeaf ? undefined : standstill.whenAwake(() => tell(...told));
   const held = (listener: ChannelListener): ChannelListener => ({
     offer: hold((...told) => listener.offer(...told)),
-    answer: hold((...told) => listener.answer(...told)),
+    answer: hold((...told) => {
+      listener.answer(...told);
+      onAnswer?.(told[2]);
+    }),
     presence: hold((...told) => listener.presence(...told)),
     gone: hold((...told) => listener.gone(...told)),
     up: hold((...told) => listener.up(...told)),
@@ -81,7 +87,7 @@ export async function startGatewayLife(options: LifeOptions) {
   const instanceId = options.instanceId ?? random.uuid();
   const database = await options.open(clock);
   const shared = { database, clock, random, logger, instanceId };
-  const channels = wires.map((wire) => heldBack(wire.channel(instanceId), options.standstill));
+  const channels = wires.map((wire) => heldBack(wire.channel(instanceId), options));
   const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels });
   const link = options.alterLink?.(realLink) ?? realLink;
   const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });

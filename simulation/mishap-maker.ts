@@ -2,6 +2,7 @@
 import type { Random } from '../src/kernel/random.ts';
 import type { ChannelName } from '../src/link/channel.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
+import type { Lapse } from './device-lapses.ts';
 import { rarePlaces } from './places-that-matter.ts';
 import { type Mishap, mishaps } from './plan.ts';
 import type { Shop } from './shop.ts';
@@ -63,6 +64,7 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
       isCalm = true;
       shop.state.isCalm = true;
       shop.interruptions.disarm();
+      shop.lapses.calm();
       for (const undo of mend) undo();
       shop.fleet.mend();
     },
@@ -80,9 +82,11 @@ const makers: Record<Mishap, Maker> = {
   'gateway-stall': ({ fleet }) => fleet.stallOne(),
   'gateway-stop': ({ fleet }) => fleet.stopOne(),
   'gateway-clock': ({ fleet }) => fleet.setClockOfOne(),
-  'database-outage'({ state }, random, forAWhile) {
+  'database-outage'({ state, answerWatch }, random, forAWhile) {
     state.isDatabaseDown = true;
+    answerWatch.disturbed();
     forAWhile(between(random, 200, 20_000), () => {
+      answerWatch.disturbed();
       state.isDatabaseDown = false;
     });
   },
@@ -120,4 +124,13 @@ const makers: Record<Mishap, Maker> = {
     if (!target.hasJournal || clock.now() - target.lastCommandAtMs < 30_000) return;
     void target.loseJournal();
   },
+  'device-forgets': (shop, random) => lapse(shop, random, 'forgets'),
+  'journal-cut': (shop, random) => lapse(shop, random, 'cut'),
+  'old-device-denies': (shop, random) => lapse(shop, random, 'denies'),
 };
+
+/** Of a device that keeps a journal, or for `denies` of one that keeps none. */
+function lapse({ devices, lapses }: Shop, random: Random, kind: Lapse): void {
+  const able = devices.filter(({ hasJournal }) => hasJournal === (kind !== 'denies'));
+  if (able.length > 0) lapses.await(pick(random, able), kind);
+}

@@ -51,6 +51,9 @@ export const mishaps = [
   'device-mute',
   'device-clock',
   'journal-loss',
+  'device-forgets',
+  'journal-cut',
+  'old-device-denies',
 ] as const;
 export type Mishap = (typeof mishaps)[number];
 
@@ -61,6 +64,8 @@ export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
   const chance = (rate: number) => random.fraction() < rate;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random.fraction() * items.length)] as Item;
   const oftenMs = (): number => pick([never, 40 * minuteMs, 15 * minuteMs, 5 * minuteMs]);
+  /** A person decides about each of these, so its device serves nobody for minutes. */
+  const seldomMs = (): number => pick([never, 25 * minuteMs, 10 * minuteMs]);
   const device = (kind: DeviceKind): DevicePlan => ({ kind, hasJournal: !chance(0.3), cashiers: chance(0.3) ? 2 : 1 });
   const gateways = pick([1, 2, 2, 3]);
   return {
@@ -87,6 +92,9 @@ export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
       'device-mute': oftenMs(),
       'device-clock': oftenMs() * 2,
       'journal-loss': pick([never, 20 * minuteMs, 5 * minuteMs]),
+      'device-forgets': seldomMs(),
+      'journal-cut': seldomMs(),
+      'old-device-denies': seldomMs(),
     },
     isBrokerEmbedded: gateways === 1 && chance(0.7),
     lostResponseRate: pick([0, 0.05, 0.2]),
@@ -96,6 +104,6 @@ export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
     gatewaySkewMs: pick([0, 2_000, 300_000]),
     badErpRate: pick([0, 0.2, 0.6]),
     invoiceTills: pick([1, 2]),
-    pauseMs: 8_000,
+    pauseMs: 3_000,
   };
 }

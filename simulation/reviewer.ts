@@ -12,7 +12,8 @@ const looksEveryMs = 20_000;
 const clockDoubtMs = 20 * 60_000;
 
 export function canSettleItself(target: ShopDevice, command: Command): boolean {
-  return target.hasJournal && command.journalId === target.device.journal().journalId;
+  if (!target.hasJournal || target.forgotten.has(command.id)) return false;
+  return command.journalId === target.device.journal().journalId;
 }
 
 /** What really happened: the bank's entry or the fiscal document under this command. */

@@ -33,6 +33,8 @@ export interface Session {
 
 export interface SharedStorage {
   session(options: SessionOptions): Session;
+  /** What stands there now, for who watches the shop: no session, nothing befalls it, and it takes no time. */
+  peek(sql: string, parameters: readonly unknown[]): Record<string, string | number | null>[];
   close(): void;
 }
 
@@ -49,7 +51,11 @@ interface Server {
 export function createSharedStorage(clock: Clock): SharedStorage {
   const connection = openSqlite({ path: ':memory:', readOnly: false, now: () => clock.now() });
   const server: Server = { clock, connection, gate: createTransactionGate() };
-  return { session: (options) => openSession(server, options), close: () => connection.close() };
+  return {
+    session: (options) => openSession(server, options),
+    peek: (sql, parameters) => connection.run(sql, parameters).rows as ReturnType<SharedStorage['peek']>,
+    close: () => connection.close(),
+  };
 }
 
 function attempt<Result>(action: () => Result): Result {

@@ -15,6 +15,10 @@ export interface ShopDevice extends DevicePlan {
   name: string;
   device: VirtualDevice;
   loseJournal(): Promise<void>;
+  /** The end of the journal is lost and its name is not: the device does not know this command any more, and does not know that. */
+  cutJournal(commandId: string): Promise<void>;
+  /** What was cut off. */
+  readonly forgotten: ReadonlySet<string>;
   lastCommandAtMs: number;
   /** When its clock was last set wrong, or right. */
   clockSetAtMs: number;
@@ -29,7 +33,7 @@ interface Deps {
   logger: Logger;
 }
 
-const timing = { customerMs: 4_000, bankMs: 800, printMs: 500 };
+const timing = { customerMs: 3_000, bankMs: 800, printMs: 500 };
 const restartAfterMs = 8_000;
 
 export async function addDevice(deps: Deps, plan: DevicePlan, name: string): Promise<ShopDevice> {
@@ -50,6 +54,7 @@ export async function addDevice(deps: Deps, plan: DevicePlan, name: string): Pro
     timing,
     restartAfterMs,
   });
+  const forgotten = new Set<string>();
   return {
     ...plan,
     id,
@@ -57,6 +62,13 @@ export async function addDevice(deps: Deps, plan: DevicePlan, name: string): Pro
     device,
     lastCommandAtMs: 0,
     clockSetAtMs: Number.NEGATIVE_INFINITY,
+    forgotten,
+    async cutJournal(commandId) {
+      const { records } = await stores.journal.load();
+      forgotten.add(commandId);
+      await stores.journal.replace(records.filter(({ id }) => id !== commandId));
+      await device.crash();
+    },
     async loseJournal() {
       await stores.journal.replace([]);
       await device.crash();

@@ -5,8 +5,10 @@ import type { Database } from '../src/database/database.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import { seedMerchant } from '../test/support/fixtures.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
+import { createAnswerWatch } from './answer-watch.ts';
 import { createCallbackReceiver } from './callback-receiver.ts';
 import { createChronicle } from './chronicle.ts';
+import { createDeviceLapses } from './device-lapses.ts';
 import type { EventClock } from './event-clock.ts';
 import { Fleet } from './fleet.ts';
 import { createInterruptions } from './interruptions.ts';
@@ -14,7 +16,7 @@ import { placesThatMatter } from './places-that-matter.ts';
 import type { Plan } from './plan.ts';
 import { createSharedStorage } from './shared-storage.ts';
 import { addDevice, type ShopDevice } from './shop-devices.ts';
-import { createMemoryWire, fairWeather } from './wire.ts';
+import { createMemoryWire, fairWeather, type Passing } from './wire.ts';
 import { watchWire } from './wire-watch.ts';
 
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -29,16 +31,22 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const interruptions = createInterruptions(seededRandom(seed + 7), placesThatMatter);
   const receiver = createCallbackReceiver({ clock, random: seededRandom(seed + 5), plan, state, trace, violated });
   const devices: ShopDevice[] = [];
+  const watch = watchWire({ clock, devices, trace, violated });
   const wireOptions = {
     clock,
     random: seededRandom(seed + 1),
     logger: quiet,
     weather: () => (state.isCalm ? fairWeather : plan.weather),
     mayDouble: (deviceId: string) => devices.find(({ id }) => id === deviceId)?.hasJournal ?? true,
-    onPassing: watchWire({ clock, devices, trace, violated }),
+    onPassing(passing: Passing) {
+      watch(passing);
+      lapses.passing(passing);
+    },
   };
   const wires = { mqtt: createMemoryWire('mqtt', wireOptions), queue: createMemoryWire('queue', wireOptions) };
-  const fleet = new Fleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, state, trace });
+  const lapses = createDeviceLapses({ clock, storage, devices, wires, trace });
+  const answerWatch = createAnswerWatch({ clock, storage, violated });
+  const fleet = new Fleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, answerWatch, state, trace });
 
   await fleet.startAll();
   const life = fleet.anyLife();
@@ -65,6 +73,9 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     wires,
     state,
     fleet,
+    storage,
+    lapses,
+    answerWatch,
     interruptions,
     receiver,
     violations,

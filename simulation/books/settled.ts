@@ -16,3 +16,12 @@ export async function dueInMs({ clock, devices }: Shop, { queries }: Database): 
     .executeTakeFirst();
   return pending?.at == null ? undefined : Math.max(0, pending.at - clock.now());
 }
+
+/** What was begun longer ago than that, and is open. */
+export function tellWhatIsOpen({ clock, storage, devices, violated }: Shop, longerThanMs: number): void {
+  const open = `select id, name, state, device_id from commands where state in ('sent', 'unknown') and issued_at < ?`;
+  for (const { id, name, state, device_id: deviceId } of storage.peek(open, [clock.now() - longerThanMs])) {
+    const device = devices.find((each) => each.id === deviceId)?.name;
+    violated(`${name} ${id} on ${device} is still ${state} after ${longerThanMs / 60_000} minutes of calm`);
+  }
+}

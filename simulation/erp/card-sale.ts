@@ -4,7 +4,7 @@
 
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Answer } from './caller.ts';
-import { type Clerk, sparingBusy } from './clerk.ts';
+import { type Clerk, oftenLeft, sparingBusy } from './clerk.ts';
 import type { Recognised } from './recognition.ts';
 import { recognised, type Style, styles } from './recognition.ts';
 
@@ -146,8 +146,11 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
     parts.map((amountBani) => {
       const own = recognised(clerk, clerk.pick(['key', 'neither']), ['refund', target.id, operation, amountBani]);
       const named = sharedKey === undefined ? own : { ...own, idempotency: { key: sharedKey, requestHash: own.requestHash } };
-      return clerk.insist(`${name} refund ${amountBani} of ${documentNr}`, [0, 22, 40, 50], (life, via) =>
-        life.cards.refund({ ...operation, amountBani, currency: undefined, ...named, ...via }),
+      return clerk.insist(
+        `${name} refund ${amountBani} of ${documentNr}`,
+        [0, 22, 40, 50],
+        (life, via) => life.cards.refund({ ...operation, amountBani, currency: undefined, ...named, ...via }),
+        oftenLeft,
       );
     }),
   );
@@ -161,7 +164,7 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
 async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
   const named = recognised(clerk, clerk.pick(['key', 'neither']), ['day', target.id]);
   const call = { merchantId: clerk.shop.merchantId, deviceId: target.id };
-  await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }));
+  await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }), oftenLeft);
 }
 
 /** A customer who changes his mind. */

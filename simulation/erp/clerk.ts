@@ -12,6 +12,8 @@ export interface Counts {
   invoicesPaid: number;
   refused: number;
   givenUp: number;
+  /** A till that heard nothing clear and went home: the gateway has to settle it alone. */
+  left: number;
   repeated: number;
   statusAsked: number;
 }
@@ -29,8 +31,8 @@ export interface Clerk {
   pause(ms: number): Promise<void>;
   /** An amount that may make a device misbehave; with `isUnique` no other sale of the day has it. */
   amountBani(isUnique: boolean): number;
-  /** The same request until it is answered by one of `ends`; undefined when it is given up. */
-  insist(name: string, ends: readonly number[], call: Call): Promise<Answer | undefined>;
+  /** The same request until it is answered by one of `ends`; undefined when it is given up, or left after nothing clear was heard. */
+  insist(name: string, ends: readonly number[], call: Call, leaveRate?: number): Promise<Answer | undefined>;
 }
 
 /** Amounts ending so make a virtual device misbehave; most do not. Not `busyForEver`. */
@@ -43,6 +45,8 @@ export function sparingBusy(bani: number): number {
 }
 
 /** These say that nothing is known, or nothing was done by this request. */
+/** How often a till does not wait for the end of what holds nobody up: nobody but the gateway will ask again. */
+export const oftenLeft = 0.3;
 const unclear: readonly number[] = [2, 3, 30, 31, 41];
 const maxTries = 2_000;
 /** So long a calm answers everything that can be answered. */
@@ -73,13 +77,17 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     );
   }
 
-  async function insist(name: string, ends: readonly number[], call: Call): Promise<Answer | undefined> {
+  async function insist(name: string, ends: readonly number[], call: Call, leaveRate = 0): Promise<Answer | undefined> {
     let answer: Answer | undefined;
     let calmSinceMs: number | undefined;
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (shop.state.isCalm) calmSinceMs ??= shop.clock.elapsed();
       if (calmSinceMs !== undefined && shop.clock.elapsed() - calmSinceMs > maxCalmMs) break;
       answer = await caller.ask(name, call);
+      if (leaveRate > 0 && (answer.code === 3 || answer.code === undefined) && chance(leaveRate)) {
+        counts.left += 1;
+        return undefined;
+      }
       if (answer.code === 3 && answer.oid !== undefined && chance(0.3)) answer = await askStatus(name, answer.oid);
       if (answer.isRepeated) counts.repeated += 1;
       if (answer.code !== undefined && ends.includes(answer.code)) return answer;

@@ -33,6 +33,7 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
     invoicesPaid: 0,
     refused: 0,
     givenUp: 0,
+    left: 0,
     repeated: 0,
     statusAsked: 0,
   };

@@ -1,7 +1,7 @@
 // Work at a fiscal register: receipts paid in cash or by card, cash in and out, X and Z. What has a Receipt.Uid, an Idempotency-Key, both
 // or neither is repeated until it is clear, and held against the fiscal memory and the register's bank at once.
 import type { ShopDevice } from '../shop-devices.ts';
-import type { Clerk } from './clerk.ts';
+import { type Clerk, oftenLeft } from './clerk.ts';
 import { recognised, type Style, styles } from './recognition.ts';
 
 export async function useRegister(clerk: Clerk, target: ShopDevice): Promise<void> {
@@ -24,7 +24,7 @@ async function moveCash(clerk: Clerk, target: ShopDevice, way: 'cashIn' | 'cashO
   const name = `sale ${clerk.random.uuid()} ${way} ${amountBani} at ${target.name}, named by ${style}`;
   const call = { merchantId: shop.merchantId, deviceId: target.id, callbackUri: shop.receiver.template(), amountBani };
   const recognition = recognised(clerk, style, [way, target.id, amountBani]);
-  const answer = await clerk.insist(name, ends, (life, via) => life.fiscal[way]({ ...call, ...recognition, ...via }));
+  const answer = await clerk.insist(name, ends, (life, via) => life.fiscal[way]({ ...call, ...recognition, ...via }), oftenLeft);
   const type = way === 'cashIn' ? 'moneyIn' : 'moneyOut';
   const moved = target.device
     .fiscalMemory()
@@ -39,7 +39,7 @@ async function makeReport(clerk: Clerk, target: ShopDevice, isFiscal: boolean): 
   const name = `sale ${clerk.random.uuid()} ${isFiscal ? 'Z' : 'X'} at ${target.name}`;
   const call = { merchantId: shop.merchantId, deviceId: target.id, callbackUri: shop.receiver.template(), isFiscal };
   const recognition = recognised(clerk, keyOrNone(clerk), ['report', target.id, isFiscal]);
-  await clerk.insist(name, ends, (life, via) => life.fiscal.createReport({ ...call, ...recognition, ...via }));
+  await clerk.insist(name, ends, (life, via) => life.fiscal.createReport({ ...call, ...recognition, ...via }), oftenLeft);
 }
 
 async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
@@ -76,6 +76,6 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
     };
     // A proxy that repeats. Without any name two at once are two receipts, so only what has one is doubled.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name}, doubled`, print);
-    return clerk.insist(name, ends, print);
+    return clerk.insist(name, ends, print, oftenLeft / 3);
   }
 }

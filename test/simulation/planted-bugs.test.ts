@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { placeOfEdit, plant } from '../../simulation/planted/planted-bug.ts';
 import { plantedBugs } from '../../simulation/planted/planted-bugs.ts';
+import { rowOf, withRows } from '../../simulation/planted/verdicts.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -43,5 +44,37 @@ describe('planting', () => {
   it('fails loudly when the text is gone or is there twice', () => {
     expect(() => plant(copy, bug('gone();'))).toThrow('does not find it');
     expect(() => plant(copy, bug('b();'))).toThrow('finds it 2 times');
+  });
+});
+
+describe('the table of verdicts', () => {
+  const bug = (name: string) => ({ name, kind: 'guards', harm: 'lie' }) as const;
+  const page = (...rows: string[]) =>
+    [
+      'before',
+      '<!-- planted bugs: written by npm run planted-bugs -- --write -->',
+      '| a gateway that ... | kind | harm | day | caught by |',
+      '|---|---|---|---|---|',
+      ...rows,
+      '<!-- end of planted bugs -->',
+      'after',
+    ].join('\n');
+
+  it('says in which day and by which sentence, without ids; or by which test; or by nothing', () => {
+    const sentence = 'Pay 0b0b0b0b-0000-4000-8000-000000000001 | twice';
+    expect(rowOf({ bug: bug('a'), day: 3, sentence })).toBe('| a | guards | lie | 3 | Pay … / twice |');
+    expect(rowOf({ bug: bug('a'), tests: 'test/x.test.ts' })).toBe('| a | guards | lie | - | test/x.test.ts |');
+    expect(rowOf({ bug: bug('a') })).toBe('| a | guards | lie | - | **nothing** |');
+  });
+
+  it('keeps the rows of other bugs, drops those that are gone, and keeps the order', () => {
+    const before = page('| c | guards | lie | 9 | then |', '| gone | guards | lie | 1 | x |', '| a | guards | lie | 9 | then |');
+    const after = withRows(before, [bug('a'), bug('b'), bug('c')], [{ bug: bug('c'), day: 2, sentence: 'now' }]);
+    expect(after).toBe(page('| a | guards | lie | 9 | then |', '| c | guards | lie | 2 | now |'));
+  });
+
+  it('has a place in the page, with no row of a bug that is gone', () => {
+    const reliability = readFileSync(join(root, 'docs/reliability.md'), 'utf8');
+    expect(withRows(reliability, plantedBugs, [])).toBe(reliability);
   });
 });

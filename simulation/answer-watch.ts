@@ -1,0 +1,43 @@
+// How an answer that has come must tell: a device's yes or no that reached a gateway is in the ledger a moment later, however late it was
+// and whether or not a call still waits for it. Recall would find it too, some day; but until then the device serves nobody.
+// Only in quiet moments: whoever stands still, starts or loses the database may take longer.
+import type { AnswerMessage } from '../src/link/wire-schemas.ts';
+import type { EventClock } from './event-clock.ts';
+import type { SharedStorage } from './shared-storage.ts';
+
+export interface AnswerWatch {
+  /** A gateway has been given this answer. */
+  heard(gateway: number, answer: AnswerMessage): void;
+  /** Something befell a gateway or the database: for a while nobody is held to the moment. */
+  disturbed(): void;
+}
+
+interface Deps {
+  clock: EventClock;
+  storage: Pick<SharedStorage, 'peek'>;
+  violated(sentence: string): void;
+}
+
+const withinMs = 1_000;
+/** Until what was held up is written: the server ends a transaction that stands still after 5 s. */
+const quietForMs = 12_000;
+
+export function createAnswerWatch({ clock, storage, violated }: Deps): AnswerWatch {
+  let disturbedAtMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    disturbed() {
+      disturbedAtMs = clock.elapsed();
+    },
+    heard(gateway, { id, outcome }) {
+      if (outcome !== 'done' && outcome !== 'refused') return;
+      const heardAtMs = clock.elapsed();
+      if (heardAtMs - disturbedAtMs < quietForMs) return;
+      clock.after(withinMs, () => {
+        if (disturbedAtMs >= heardAtMs) return;
+        const [row] = storage.peek(`select name, state from commands where id = ? and state in ('sent', 'unknown')`, [id]);
+        if (row) violated(`${row['name']} ${id} was answered ${outcome} to gateway ${gateway}, and a moment later it is ${row['state']}`);
+      });
+    },
+  };
+}

@@ -1,0 +1,158 @@
+// Those who watch while the day runs notice a broken promise in the moment in which it is broken, and nothing else.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createAnswerWatch } from '../../simulation/answer-watch.ts';
+import { tellWhatIsOpen } from '../../simulation/books/settled.ts';
+import { createCallbackReceiver } from '../../simulation/callback-receiver.ts';
+import { createEventClock } from '../../simulation/event-clock.ts';
+import { drawPlan } from '../../simulation/plan.ts';
+import type { Shop } from '../../simulation/shop.ts';
+import type { ShopDevice } from '../../simulation/shop-devices.ts';
+import { createStandstill } from '../../simulation/standstill.ts';
+import type { Passing } from '../../simulation/wire.ts';
+import { watchWire } from '../../simulation/wire-watch.ts';
+import type { CommandMessage } from '../../src/link/wire-schemas.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { sellTruly, type TrueDay } from './true-day.ts';
+
+let violations: string[];
+const violated = (sentence: string) => void violations.push(sentence);
+beforeEach(() => {
+  violations = [];
+});
+
+describe('who watches answers', () => {
+  const answer = { v: 1, id: 'one', device: 'terminal', clock: '', outcome: 'done' } as const;
+  const ledger = (state: string) => ({ peek: () => (state === 'done' ? [] : [{ name: 'Pay', state }]) });
+
+  it.each([
+    { state: 'unknown', told: ['Pay one was answered done to gateway 2, and a moment later it is unknown'] },
+    { state: 'done', told: [] },
+  ])('looks a moment later, and finds it $state', async ({ state, told }) => {
+    const clock = createEventClock();
+    createAnswerWatch({ clock, storage: ledger(state), violated }).heard(2, answer);
+    await clock.advance(5_000);
+    expect(violations).toEqual(told);
+  });
+
+  it.each([
+    { when: 'shortly before', disturbAtMs: -5_000 },
+    { when: 'in between', disturbAtMs: 500 },
+  ])('holds nobody to the moment when something befell a gateway $when', async ({ disturbAtMs }) => {
+    const clock = createEventClock();
+    const watch = createAnswerWatch({ clock, storage: ledger('unknown'), violated });
+    clock.after(10_000 + disturbAtMs, watch.disturbed);
+    clock.after(10_000, () => watch.heard(2, answer));
+    await clock.advance(20_000);
+    expect(violations).toEqual([]);
+  });
+
+  it('waits for a yes or a no: `accepted` and `never` end nothing by themselves', async () => {
+    const clock = createEventClock();
+    const watch = createAnswerWatch({ clock, storage: ledger('unknown'), violated });
+    for (const outcome of ['accepted', 'never', 'unknown'] as const) watch.heard(2, { ...answer, outcome });
+    await clock.advance(5_000);
+    expect(violations).toEqual([]);
+  });
+});
+
+describe('who watches the wires', () => {
+  const command = (change: Partial<CommandMessage> = {}): Passing => ({
+    kind: 'command',
+    channel: 'mqtt',
+    deviceId: 'd',
+    message: { v: 1, id: 'one', name: 'Pay', replyTo: 'g', startBy: '1', answerBy: '2', args: {}, ...change } as CommandMessage,
+  });
+
+  function watching({ hasJournal = true, running = [] as object[], charges = [] as object[] } = {}) {
+    const device = { journal: () => ({ unfinished: () => running }), bank: { charges: () => charges, entries: () => [] } };
+    const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0 } as unknown as ShopDevice;
+    return watchWire({ clock: createEventClock(), devices: [target], trace: () => {}, violated });
+  }
+
+  it('lets copies pass that are the same', () => {
+    const watch = watching();
+    watch(command());
+    watch(command());
+    expect(violations).toEqual([]);
+  });
+
+  it('tells of a command to a device that is busy with another', () => {
+    watching({ running: [{ id: 'other', name: 'Refund' }] })(command());
+    expect(violations).toEqual(['Pay one went to terminal 1, which is busy with Refund other']);
+  });
+
+  it('tells of a Pay while another waits for its CloseDoc [D14]', () => {
+    watching({ charges: [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }] })(command());
+    expect(violations).toEqual(['Pay one went to terminal 1, where Pay other awaits its CloseDoc']);
+  });
+
+  it('tells of a copy with a fresh time to begin [D65]', () => {
+    const watch = watching();
+    watch(command());
+    watch(command({ startBy: '3' }));
+    expect(violations).toEqual(['Pay one went to terminal 1 for 1 to 2, and again for 3 to 2']);
+  });
+
+  it('tells of a second copy to a device without a journal', () => {
+    const watch = watching({ hasJournal: false });
+    watch(command());
+    watch(command());
+    expect(violations).toEqual(['Pay one went twice to terminal 1, which keeps no journal']);
+  });
+});
+
+describe('an ERP that is called back', () => {
+  function receiving() {
+    const clock = createEventClock();
+    const plan = { ...drawPlan(seededRandom(1)), badErpRate: 0 };
+    const deps = { clock, random: seededRandom(1), plan, state: { isCalm: true }, trace: () => {}, violated };
+    const send = createCallbackReceiver(deps).sendFor('g', createStandstill(clock));
+    const tell = (sequence: number) =>
+      void send({ id: `callback ${sequence}`, sequence, url: 'http://erp.example/?id=sale&state=x' } as never, undefined as never);
+    return { clock, tell };
+  }
+
+  it('says nothing when first attempts come one after the other, nor when one is repeated', async () => {
+    const { clock, tell } = receiving();
+    for (const sequence of [1, 2, 1]) {
+      tell(sequence);
+      await clock.advance(1_000);
+    }
+    expect(violations).toEqual([]);
+  });
+
+  it('tells of a first attempt that came after a younger one [D26]', async () => {
+    const { clock, tell } = receiving();
+    for (const sequence of [2, 1]) {
+      tell(sequence);
+      await clock.advance(1_000);
+    }
+    expect(violations).toEqual(['callback 1 of sale was first tried after callback 2']);
+  });
+
+  it('tells of one that was sent while an older one was under way', () => {
+    const { tell } = receiving();
+    tell(1);
+    tell(2);
+    expect(violations).toEqual(['callback 2 of sale was sent while 1 was still under way']);
+  });
+});
+
+describe('in the calm', () => {
+  let world: TrueDay;
+  beforeAll(async () => {
+    world = await sellTruly();
+  });
+  afterAll(() => world.shop.close());
+
+  it('what was begun long ago and is still open is told, and nothing else', () => {
+    const { shop } = world;
+    const told = { ...shop, violated } as Shop;
+    tellWhatIsOpen(told, 1_000);
+    shop.storage.peek(`update commands set state = 'unknown', settled_at = null, settled_by = null where name = 'Refund'`, []);
+    tellWhatIsOpen(told, 24 * 3_600_000);
+    expect(violations).toEqual([]);
+    tellWhatIsOpen(told, 30_000);
+    expect(violations).toEqual([expect.stringMatching(/^Refund .* on terminal 1 is still unknown after 0.5 minutes of calm$/)]);
+  });
+});
