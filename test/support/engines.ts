@@ -1,7 +1,7 @@
 // Databases for tests: fresh, migrated, on each engine that is at hand. now_ms() follows the clock that is given, or real time plus a shift,
 // on both engines, so that the same virtual-time tests run on both.
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FunctionNode, type KyselyPlugin, OperationNodeTransformer, type RawNode } from 'kysely';
@@ -10,6 +10,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Engine } from '../../src/database/dialect.ts';
 import { migrationsDir, readMigrations } from '../../src/database/migration-files.ts';
 import { openDatabase } from '../../src/database/open.ts';
+import { createMemoryStorage, type MemoryStorage } from '../../src/database/sqlite/memory.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { quietLogger } from './quiet-logger.ts';
@@ -33,8 +34,32 @@ export function openTestDatabase(engine: Engine, clock?: Clock): Promise<TestDat
 }
 
 /** In this thread, microtasks only. */
-export function memoryDatabase(clock: Clock): Promise<Database> {
-  return openDatabase({ inMemory: true, role: 'gateway', clock, logger: quietLogger });
+export async function memoryDatabase(clock: Clock): Promise<Database> {
+  const storage = await migratedStorage();
+  const database = await openDatabase({ inMemory: true, storage, role: 'gateway', clock, logger: quietLogger });
+  return {
+    ...database,
+    async close() {
+      await database.close();
+      storage.close();
+    },
+  };
+}
+
+let migratedImage: Promise<Uint8Array> | undefined;
+
+/** SQLite in memory, migrated already: the migrations run once for a process and not once for every test. */
+export async function migratedStorage(): Promise<MemoryStorage> {
+  return createMemoryStorage(await imageOfMigrated());
+}
+
+function imageOfMigrated(): Promise<Uint8Array> {
+  migratedImage ??= (async () => {
+    const storage = createMemoryStorage();
+    await openDatabase({ inMemory: true, storage, role: 'gateway', clock: systemClock, logger: quietLogger });
+    return storage.image();
+  })();
+  return migratedImage;
 }
 
 /** For a virtual clock's `settle`: statements under way have ended, and those that followed from them as well. */
@@ -56,6 +81,7 @@ export async function emptyPlace(engine: Engine): Promise<{ options: { url?: str
 
 async function openTestSqlite(clock: Clock = systemClock): Promise<TestDatabase> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tillgate-db-'));
+  writeFileSync(join(dataDir, 'tillgate.db'), await imageOfMigrated(), { mode: 0o600 });
   let shiftMs = 0;
   const shifted: Clock = {
     now: () => clock.now() + shiftMs,

@@ -5,7 +5,6 @@ import { hookedStorage, type StatementHook } from '../../simulation/hooked-stora
 import { createMemoryWire, fairWeather, type Passing } from '../../simulation/wire.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { type ErrorName, errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
 import type { Command } from '../../src/ledger/command.ts';
@@ -17,6 +16,7 @@ import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
 import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from '../../src/virtual/devices/virtual-device.ts';
 import type { Faults } from '../../src/virtual/mishaps/faults.ts';
+import { migratedStorage } from './engines.ts';
 import { seedDevice, seedMerchant } from './fixtures.ts';
 import { recordingLogger } from './quiet-logger.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -49,7 +49,7 @@ export async function createSaleWorld(options: WorldOptions = {}) {
   const clock = (options.clock ?? createVirtualClock(undefined, { settle: 'microtasks' })) as VirtualClock;
   const random = seededRandom(options.seed ?? 1);
   const logger = recordingLogger();
-  const storage = createMemoryStorage();
+  const storage = await migratedStorage();
   const passings: Passing[] = [];
   const callbackUrls: string[] = [];
   const world = {

@@ -16,6 +16,12 @@ export interface SqliteConnection {
   close(): void;
 }
 
+/** The whole database as bytes, and such bytes in its place. */
+interface Imaged {
+  image(): Uint8Array;
+  load(image: Uint8Array): void;
+}
+
 interface Prepared {
   statement: StatementSync;
   returnsRows: boolean;
@@ -31,7 +37,7 @@ export interface SqliteOptions {
   now: () => number;
 }
 
-export function openSqlite(options: SqliteOptions): SqliteConnection {
+export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
   const database = new DatabaseSync(options.path, {
     readOnly: options.readOnly,
     enableForeignKeyConstraints: true,
@@ -69,6 +75,8 @@ export function openSqlite(options: SqliteOptions): SqliteConnection {
     get isTransaction() {
       return database.isTransaction;
     },
+    image: () => database.serialize(),
+    load: (image) => database.deserialize(image),
     close: () => database.close(),
   };
 }

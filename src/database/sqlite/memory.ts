@@ -11,10 +11,12 @@ export interface MemoryStorage {
   close(): void;
 }
 
-export function createMemoryStorage(): MemoryStorage {
+/** `image`: what it begins with, made by `image()` of another one. */
+export function createMemoryStorage(image?: Uint8Array): MemoryStorage & { image(): Uint8Array } {
   let readNow = () => 0;
   let generation = 0;
   const connection = openSqlite({ path: ':memory:', readOnly: false, now: () => readNow() });
+  if (image) connection.load(image);
 
   return {
     connect(now) {
@@ -24,6 +26,7 @@ export function createMemoryStorage(): MemoryStorage {
       const mine = generation;
       return createDirectExecutor(connection, () => mine === generation);
     },
+    image: () => connection.image(),
     close: () => connection.close(),
   };
 }

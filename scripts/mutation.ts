@@ -1,0 +1,134 @@
+// Mutation testing, room by room: Stryker changes the code in one place after the other, and a test must fail each time. What survives is
+// listed with its line; what is accepted, with its reason, stands in scripts/mutation/accepted. Exit code 1 below the goal.
+// Stryker is installed by this command, beside node_modules/.cache, so that `npm ci` stays light. A second run asks only about what changed.
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Accepted, judgeReport, type MutationReport, summaryOf } from './mutation/summary.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const cache = join(root, 'node_modules/.cache/mutation');
+const say = (line: string) => console.log(`[mutation] ${line}`);
+const defaultGoal = 95;
+
+/** Besides test/<room>: tests of other rooms that say what this one promises. */
+const furtherTests: Record<string, string[]> = {
+  ledger: ['test/cards/document.test.ts', 'test/cards/guards.test.ts'],
+  fiscal: ['test/conformance-run/fiscal*.test.ts'],
+};
+
+const help = `npm run mutation -- <room or files> [options]
+
+  npm run mutation -- src/ledger                    a room
+  npm run mutation -- src/ledger/rules.ts           one file of it
+  npm run mutation -- src/ledger/rules.ts:40-80     some lines of it
+
+  --tests <glob>     tests to ask instead of the room's own; may be repeated
+  --goal <percent>   exit code 1 below this share of killed ones (${defaultGoal})
+  --workers <n>      processes that run tests (1)
+  --fresh            forgets what earlier runs found out
+  --all              lists killed ones too, with their killers`;
+
+function installStryker(): string {
+  const source = join(root, 'scripts/mutation');
+  const command = join(cache, 'node_modules/@stryker-mutator/core/bin/stryker.js');
+  const same = (name: string) =>
+    existsSync(join(cache, name)) && readFileSync(join(cache, name), 'utf8') === readFileSync(join(source, name), 'utf8');
+  if (existsSync(command) && same('package-lock.json')) return command;
+  say('installing Stryker into node_modules/.cache/mutation');
+  mkdirSync(cache, { recursive: true });
+  for (const name of ['package.json', 'package-lock.json']) cpSync(join(source, name), join(cache, name));
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: cache, stdio: ['ignore', 'ignore', 'inherit'] });
+  return command;
+}
+
+function roomOf(target: string): string {
+  const [top, room] = relative(root, resolve(target)).split('/');
+  if (top !== 'src' || room === undefined) throw new Error(`${target} is no file or room of src.`);
+  return room;
+}
+
+function mutateOf(target: string): string {
+  const path = relative(root, resolve(target));
+  const file = path.replace(/:\d+-\d+$/u, '');
+  return statSync(join(root, file)).isDirectory() ? `${path}/**/*.ts` : path;
+}
+
+async function run(targets: string[], options: { tests: string[]; workers: number; isFresh: boolean }): Promise<MutationReport> {
+  const stryker = installStryker();
+  const rooms = [...new Set(targets.map(roomOf))];
+  const tests =
+    options.tests.length > 0 ? options.tests : rooms.flatMap((room) => [`test/${room}/**/*.test.ts`, ...(furtherTests[room] ?? [])]);
+  const incrementalFile = join(cache, `${rooms.join('-')}.json`);
+  const reportFile = join(cache, `report-${rooms.join('-')}-${process.pid}.json`);
+  if (options.isFresh) rmSync(incrementalFile, { force: true });
+  const settings = {
+    testRunner: 'tillgate',
+    plugins: [join(root, 'scripts/mutation/runner.ts')],
+    mutate: targets.map(mutateOf),
+    // Texts are for people: tests that hold each of them would only repeat them.
+    mutator: { excludedMutations: ['StringLiteral'] },
+    coverageAnalysis: 'perTest',
+    ignoreStatic: true,
+    // TypeScript 7 has no JavaScript API that Stryker could ask.
+    tsconfigFile: 'none.json',
+    concurrency: options.workers,
+    maxTestRunnerReuse: 300,
+    timeoutMS: 60_000,
+    dryRunTimeoutMinutes: 30,
+    incremental: true,
+    incrementalFile,
+    reporters: ['progress-append-only', 'json'],
+    jsonReporter: { fileName: reportFile },
+    tempDirName: join(tmpdir(), `tillgate-mutation-${process.pid}`),
+    cleanTempDir: 'always',
+    ignorePatterns: ['/web', '/docs', '/clients', '/bench', '/data', '/dist', '/deploy'],
+    allowConsoleColors: false,
+    disableTypeChecks: false,
+  };
+  const settingsFile = join(cache, `settings-${process.pid}.json`);
+  writeFileSync(settingsFile, JSON.stringify(settings));
+  const env = { ...process.env, TILLGATE_TEST_EMBEDDED: '1', TILLGATE_MUTATION_TESTS: tests.join(',') };
+  for (const name of Object.keys(env)) if (/^TILLGATE_TEST_.*URL$/u.test(name)) delete (env as Record<string, unknown>)[name];
+  say(`${targets.join(', ')}, asked of ${tests.join(', ')}`);
+  const child = spawn(process.execPath, [stryker, 'run', settingsFile], { cwd: root, env, stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  const exitCode = await new Promise((done) => child.once('exit', done));
+  rmSync(settingsFile, { force: true });
+  rmSync(settings.tempDirName, { recursive: true, force: true });
+  if (exitCode !== 0) throw new Error(`Stryker ended with ${String(exitCode)}.`);
+  const report = JSON.parse(readFileSync(reportFile, 'utf8')) as MutationReport;
+  rmSync(reportFile, { force: true });
+  return report;
+}
+
+function readAccepted(rooms: readonly string[]): Accepted[] {
+  return rooms.flatMap((room) => {
+    const file = join(root, 'scripts/mutation/accepted', `${room}.json`);
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Accepted[]) : [];
+  });
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    help: { type: 'boolean', default: false },
+    tests: { type: 'string', multiple: true, default: [] },
+    goal: { type: 'string', default: String(defaultGoal) },
+    workers: { type: 'string', default: '1' },
+    fresh: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+  },
+});
+
+if (values.help || positionals.length === 0) {
+  console.log(help);
+  process.exit(values.help ? 0 : 2);
+}
+const report = await run(positionals, { tests: values.tests, workers: Number(values.workers), isFresh: values.fresh });
+const judged = judgeReport(report, readAccepted([...new Set(positionals.map(roomOf))]));
+console.log(summaryOf(judged, { isWhole: values.all, goal: Number(values.goal) }));
+process.exit(judged.score >= Number(values.goal) ? 0 : 1);

@@ -1,0 +1,134 @@
+// Stryker's test runner for this project: one process that has loaded everything runs the tests that reach a mutant, the likeliest killer
+// first, and stops at the first failure. What failed by real time alone must fail twice: a slow machine kills no mutant.
+// Rejections that nobody handles are no failure here: they may come from the mutant before.
+
+import { globSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { resolve as resolvePath } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as Tests from './tests.ts';
+
+type GatheredTest = Tests.GatheredTest;
+
+interface Coverage {
+  static: Record<string, number>;
+  perTest: Record<string, Record<string, number>>;
+}
+
+/** What the mutated code reads and writes. */
+interface StrykerState {
+  activeMutant?: string | undefined;
+  currentTestId?: string | undefined;
+  mutantCoverage?: Coverage | undefined;
+  hitCount?: number | undefined;
+  hitLimit?: number | undefined;
+}
+
+interface MutantRun {
+  activeMutant: { id: string };
+  testFilter?: string[];
+  hitLimit?: number;
+  mutantActivation: 'static' | 'runtime';
+}
+
+const state: StrykerState = ((globalThis as Record<string, unknown>)['__stryker__'] ??= {});
+const testsUrl = new URL('tests.ts', import.meta.url).href;
+/** Longer than this, only the tests that are quicker can be asked about every mutant. */
+const patience = { slowestMs: Number(process.env['TILLGATE_MUTATION_SLOWEST_MS'] ?? 3_000) };
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const isOfTest = specifier === 'vitest' && context.parentURL !== testsUrl && !context.parentURL?.includes('/node_modules/');
+    return isOfTest ? { url: testsUrl, shortCircuit: true } : next(specifier, context);
+  },
+});
+
+class Runner {
+  #tests = new Map<string, GatheredTest>();
+  #module: typeof Tests | undefined;
+  readonly #spentMs = new Map<string, number>();
+  readonly #kills = new Map<string, number>();
+
+  capabilities() {
+    return { reloadEnvironment: false };
+  }
+
+  async #load(): Promise<typeof Tests> {
+    if (this.#module) return this.#module;
+    this.#module = (await import(testsUrl)) as typeof Tests;
+    const patterns = (process.env['TILLGATE_MUTATION_TESTS'] ?? '').split(',');
+    const names = globSync(patterns).filter((name) => !name.endsWith('.server.test.ts'));
+    this.#tests = await this.#module.gather(names.toSorted().map((name) => ({ name, url: pathToFileURL(resolvePath(name)).href })));
+    return this.#module;
+  }
+
+  async #fails(test: GatheredTest): Promise<string | undefined> {
+    const module = await this.#load();
+    try {
+      await module.runTest(test);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof module.TookTooLong)) return String(error instanceof Error ? error.stack : error);
+    }
+    try {
+      await module.runTest(test);
+      return undefined;
+    } catch (error) {
+      return String(error);
+    }
+  }
+
+  async dryRun() {
+    state.activeMutant = undefined;
+    state.mutantCoverage = { static: {}, perTest: {} };
+    const module = await this.#load();
+    const tests = [];
+    for (const test of this.#tests.values()) {
+      state.currentTestId = test.id;
+      const from = performance.now();
+      const cpu = process.cpuUsage();
+      const failure = await this.#fails(test);
+      const used = process.cpuUsage(cpu);
+      const timeSpentMs = performance.now() - from;
+      const cpuMs = (used.user + used.system) / 1_000;
+      this.#spentMs.set(test.id, cpuMs);
+      if (cpuMs > patience.slowestMs) delete state.mutantCoverage.perTest[test.id];
+      const outcome = failure === undefined ? { status: 0 } : { status: 1, failureMessage: failure };
+      tests.push({ id: test.id, name: test.id, fileName: resolvePath(test.file), timeSpentMs, ...outcome });
+    }
+    state.currentTestId = undefined;
+    await module.leaveAll();
+    const mutantCoverage = state.mutantCoverage;
+    state.mutantCoverage = undefined;
+    return { status: 'complete', tests, mutantCoverage };
+  }
+
+  async mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation }: MutantRun) {
+    Object.assign(state, { hitCount: hitLimit === undefined ? undefined : 0, hitLimit, mutantCoverage: undefined });
+    if (mutantActivation === 'static') state.activeMutant = activeMutant.id;
+    const module = await this.#load();
+    state.activeMutant = activeMutant.id;
+    const chosen = testFilter ? testFilter.flatMap((id) => this.#tests.get(id) ?? []) : [...this.#tests.values()];
+    const cost = ({ id }: GatheredTest) => (this.#spentMs.get(id) ?? 100) / (1 + (this.#kills.get(id) ?? 0));
+    let nrOfTests = 0;
+    for (const test of chosen.toSorted((one, other) => cost(one) - cost(other))) {
+      nrOfTests += 1;
+      const failureMessage = await this.#fails(test);
+      if ((state.hitCount ?? 0) > (hitLimit ?? Number.POSITIVE_INFINITY)) return { status: 'timeout', reason: 'hit limit reached' };
+      if (failureMessage === undefined) continue;
+      this.#kills.set(test.id, (this.#kills.get(test.id) ?? 0) + 1);
+      await this.#calmDown(module);
+      return { status: 'killed', killedBy: [test.id], failureMessage, nrOfTests };
+    }
+    await this.#calmDown(module);
+    return { status: 'survived', nrOfTests };
+  }
+
+  async #calmDown(module: typeof Tests): Promise<void> {
+    await module.leaveAll();
+    state.activeMutant = undefined;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+export const strykerPlugins = [{ kind: 'TestRunner', name: 'tillgate', injectableClass: Runner }];
