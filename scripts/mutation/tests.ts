@@ -94,7 +94,6 @@ function addSuite(title: string, describeIt: Action): void {
 }
 
 export const it = Object.assign(addTest, { each: forEach(addTest) });
-export const test = it;
 export const describe = Object.assign(addSuite, { each: forEach(addSuite) });
 export const beforeAll = (action: Action) => suite.before.push(action);
 export const afterAll = (action: Action) => suite.after.push(action);
