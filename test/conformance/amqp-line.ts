@@ -36,7 +36,8 @@ export async function connectAmqp(device: ForeignDevice): Promise<Line> {
     presence: (text) => publish('presence', text),
     die: () => (connection as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy(),
     async close() {
-      await connection.close();
+      // amqplib waits for ever for a connection that the broker has ended.
+      await Promise.race([connection.close(), ended]);
     },
     ended,
   };

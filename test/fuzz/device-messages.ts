@@ -2,6 +2,7 @@
 // The same on MQTT, on the built-in queue and on RabbitMQ. None of it ends the gateway, and a payment afterwards goes as always.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { ForeignDevice, Wire } from '../conformance/foreign-device.ts';
 import type { ForeignShop } from '../conformance/foreign-shop.ts';
@@ -50,6 +51,8 @@ export function createMessageFuzz(
       if (isGone) await open();
       // A library of the device's side may refuse to send it: nothing reached the gateway then.
       await Promise.resolve(isPresence ? device.line(wire).presence(text) : device.line(wire).answer(replyTo, text)).catch(() => {});
+      // Until it is on its way, and the end of the connection would be heard.
+      await nextTurn();
     }
     await goesOn(shop, device, wire, open);
   };
