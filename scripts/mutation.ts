@@ -13,6 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/mutation');
 const say = (line: string) => console.log(`[mutation] ${line}`);
 const defaultGoal = 95;
+const defaultPatienceS = 15;
 
 /** Besides test/<room>: tests of other rooms that say what this one promises. */
 const furtherTests: Record<string, string[]> = {
@@ -28,6 +29,8 @@ const help = `npm run mutation -- <room or files> [options]
 
   --tests <glob>     tests to ask instead of the room's own; may be repeated
   --goal <percent>   exit code 1 below this share of killed ones (${defaultGoal})
+  --postgres         the tests of both engines, on the server of TILLGATE_TEST_POSTGRES_URL: for what SQLite cannot tell
+  --patience <s>     CPU time of the tests that are asked about one mutant, the likeliest killers first (${defaultPatienceS})
   --workers <n>      processes that run tests (1)
   --fresh            forgets what earlier runs found out
   --all              lists killed ones too, with their killers`;
@@ -57,12 +60,15 @@ function mutateOf(target: string): string {
   return statSync(join(root, file)).isDirectory() ? `${path}/**/*.ts` : path;
 }
 
-async function run(targets: string[], options: { tests: string[]; workers: number; isFresh: boolean }): Promise<MutationReport> {
+async function run(
+  targets: string[],
+  options: { tests: string[]; patienceS: number; workers: number; isFresh: boolean; onPostgres: boolean },
+): Promise<MutationReport> {
   const stryker = installStryker();
   const rooms = [...new Set(targets.map(roomOf))];
   const tests =
     options.tests.length > 0 ? options.tests : rooms.flatMap((room) => [`test/${room}/**/*.test.ts`, ...(furtherTests[room] ?? [])]);
-  const incrementalFile = join(cache, `${rooms.join('-')}.json`);
+  const incrementalFile = join(cache, `${rooms.join('-')}${options.onPostgres ? '-postgres' : ''}.json`);
   const reportFile = join(cache, `report-${rooms.join('-')}-${process.pid}.json`);
   if (options.isFresh) rmSync(incrementalFile, { force: true });
   const settings = {
@@ -71,6 +77,7 @@ async function run(targets: string[], options: { tests: string[]; workers: numbe
     mutate: targets.map(mutateOf),
     // Texts are for people: tests that hold each of them would only repeat them.
     mutator: { excludedMutations: ['StringLiteral'] },
+    ignorers: ['log-lines'],
     coverageAnalysis: 'perTest',
     ignoreStatic: true,
     // TypeScript 7 has no JavaScript API that Stryker could ask.
@@ -91,8 +98,15 @@ async function run(targets: string[], options: { tests: string[]; workers: numbe
   };
   const settingsFile = join(cache, `settings-${process.pid}.json`);
   writeFileSync(settingsFile, JSON.stringify(settings));
-  const env = { ...process.env, TILLGATE_TEST_EMBEDDED: '1', TILLGATE_MUTATION_TESTS: tests.join(',') };
-  for (const name of Object.keys(env)) if (/^TILLGATE_TEST_.*URL$/u.test(name)) delete (env as Record<string, unknown>)[name];
+  const env = {
+    ...process.env,
+    TILLGATE_TEST_EMBEDDED: '1',
+    TILLGATE_MUTATION_TESTS: tests.join(','),
+    TILLGATE_MUTATION_PATIENCE_MS: String(options.patienceS * 1_000),
+  };
+  for (const name of Object.keys(env))
+    if (/^TILLGATE_TEST_.*URL$/u.test(name) && !(options.onPostgres && name.includes('POSTGRES')))
+      delete (env as Record<string, unknown>)[name];
   say(`${targets.join(', ')}, asked of ${tests.join(', ')}`);
   const child = spawn(process.execPath, [stryker, 'run', settingsFile], { cwd: root, env, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
@@ -118,8 +132,10 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
     tests: { type: 'string', multiple: true, default: [] },
     goal: { type: 'string', default: String(defaultGoal) },
+    patience: { type: 'string', default: String(defaultPatienceS) },
     workers: { type: 'string', default: '1' },
     fresh: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
   },
 });
@@ -128,7 +144,13 @@ if (values.help || positionals.length === 0) {
   console.log(help);
   process.exit(values.help ? 0 : 2);
 }
-const report = await run(positionals, { tests: values.tests, workers: Number(values.workers), isFresh: values.fresh });
+const report = await run(positionals, {
+  tests: values.tests,
+  patienceS: Number(values.patience),
+  workers: Number(values.workers),
+  isFresh: values.fresh,
+  onPostgres: values.postgres,
+});
 const judged = judgeReport(report, readAccepted([...new Set(positionals.map(roomOf))]));
 console.log(summaryOf(judged, { isWhole: values.all, goal: Number(values.goal) }));
 process.exit(judged.score >= Number(values.goal) ? 0 : 1);

@@ -33,8 +33,11 @@ interface MutantRun {
 
 const state: StrykerState = ((globalThis as Record<string, unknown>)['__stryker__'] ??= {});
 const testsUrl = new URL('tests.ts', import.meta.url).href;
-/** Longer than this, only the tests that are quicker can be asked about every mutant. */
-const patience = { slowestMs: Number(process.env['TILLGATE_MUTATION_SLOWEST_MS'] ?? 3_000) };
+/** CPU time, of a test that is asked about mutants at all, and of all that are asked about one: who is not killed by then has survived. */
+const patienceMs = { test: 3_000, mutant: Number(process.env['TILLGATE_MUTATION_PATIENCE_MS']) };
+
+// Whoever asked is gone.
+process.on('disconnect', () => process.exit());
 
 registerHooks({
   resolve(specifier, context, next) {
@@ -92,7 +95,7 @@ class Runner {
       const timeSpentMs = performance.now() - from;
       const cpuMs = (used.user + used.system) / 1_000;
       this.#spentMs.set(test.id, cpuMs);
-      if (cpuMs > patience.slowestMs) delete state.mutantCoverage.perTest[test.id];
+      if (cpuMs > patienceMs.test) delete state.mutantCoverage.perTest[test.id];
       const outcome = failure === undefined ? { status: 0 } : { status: 1, failureMessage: failure };
       tests.push({ id: test.id, name: test.id, fileName: resolvePath(test.file), timeSpentMs, ...outcome });
     }
@@ -110,8 +113,11 @@ class Runner {
     state.activeMutant = activeMutant.id;
     const chosen = testFilter ? testFilter.flatMap((id) => this.#tests.get(id) ?? []) : [...this.#tests.values()];
     const cost = ({ id }: GatheredTest) => (this.#spentMs.get(id) ?? 100) / (1 + (this.#kills.get(id) ?? 0));
+    const cpu = process.cpuUsage();
     let nrOfTests = 0;
     for (const test of chosen.toSorted((one, other) => cost(one) - cost(other))) {
+      const { user, system } = process.cpuUsage(cpu);
+      if ((user + system) / 1_000 > patienceMs.mutant) break;
       nrOfTests += 1;
       const failureMessage = await this.#fails(test);
       if ((state.hitCount ?? 0) > (hitLimit ?? Number.POSITIVE_INFINITY)) return { status: 'timeout', reason: 'hit limit reached' };
@@ -131,4 +137,22 @@ class Runner {
   }
 }
 
-export const strykerPlugins = [{ kind: 'TestRunner', name: 'tillgate', injectableClass: Runner }];
+interface CodeNode {
+  type: string;
+  name?: string;
+  object?: CodeNode;
+  property?: CodeNode;
+  callee?: CodeNode;
+}
+
+/** What is written to the log is for people, like every text: `logger.warn(...)`, `deps.logger.warn(...)`, `this.#logger.warn(...)`. */
+function shouldIgnore({ node }: { node: CodeNode }): string | undefined {
+  const target = node.type === 'CallExpression' && node.callee?.type === 'MemberExpression' ? node.callee.object : undefined;
+  const name = target?.type === 'MemberExpression' ? target.property?.name : target?.name;
+  return name === 'logger' ? 'a line of the log' : undefined;
+}
+
+export const strykerPlugins = [
+  { kind: 'TestRunner', name: 'tillgate', injectableClass: Runner },
+  { kind: 'Ignore', name: 'log-lines', value: { shouldIgnore } },
+];

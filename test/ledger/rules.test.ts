@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/kernel/error-codes.ts';
 import type { Command } from '../../src/ledger/command.ts';
-import { answerOf, contradicts, type Finding, judge } from '../../src/ledger/rules.ts';
+import { answerOf, busyWith, contradicts, endsAsUnknown, type Finding, judge } from '../../src/ledger/rules.ts';
 import { type EndingOutcome, outcomes } from '../../src/link/protocol.ts';
 
 const command = (overrides: Partial<Command> = {}): Command =>
@@ -104,11 +104,40 @@ describe('contradicts', () => {
     expect(contradicts(settled, finding('done'), '2')).toBe(true);
     expect(contradicts(settled, finding('done'), '1')).toBe(false);
     expect(contradicts(command({ state: 'done' }), finding('done'), '2')).toBe(false);
+    expect(contradicts(settled, finding('done'))).toBe(false);
   });
 
   it('a journal that began later knows nothing, so it contradicts nothing', () => {
     expect(contradicts(command({ state: 'done' }), finding('never', { journalId: 'another' }))).toBe(false);
     expect(contradicts(command({ state: 'done' }), finding('refused', { journalId: 'another' }))).toBe(true);
+  });
+});
+
+describe('a device that says that a command is over and that it cannot tell how', () => {
+  it('is believed if it had the command: by the command’s own journal, or because it keeps none', () => {
+    expect(endsAsUnknown(command(), finding('unknown'))).toBe(true);
+    expect(endsAsUnknown(command(), finding('unknown', { journalId: 'another' }))).toBe(false);
+    expect(endsAsUnknown(command(), finding('unknown', { journalId: undefined }))).toBe(false);
+    for (const journalId of ['new', undefined]) {
+      expect(endsAsUnknown(command({ journalId: null }), finding('unknown', { journalId }))).toBe(true);
+    }
+  });
+
+  it.each(endings.filter((outcome) => outcome !== 'unknown'))('is not one that says %s', (outcome) => {
+    expect(endsAsUnknown(command(), finding(outcome))).toBe(false);
+  });
+});
+
+describe('a device that is kept', () => {
+  it.each<[string, Partial<Command> | undefined, string]>([
+    ['an open document', { state: 'done', documentState: 'open' }, 'awaits CloseDoc'],
+    ['an outcome that is not known', { state: 'unknown', documentState: null }, 'still being settled'],
+    ['a command under way', { state: 'sent', documentState: null }, 'processing another'],
+    ['what has ended meanwhile', undefined, 'processing another'],
+  ])('by %s is 31 and says why, because what helps differs', (_by, holder, sentence) => {
+    const error = busyWith(holder && command(holder));
+    expect(error.errorName).toBe('Device_Busy');
+    expect(error.message).toContain(sentence);
   });
 });
 

@@ -1,0 +1,132 @@
+// POS Mode's rules as tables: what is refused, what it is called, and the very bani at which that begins.
+import { describe, expect, it } from 'vitest';
+import { checkRefund, checkRepeatedPay, checkVoid, doubtApproval, maxLength, sameDocument } from '../../src/cards/rules.ts';
+import type { ErrorName } from '../../src/kernel/error-codes.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import type { JsonObject } from '../../src/link/protocol.ts';
+
+const payment = (overrides: Partial<Command> = {}): Command =>
+  ({
+    id: 'p',
+    name: 'Pay',
+    state: 'done',
+    deviceId: 'terminal',
+    amountBani: 1_000,
+    documentState: 'open',
+    bankDayClosedAtMs: null,
+    removedAtMs: null,
+    ...overrides,
+  }) as Command;
+
+const refusal = (errorName: ErrorName, message: string) =>
+  expect.objectContaining({ errorName, message: expect.stringContaining(message) as string }) as Error;
+const status = (message: string) => refusal('The_status_cannot_be_applied', message);
+const invalid = (message: string) => refusal('Invalid_Request', message);
+
+describe('a repeat of Pay under its documentNr', () => {
+  const asked = { deviceId: 'terminal', amountBani: 1_000 };
+
+  it.each(['open', null] as const)('is answered by a payment whose document is %s', (documentState) => {
+    expect(() => checkRepeatedPay(payment({ documentState }), asked)).not.toThrow();
+  });
+
+  it.each<[string, Partial<Command>, string]>([
+    ['another amount', { amountBani: 1_001 }, 'another amount or on another terminal'],
+    ['another terminal', { deviceId: 'other' }, 'another amount or on another terminal'],
+    ['a closed document', { documentState: 'closed' }, 'made and closed'],
+    ['a voided one', { documentState: 'voided' }, 'made and voided'],
+  ])('is 22 over %s, and says which', (_what, overrides, message) => {
+    expect(() => checkRepeatedPay(payment(overrides), asked)).toThrow(status(message));
+  });
+});
+
+describe('an approval', () => {
+  const report = (overrides: JsonObject = {}): JsonObject => ({ rrn: '1', operationId: '2', amount: 10, ...overrides });
+  const nameless = 'without an rrn and operationId';
+
+  it.each([{}, { rrn: 'r'.repeat(maxLength.rrn) }, { operationId: 'o'.repeat(maxLength.operationId) }])(
+    'is taken as it is: %o',
+    (overrides) => {
+      expect(doubtApproval(payment(), report(overrides))).toBeUndefined();
+    },
+  );
+
+  it.each<[JsonObject, string]>([
+    [{ rrn: null }, nameless],
+    [{ rrn: '' }, nameless],
+    [{ rrn: 7 }, nameless],
+    [{ rrn: 'r'.repeat(maxLength.rrn + 1) }, nameless],
+    [{ rrn: 'a\u0000b' }, nameless],
+    [{ operationId: null }, nameless],
+    [{ operationId: '' }, nameless],
+    [{ operationId: 'o'.repeat(maxLength.operationId + 1) }, nameless],
+    [{ operationId: 'a\u0000b' }, nameless],
+    [{ amount: 10.01 }, '10.01 instead of 10.00'],
+    [{ amount: 9.99 }, '9.99 instead of 10.00'],
+    [{ amount: null }, 'null instead of 10.00'],
+  ])('is for a person with %o', (overrides, sentence) => {
+    expect(doubtApproval(payment(), report(overrides))).toContain(sentence);
+  });
+
+  it('of a payment without an amount is doubted with a sentence, too', () => {
+    expect(doubtApproval(payment({ amountBani: null }), report())).toContain('10 instead of 0.00');
+  });
+});
+
+describe('a refund', () => {
+  it.each([
+    [1_000, 0],
+    [1, 999],
+    [400, 600],
+  ])('of %i bani after %i were refunded is within the payment', (amountBani, refundedBani) => {
+    expect(() => checkRefund(payment(), { amountBani, refundedBani })).not.toThrow();
+  });
+
+  it.each([
+    [1_001, 0, '10.00'],
+    [2, 999, '0.01'],
+    [1, 1_000, '0.00'],
+  ])('of %i bani after %i is one too much, and is told what is left', (amountBani, refundedBani, left) => {
+    expect(() => checkRefund(payment(), { amountBani, refundedBani })).toThrow(invalid(`not be over ${left}`));
+  });
+
+  it.each<[string, Partial<Command>, string]>([
+    ['voided', { documentState: 'voided' }, 'was voided'],
+    ['of a bank day that is closed', { bankDayClosedAtMs: 1 }, 'use CancelTransaction'],
+    ['removed after its time', { removedAtMs: 1 }, 'removed'],
+    ['without an amount', { amountBani: null }, 'not be over 0.00'],
+  ])('of a payment that is %s is refused', (_what, overrides, message) => {
+    expect(() => checkRefund(payment(overrides), { amountBani: 1, refundedBani: 0 })).toThrow(message);
+  });
+});
+
+describe('a void', () => {
+  it.each(['open', 'closed'] as const)(
+    'takes back a payment whose document is %s, whole, on a closed bank day as well',
+    (documentState) => {
+      const closed = payment({ documentState, bankDayClosedAtMs: 1 });
+      expect(() => checkVoid(closed, { amountBani: 1_000, refundedBani: 0 })).not.toThrow();
+    },
+  );
+
+  it.each<[string, Partial<Command>, number, number, string]>([
+    ['twice', { documentState: 'voided' }, 1_000, 0, 'voided already'],
+    ['after a refund of one ban', {}, 1_000, 1, 'was refunded'],
+    ['of what was removed after its time', { removedAtMs: 1 }, 1_000, 0, 'removed'],
+  ])('%s is 22', (_what, overrides, amountBani, refundedBani, message) => {
+    expect(() => checkVoid(payment(overrides), { amountBani, refundedBani })).toThrow(status(message));
+  });
+
+  it.each([999, 1_001])('of %i bani is 40 and names the amount', (amountBani) => {
+    expect(() => checkVoid(payment(), { amountBani, refundedBani: 0 })).toThrow(invalid('original payment, 10.00'));
+  });
+
+  it('of a payment without an amount is 40, too', () => {
+    expect(() => checkVoid(payment({ amountBani: null }), { amountBani: 1, refundedBani: 0 })).toThrow(invalid('original payment, 0.00'));
+  });
+});
+
+it('a documentNr that is a UUID is the same in any letter case; any other text is as it is', () => {
+  expect(sameDocument('C1B2A3D4-5E6F-4A7B-8C9D-0E1F2A3B4C55')).toBe('c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55');
+  expect(sameDocument('Bon-17')).toBe('Bon-17');
+});
