@@ -1,0 +1,158 @@
+// Who heard which outcome [D58]: what is noted counts at once, is written soon, and outlives a database that is away.
+import type { KyselyPlugin } from 'kysely';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { createReception, type Reception } from '../../src/ledger/calls/reception.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+let clock: VirtualClock;
+let database: Database;
+let merchantId: string;
+let isAway: boolean;
+/** Statements of the reception. */
+let tries: number;
+let reception: Reception;
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(database.queries)).id;
+  isAway = false;
+  tries = 0;
+  const plugin: KyselyPlugin = {
+    transformQuery({ node }) {
+      tries += 1;
+      if (isAway) throw new Error('The database is away.');
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  reception = createReception({
+    database: { ...database, queries: database.queries.withPlugin(plugin) },
+    clock,
+    logger: quietLogger,
+  });
+});
+
+type Columns = Parameters<typeof seedCommand>[3];
+const settled: Columns = { state: 'done', settled_at: 1, settled_by: 'answer' };
+
+async function command(overrides: Columns = {}): Promise<Command> {
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, { name: 'Refund', request_hash: 'asked', ...overrides });
+  return read(id);
+}
+
+async function read(id: string): Promise<Command> {
+  const found = await findCommand(database.queries, id);
+  if (!found) throw new Error('There is no such command.');
+  return found;
+}
+
+describe('the outcome of a command', () => {
+  it('is told when its recipient has received it, and unheard when he has not', async () => {
+    const [told, unheard, direct] = [await command(settled), await command(settled), await command(settled)];
+    const [receives, leaves] = [createFakeRecipient(), createFakeRecipient()];
+    reception.answered(told, receives);
+    reception.answered(unheard, leaves);
+    await clock.advance(10);
+    expect(await read(told.id)).toMatchObject({ toldAtMs: null, unheardAtMs: null });
+    receives.receive();
+    leaves.leave();
+    reception.shown(direct, undefined);
+    await clock.advance(10);
+    expect(await read(told.id)).toMatchObject({ toldAtMs: expect.any(Number) as number, unheardAtMs: null });
+    expect(await read(unheard.id)).toMatchObject({ toldAtMs: null, unheardAtMs: expect.any(Number) as number });
+    expect(await read(direct.id)).toMatchObject({ toldAtMs: expect.any(Number) as number });
+    expect([told, unheard, direct].map(({ id }) => reception.noteOn(id))).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('that is still open was answered 3: each time counts anew, that somebody left counts once', async () => {
+    const open = await command();
+    reception.shown(open, undefined);
+    expect(reception.noteOn(open.id)).toBeUndefined();
+    const times: (number | null)[] = [];
+    for (const note of [() => reception.answered(open, undefined), () => reception.left(open), () => reception.answered(open, undefined)]) {
+      await clock.advance(1_000);
+      note();
+      await clock.advance(10);
+      times.push((await read(open.id)).unheardAtMs);
+    }
+    expect(times[0]).toEqual(expect.any(Number));
+    expect(times[1]).toBe(times[0]);
+    expect(times[2]).toBe((times[0] ?? 0) + 2_020);
+  });
+
+  it('is noted of nothing that is not recognised by its content, and not twice', async () => {
+    const nameless = await command({ ...settled, request_hash: null });
+    const known = await command({ ...settled, told_at: 5 });
+    for (const one of [nameless, known]) {
+      reception.known(one);
+      reception.left(one);
+      reception.answered(one, undefined);
+      expect(reception.noteOn(one.id)).toBeUndefined();
+    }
+    await clock.advance(10);
+    expect((await read(known.id)).toldAtMs).toBe(5);
+    expect((await read(nameless.id)).toldAtMs).toBeNull();
+  });
+});
+
+describe('notes while the database is away', () => {
+  it('count here at once, are tried again after growing pauses, and what was told is not taken back', async () => {
+    const [told, left] = [await command(settled), await command()];
+    isAway = true;
+    reception.known(told);
+    reception.left(told);
+    reception.left(left);
+    reception.answered(left, undefined);
+    await clock.advance(10_000);
+    expect([reception.noteOn(told.id), reception.noteOn(left.id)]).toEqual(['told', 'answered 3']);
+    expect(await read(told.id)).toMatchObject({ toldAtMs: null });
+    isAway = false;
+    await clock.advance(40_000);
+    expect(await read(told.id)).toMatchObject({ toldAtMs: expect.any(Number) as number, unheardAtMs: null });
+    expect(await read(left.id)).toMatchObject({ unheardAtMs: expect.any(Number) as number });
+    expect(reception.noteOn(told.id)).toBeUndefined();
+  });
+
+  it('wait for the next try and do not begin one each', async () => {
+    const first = await command(settled);
+    isAway = true;
+    reception.known(first);
+    await clock.advance(1);
+    for (let count = 0; count < 20; count += 1) reception.known({ ...first, id: `other-${count}` });
+    await clock.advance(100);
+    expect(tries).toBe(1);
+    await clock.advance(60_000);
+    // After 0.5, 1, 2, 4, 8, 16 and 30 seconds.
+    expect(tries).toBe(7);
+  });
+
+  it('are ten thousand at most: the oldest is let go, and noted anew it is the youngest', async () => {
+    const one = await command(settled);
+    isAway = true;
+    const note = (index: number) => reception.left({ ...one, id: `c-${index}` });
+    for (let index = 0; index < 10_000; index += 1) note(index);
+    expect(reception.noteOn('c-0')).toBe('left');
+    note(0);
+    note(10_000);
+    expect([0, 1, 2, 10_000].map((index) => reception.noteOn(`c-${index}`))).toEqual(['left', undefined, 'left', 'left']);
+  });
+
+  it('are written at the end', async () => {
+    const one = await command(settled);
+    isAway = true;
+    reception.known(one);
+    await clock.advance(1);
+    isAway = false;
+    await reception.stop();
+    expect((await read(one.id)).toldAtMs).toEqual(expect.any(Number));
+  });
+});
