@@ -100,6 +100,10 @@ export const afterAll = (action: Action) => suite.after.push(action);
 export const beforeEach = (action: Action) => suite.beforeEach.push(action);
 export const afterEach = (action: Action) => suite.afterEach.push(action);
 
+/** Of the test that runs. */
+let cleaners: Action[] = [];
+export const onTestFinished = (action: Action) => cleaners.push(action);
+
 /** Real time decided: the machine may be at fault and not the mutant. */
 export class TookTooLong extends Error {}
 
@@ -180,7 +184,7 @@ export async function runTest({ suite: own, run, timeoutMs }: GatheredTest): Pro
   const place = pathOf(own);
   await inTime(async () => {
     await enter(place);
-    const cleaners: Action[] = [];
+    cleaners = [];
     try {
       for (const one of place) {
         for (const action of one.beforeEach) {
