@@ -1,9 +1,11 @@
 // CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
+// Nearly every one is about a payment whose document is open under the same documentNr: that is found by the insert itself [D103]. Whatever
+// else it may be about is looked for only when that was not so, and nothing was written.
 import { writeAudit } from '../access/audit.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
-import { runOnDevice } from '../ledger/run-on-device.ts';
+import { runOnDevice, runOnDeviceAtOnce } from '../ledger/run-on-device.ts';
 import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
@@ -19,6 +21,15 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   const { merchantId, deviceId, operationId } = request;
   const { queries } = deps.database;
   const documentNr = sameDocument(request.documentNr);
+  const command = {
+    name: 'CloseDoc',
+    args: { documentNr, operationId },
+    answerWithinMs: administrativeTimeoutMs,
+    documentNr,
+    operationId,
+  } as const;
+  const atOnce = await runOnDeviceAtOnce(deps, 'terminal', request, () => ({ ...command, findsTarget: true }));
+  if (atOnce) return atOnce;
   const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.reception.known(payment);
   if (payment?.documentState === 'closed' && !(await findCloseOf(queries, payment.id))) {
@@ -37,11 +48,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
       requireKept(payment);
       if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
       return {
-        name: 'CloseDoc',
-        args: { documentNr, operationId },
-        answerWithinMs: administrativeTimeoutMs,
-        documentNr,
-        operationId,
+        ...command,
         targetId: payment.id,
         mayPass: payment.id,
         needsOpenTarget: payment.documentState === 'open',

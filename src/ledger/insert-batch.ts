@@ -17,6 +17,8 @@ import { type Command, type CommandRow, commandColumns, toCommand } from './comm
 import { type NewCommand, valuesOf } from './store.ts';
 
 export interface InsertedTogether extends NewCommand {
+  /** Its target is the approved payment with its documentNr and operationId, if the document of that is open: found by the statement. */
+  findsTarget?: boolean | undefined;
   /** Only while the document of its target is open: then nothing else can be what this call repeats. */
   needsOpenTarget?: boolean | undefined;
   /** Only if nothing under its number was removed: whoever looked before knows better, since a later try may be there [D66]. */
@@ -49,20 +51,15 @@ const given = {
   ...columns,
   answer_within: 'int8',
   is_unheard: 'int8',
+  found_in: 'text',
   needs_open_target: 'int8',
   tried_document_nr: 'text',
   tried_receipt_uid: 'text',
 } as const;
-const names = sql.raw(
-  Object.keys(columns)
-    .map((name) => `"${name}"`)
-    .join(', '),
-);
-const values = sql.raw(
-  Object.keys(columns)
-    .map((name) => `"new"."${name}"`)
-    .join(', '),
-);
+const listed = (of: object, form: (name: string) => string) => sql.raw(Object.keys(of).map(form).join(', '));
+const names = listed(columns, (name) => `"${name}"`);
+const values = listed(columns, (name) => (name === 'target_id' ? '"new"."found_id"' : `"new"."${name}"`));
+const allGiven = listed(given, (name) => `"given"."${name}"`);
 const returned = sql.raw(commandColumns.map((name) => `"${name}"`).join(', '));
 
 /** Undefined: something stands in its way, and nothing was written. */
@@ -89,14 +86,18 @@ async function insertAll(
   commands: readonly InsertedTogether[],
   waits: 'shortly' | 'as long as a statement may',
 ): Promise<(Command | undefined)[]> {
-  const rows = (waits === 'shortly' ? batchRows : rowsAs)(engine, 'new', given, commands.map(toRow));
+  const rows = (waits === 'shortly' ? batchRows : rowsAs)(engine, 'given', given, commands.map(toRow));
   // The index waits for a CloseDoc that is just being settled and then lets the next one in, while this statement would go on seeing its
   // document open: so the document is read under its lock, as it stands after that wait.
   const held = sql.raw(engine === 'postgres' ? 'for share' : '');
+  // Or else PostgreSQL would look for the payment wherever its id is used.
+  const apart = sql.raw(engine === 'postgres' ? 'offset 0' : '');
   const result = await sql<CommandRow>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
     select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
-    from ${rows}
+    from (select ${allGiven}, case when "given"."found_in" is null then "given"."target_id" else ${openPayment(held)} end as "found_id"
+      from ${rows} ${apart}) as "new"
     where ${noneWasRemoved('document_nr')} and ${noneWasRemoved('receipt_uid')}
+      and ("new"."found_in" is null or "new"."found_id" is not null)
       and ("new"."needs_open_target" = 0
         or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id" ${held}) = 'open')
     on conflict do nothing
@@ -106,6 +107,19 @@ async function insertAll(
     const row = inserted.get(id);
     return row && toCommand(row);
   });
+}
+
+/**
+ * There is one at most [D13]. It is found by its terminal and its number there: the merchant and the document are written so that PostgreSQL,
+ * planning while the table is small, takes no index by which it would walk through all that the merchant ever did.
+ */
+function openPayment(held: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select "paid"."id" from "commands" as "paid"
+        where "paid"."device_id" = "given"."device_id" and "paid"."operation_id" = "given"."operation_id" and "paid"."name" = 'Pay'
+          and "paid"."state" = 'done' and "paid"."document_state" = "given"."found_in" and "paid"."removed_at" is null
+          and coalesce("paid"."merchant_id", '') = "given"."merchant_id"
+          and coalesce("paid"."document_nr", '') = "given"."document_nr"
+        ${held})`;
 }
 
 /** With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
@@ -122,6 +136,7 @@ function toRow(command: InsertedTogether): BatchRow<typeof given> {
     ...valuesOf(command),
     answer_within: command.answerWithinMs,
     is_unheard: command.isUnheard ? 1 : 0,
+    found_in: command.findsTarget ? 'open' : null,
     needs_open_target: command.needsOpenTarget ? 1 : 0,
     tried_document_nr: (command.isFirstTry && command.documentNr) || null,
     tried_receipt_uid: (command.isFirstTry && command.receiptUid) || null,

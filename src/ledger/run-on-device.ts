@@ -11,6 +11,7 @@ import type { ChannelName } from '../link/channel.ts';
 import type { DeviceKind } from '../link/protocol.ts';
 import type { CommandCall, CommandPlan } from './calls/call.ts';
 import type { DeviceCall } from './calls/device-call.ts';
+import type { Ran } from './calls/run-or-join.ts';
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
 
@@ -25,7 +26,7 @@ type Plan = Omit<CommandPlan, 'journalId' | 'preferredChannel'>;
 
 export interface DeviceDeps {
   database: Database;
-  ledger: Pick<Ledger, 'run' | 'reception' | 'ownDevice'>;
+  ledger: Pick<Ledger, 'run' | 'runAtOnce' | 'reception' | 'ownDevice'>;
 }
 
 const preferredChannels: Record<DeviceKind, ChannelName> = { terminal: 'mqtt', register: 'queue' };
@@ -35,16 +36,40 @@ const wrongKind: Record<DeviceKind, string> = {
 };
 
 export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: DeviceCall, work: DeviceWork): Promise<DeviceAnswer> {
-  // Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone.
+  return answer(deps, call, await deps.ledger.run(askedOf(call, work), planOf(deps, kind, call, work)));
+}
+
+/**
+ * The short way alone, for a call whose insert finds out by itself whether anything stands in its way [D103]. Undefined: nothing was
+ * written or sent, and the caller has to look.
+ */
+export async function runOnDeviceAtOnce(
+  deps: DeviceDeps,
+  kind: DeviceKind,
+  call: DeviceCall,
+  plan: DeviceWork['plan'],
+): Promise<DeviceAnswer | undefined> {
+  const work = { isKnownByContent: false, isSingle: true, plan };
+  const ran = await deps.ledger.runAtOnce(askedOf(call, work), planOf(deps, kind, call, work));
+  return ran && answer(deps, call, ran);
+}
+
+/** Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone. */
+function askedOf(call: DeviceCall, { isKnownByContent, findEarlier, isSingle }: DeviceWork): CommandCall {
   const { merchantId, deviceId, idempotency, recipient, origin } = call;
-  const requestHash = work.isKnownByContent ? call.requestHash : undefined;
-  const { findEarlier, isSingle } = work;
-  const asked: CommandCall = { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier, isSingle };
-  const { command, isRepeated } = await deps.ledger.run(asked, async () => {
+  const requestHash = isKnownByContent ? call.requestHash : undefined;
+  return { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier, isSingle };
+}
+
+function planOf(deps: DeviceDeps, kind: DeviceKind, { merchantId, deviceId }: DeviceCall, work: DeviceWork): () => Promise<CommandPlan> {
+  return async () => {
     const device = ofKind(kind, await deps.ledger.ownDevice(merchantId, deviceId));
     return { ...(await work.plan(device)), journalId: device.journalId, preferredChannel: preferredChannels[kind] };
-  });
-  deps.ledger.reception.answered(command, recipient);
+  };
+}
+
+function answer({ ledger }: DeviceDeps, { recipient }: DeviceCall, { command, isRepeated }: Ran): DeviceAnswer {
+  ledger.reception.answered(command, recipient);
   return answerOf(command, isRepeated ? { Repeated: true } : {});
 }
 

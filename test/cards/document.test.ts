@@ -83,6 +83,17 @@ describe('CloseDoc', () => {
     expect(world.sendsOf('CloseDoc')).toHaveLength(1);
   });
 
+  it('looks for nothing before its insert when its document is open', async () => {
+    const payment = await paid(10);
+    const statements: string[] = [];
+    world.hook = ({ kind, when, sql }) => {
+      if (kind === 'run' && when === 'before' && sql.includes('"commands"')) statements.push(sql.split(' ', 1)[0] ?? '');
+      return undefined;
+    };
+    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment }))).code).toBe(0);
+    expect(statements.slice(0, 3)).toEqual(['insert', 'update', 'update']);
+  });
+
   it('finds the newest of two payments with one operationId: bank numbers restart', async () => {
     const first = await sold(10);
     const second = await paid(20);

@@ -97,6 +97,30 @@ describe.each(engines)('a batch on %s', (engine) => {
     expect((await Promise.all(closes)).map((command) => command?.state)).toEqual(['sent', undefined]);
   });
 
+  it('finds the open payment that it is about, by its number on its terminal, and nothing else', async () => {
+    const paid = { name: 'Pay', state: 'done', settled_at: 1, settled_by: 'answer', operation_id: '7' } as const;
+    const others: Parameters<typeof seedCommand>[3][] = [
+      { document_state: 'closed' },
+      { document_state: 'voided' },
+      { document_state: 'open', operation_id: '8' },
+      { document_state: 'open', removed_at: 1 },
+      { document_state: null, state: 'unknown', settled_at: null, settled_by: null },
+      { document_state: null, state: 'refused' },
+    ];
+    const add = ({ deviceId, documentNr }: { deviceId: string; documentNr: string | null }, overrides: Partial<store.NewCommand> = {}) =>
+      inserts.add({
+        ...pay(deviceId, { documentNr: documentNr ?? '', operationId: '7', ...overrides }),
+        ...({ name: 'CloseDoc', amountBani: undefined, findsTarget: true } as const),
+      });
+    const open = await seed({ ...paid, document_state: 'open', document_nr: randomUUID() });
+    const strangers = await Promise.all(others.map((other) => seed({ ...paid, document_nr: randomUUID(), ...other })));
+    const foreign = await add(open, { merchantId: (await seedMerchant(database.queries)).id });
+    expect([foreign, await add(open, { deviceId: await device() })]).toEqual([undefined, undefined]);
+    const outcomes = await Promise.all([...strangers, open].map((payment) => add(payment)));
+    expect(outcomes.map((command) => command?.targetId)).toEqual([...others.map(() => undefined), open.id]);
+    expect(await add(open)).toBeUndefined();
+  });
+
   it('tells two of one device, one document or one command apart: the second waits, and loses', async () => {
     const [first, second, documentNr] = [await device(), await device(), randomUUID()];
     const outcomes = await Promise.all([
@@ -184,21 +208,30 @@ describe.each(engines)('a batch on %s', (engine) => {
 
   // A file of SQLite serves one gateway.
   if (engine === 'postgres') {
-    it('closes no document a second time that another gateway is just closing', async () => {
-      const other = new pg.Client({ connectionString: database.place.url });
-      await other.connect();
-      const payment = await seed({ state: 'done', document_state: 'open', settled_at: 1, settled_by: 'answer' });
-      const { deviceId, id: targetId } = payment;
-      const first = await seedCommand(database.queries, merchantId, deviceId, { name: 'CloseDoc', target_id: targetId, amount_bani: null });
-      await other.query('begin');
-      await other.query("update commands set state = 'done', settled_at = 1, settled_by = 'answer' where id = $1", [first.id]);
-      await other.query("update commands set document_state = 'closed' where id = $1", [targetId]);
-      const second = inserts.add({ ...pay(deviceId), name: 'CloseDoc', amountBani: undefined, targetId, needsOpenTarget: true });
-      await until(isSomebodyWaiting);
-      await other.query('commit');
-      await other.end();
-      expect(await second).toBeUndefined();
-    });
+    it.each(['knows', 'finds'])(
+      'closes no document a second time that another gateway is just closing, if it %s its payment',
+      async (how) => {
+        const other = new pg.Client({ connectionString: database.place.url });
+        await other.connect();
+        const documentNr = randomUUID();
+        const paid = { document_nr: documentNr, operation_id: '7', settled_at: 1, settled_by: 'answer' } as const;
+        const { deviceId, id: targetId } = await seed({ ...paid, state: 'done', document_state: 'open' });
+        const first = await seedCommand(database.queries, merchantId, deviceId, {
+          name: 'CloseDoc',
+          target_id: targetId,
+          amount_bani: null,
+        });
+        await other.query('begin');
+        await other.query("update commands set state = 'done', settled_at = 1, settled_by = 'answer' where id = $1", [first.id]);
+        await other.query("update commands set document_state = 'closed' where id = $1", [targetId]);
+        const target = how === 'knows' ? { targetId, needsOpenTarget: true } : { documentNr, operationId: '7', findsTarget: true };
+        const second = inserts.add({ ...pay(deviceId), name: 'CloseDoc', amountBani: undefined, ...target });
+        await until(isSomebodyWaiting);
+        await other.query('commit');
+        await other.end();
+        expect(await second).toBeUndefined();
+      },
+    );
 
     it('keeps nobody because another gateway holds one of its rows', async () => {
       const other = new pg.Client({ connectionString: database.place.url });

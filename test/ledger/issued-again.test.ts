@@ -21,4 +21,18 @@ describe('a command that went out once more', () => {
     expect(await paying).toMatchObject({ code: 50 });
     expect(await joined).toEqual(await paying);
   });
+
+  it('still closes the document of the payment that its first insert found', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal({ timing: { customerMs: 1, bankMs: 1 } });
+    const documentNr = world.random.uuid();
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr };
+    const paid = await world.run(world.cards.pay({ ...call, amountBani: 1064 }));
+    terminal.setFaults({ clockSkewMs: 60_000 });
+    const operationId = String(paid.report?.['operationId']);
+    expect(await world.run(world.cards.closeDoc({ ...call, operationId }))).toMatchObject({ code: 0 });
+    const [payment, expired, again] = await world.commands();
+    expect([expired?.state, again?.state, payment?.documentState]).toEqual(['never', 'done', 'closed']);
+    expect(again?.targetId).toBe(payment?.id);
+  });
 });

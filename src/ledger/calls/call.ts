@@ -33,6 +33,8 @@ export interface CommandPlan
   preferredChannel: ChannelName;
   /** The approved payment that this command may act on although it holds the device [D14]. */
   mayPass?: string | undefined;
+  /** Its target is found by the insert itself, by documentNr and operationId: nothing was looked for. */
+  findsTarget?: boolean | undefined;
   /** Only while the document of its target is open. */
   needsOpenTarget?: boolean | undefined;
   /** Nothing was looked for, so the insert must see whether an earlier try under the same number was removed. */

@@ -5,7 +5,7 @@ import { claimKey, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import type { Command } from '../command.ts';
-import type { InsertGroup } from '../insert-batch.ts';
+import type { InsertedTogether, InsertGroup } from '../insert-batch.ts';
 import * as store from '../store.ts';
 import type { CommandRequest } from './call.ts';
 import { findUntold } from './content-store.ts';
@@ -29,7 +29,7 @@ interface Deps {
 }
 
 export function createFirstCommits({ database, link, instanceId, reception, insertGroup }: Deps): FirstCommits {
-  function freshCommand(request: CommandRequest, id: string): store.NewCommand {
+  function freshCommand(request: CommandRequest, id: string): InsertedTogether {
     const seen = link.presence.of(request.deviceId);
     const isUnheard = request.recipient?.hasLeft();
     return { ...request, id, instanceId, isUnheard, journalId: seen ? seen.journalId : request.journalId };
@@ -78,7 +78,8 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
     async begin(request, id) {
       const fresh = freshCommand(request, id);
       const isAlone = !request.idempotency && !request.guard && request.requestHash === undefined;
-      if (isAlone) return insertGroup.add({ ...fresh, needsOpenTarget: request.needsOpenTarget, isFirstTry: request.isFirstTry });
+      // `fresh` has what else the plan says about the insert.
+      if (isAlone) return insertGroup.add(fresh);
       return insertUnderLocks(fresh, request);
     },
     beginAgain: (expired, reason, request, id) =>
@@ -88,7 +89,9 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
         // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
         if (settled?.abortRequestedAtMs !== null) throw new LostRace();
         const again = freshCommand(request, id);
-        const fresh = await store.insertSent(queries, { ...again, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
+        // The first insert may have found the target by itself.
+        const targetId = settled.targetId ?? undefined;
+        const fresh = await store.insertSent(queries, { ...again, targetId, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
         if (!fresh) throw new LostRace();
         if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
         return fresh;

@@ -36,6 +36,11 @@ export interface RunOrJoin {
    * or its outcome could not be written.
    */
   run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran>;
+  /**
+   * The short way of a call that nothing can stand beside: straight to the insert, which refuses whatever it may repeat [D103]. Undefined:
+   * nothing was written, and the long way looks why. A device that is away would be searched for first, and a repeat kept waiting meanwhile.
+   */
+  runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined>;
   /** How the command stands now. If its outcome is unknown, the device is asked once more and given a moment; nothing is started. */
   lookAgain(command: Command): Promise<Command>;
 }
@@ -75,10 +80,6 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     }
   }
 
-  /**
-   * The short way of a call that nothing can stand beside: straight to the insert, which refuses whatever it may repeat [D103]. Undefined:
-   * nothing was written, and the long way looks why. A device that is away would be searched for first, and a repeat kept waiting meanwhile.
-   */
   async function runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
     const isThere = (link.presence.of(call.deviceId)?.liveOn.length ?? 0) > 0;
     if (!call.isSingle || call.idempotency || !isThere) return undefined;
@@ -136,7 +137,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     return state === 'unknown' && !inFlight.has(id);
   }
 
-  return { run, lookAgain: async (command) => (isUnknownAndIdle(command) ? waitFor(command) : command) };
+  return { run, runAtOnce, lookAgain: async (command) => (isUnknownAndIdle(command) ? waitFor(command) : command) };
 }
 
 function unlessRefused(error: unknown): undefined {
