@@ -2,7 +2,7 @@
 // listed with its line; what is accepted, with its reason, stands in scripts/mutation/accepted. Exit code 1 below the goal.
 // Stryker is installed by this command, beside node_modules/.cache, so that `npm ci` stays light. A second run asks only about what changed.
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +20,9 @@ const furtherTests: Record<string, string[]> = {
   ledger: ['test/cards/document.test.ts', 'test/cards/guards.test.ts'],
   fiscal: ['test/conformance-run/fiscal*.test.ts'],
 };
+
+/** Tables of schemas, examples and texts: `npm run openapi:check` compares what they say, character by character. */
+const heldOtherwise = ['src/**/routes.ts', 'src/**/*-schemas.ts'];
 
 const help = `npm run mutation -- <room or files> [options]
 
@@ -74,7 +77,7 @@ async function run(
   const settings = {
     testRunner: 'tillgate',
     plugins: [join(root, 'scripts/mutation/runner.ts')],
-    mutate: targets.map(mutateOf),
+    mutate: [...targets.map(mutateOf), ...heldOtherwise.map((pattern) => `!${pattern}`)],
     // Texts are for people: tests that hold each of them would only repeat them.
     mutator: { excludedMutations: ['StringLiteral'] },
     ignorers: ['log-lines'],
@@ -83,8 +86,10 @@ async function run(
     // TypeScript 7 has no JavaScript API that Stryker could ask.
     tsconfigFile: 'none.json',
     concurrency: options.workers,
-    maxTestRunnerReuse: 300,
-    timeoutMS: 60_000,
+    // Whatever failed tests leave behind goes with the process.
+    maxTestRunnerReuse: 120,
+    // Tests that do not end are ended by their CPU time (mutation/watchdog.ts): this is real time, which says nothing on a busy machine.
+    timeoutMS: 20 * 60_000,
     dryRunTimeoutMinutes: 30,
     incremental: true,
     incrementalFile,
@@ -96,12 +101,14 @@ async function run(
     allowConsoleColors: false,
     disableTypeChecks: false,
   };
+  const notes = mkdtempSync(join(tmpdir(), 'tillgate-mutation-notes-'));
   const settingsFile = join(cache, `settings-${process.pid}.json`);
   writeFileSync(settingsFile, JSON.stringify(settings));
   const env = {
     ...process.env,
     TILLGATE_TEST_EMBEDDED: '1',
     TILLGATE_MUTATION_TESTS: tests.join(','),
+    TILLGATE_MUTATION_NOTES: notes,
     TILLGATE_MUTATION_PATIENCE_MS: String(options.patienceS * 1_000),
   };
   for (const name of Object.keys(env))
@@ -111,7 +118,7 @@ async function run(
   const child = spawn(process.execPath, [stryker, 'run', settingsFile], { cwd: root, env, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   const exitCode = await new Promise((done) => child.once('exit', done));
-  rmSync(settingsFile, { force: true });
+  for (const place of [settingsFile, notes]) rmSync(place, { recursive: true, force: true });
   rmSync(settings.tempDirName, { recursive: true, force: true });
   if (exitCode !== 0) throw new Error(`Stryker ended with ${String(exitCode)}.`);
   const report = JSON.parse(readFileSync(reportFile, 'utf8')) as MutationReport;

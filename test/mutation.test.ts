@@ -1,4 +1,9 @@
-// What `npm run mutation` says about a run: which survivors count, which are accepted, and which entries of the list are no longer true.
+// `npm run mutation`: how it runs tests without Vitest, and what it says about a run: which survivors count, which are accepted, and which
+// entries of the list are no longer true.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { judgeReport, type MutationReport, summaryOf } from '../scripts/mutation/summary.ts';
 
@@ -46,4 +51,55 @@ describe('the summary of a mutation run', () => {
     expect(judged.stale).toEqual([entry]);
     expect(judged.score).toBe(100);
   });
+});
+
+const tests = `
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+const said = [];
+beforeAll(() => said.push('all'));
+beforeEach(() => { said.push('each'); return () => said.push('cleaned'); });
+describe.each(['one', 'two'])('suite %s', (name) => {
+  afterEach(() => said.push('after ' + name));
+  it.each([[1, 'a'], [2, 'b']])('%i is %s', (count, letter) => expect(letter).toBe(count === 1 ? 'a' : 'b'));
+});
+it('waits', { timeout: 5_000 }, async () => {
+  onTestFinished(() => said.push('finished'));
+  let count = 0;
+  await expect.poll(() => (count += 1)).toBe(3);
+  await vi.waitUntil(() => true);
+  expect({ said: said.slice(0, 4) }).toEqual({ said: expect.arrayContaining(['all', 'each', 'after one']) });
+});
+it('fails', () => expect(said).toContain('finished by nobody'));
+it('was cleaned up after', () => expect(said.filter((word) => word === 'finished')).toHaveLength(1));
+`;
+
+it('the runner speaks the tests’ language without Vitest, and tells which one failed', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tillgate-mutation-test-'));
+  try {
+    writeFileSync(join(directory, 'some.test.mjs'), tests);
+    const script = `
+      const { strykerPlugins: [{ injectableClass: Runner }] } = await import(${JSON.stringify(new URL('../scripts/mutation/runner.ts', import.meta.url).href)});
+      const { tests } = await new Runner().dryRun();
+      console.log(JSON.stringify(tests.map(({ name, status }) => [name.split('#')[1], status])));
+      process.exit();`;
+    writeFileSync(join(directory, 'ask.mjs'), script);
+    const env = {
+      ...process.env,
+      TILLGATE_MUTATION_TESTS: '*.test.mjs',
+      TILLGATE_MUTATION_NOTES: directory,
+      TILLGATE_MUTATION_PATIENCE_MS: '1000',
+    };
+    const output = execFileSync(process.execPath, ['ask.mjs'], { cwd: directory, env, encoding: 'utf8' });
+    expect(JSON.parse(output)).toEqual([
+      ['suite one > 1 is a', 0],
+      ['suite one > 2 is b', 0],
+      ['suite two > 1 is a', 0],
+      ['suite two > 2 is b', 0],
+      ['waits', 0],
+      ['fails', 1],
+      ['was cleaned up after', 0],
+    ]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });

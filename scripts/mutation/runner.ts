@@ -2,11 +2,13 @@
 // first, and stops at the first failure. What failed by real time alone must fail twice: a slow machine kills no mutant.
 // Rejections that nobody handles are no failure here: they may come from the mutant before.
 
-import { globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { resolve as resolvePath } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join, resolve as resolvePath } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Tests from './tests.ts';
+import { startWatchdog } from './watchdog.ts';
 
 type GatheredTest = Tests.GatheredTest;
 
@@ -36,8 +38,16 @@ const testsUrl = new URL('tests.ts', import.meta.url).href;
 /** CPU time, of a test that is asked about mutants at all, and of all that are asked about one: who is not killed by then has survived. */
 const patienceMs = { test: 3_000, mutant: Number(process.env['TILLGATE_MUTATION_PATIENCE_MS']) };
 
+const notes = process.env['TILLGATE_MUTATION_NOTES'] ?? tmpdir();
+const watchdog = startWatchdog(notes);
+const spentFile = join(notes, 'spent.json');
+
 // Whoever asked is gone.
 process.on('disconnect', () => process.exit());
+
+/** CPU time after which a test will not end any more. */
+const leastMs = 4_000;
+const timesLonger = 6;
 
 registerHooks({
   resolve(specifier, context, next) {
@@ -49,7 +59,8 @@ registerHooks({
 class Runner {
   #tests = new Map<string, GatheredTest>();
   #module: typeof Tests | undefined;
-  readonly #spentMs = new Map<string, number>();
+  /** CPU time of each test in the dry run, also if that was run by the process before this one. */
+  #spentMs = new Map<string, number>();
   readonly #kills = new Map<string, number>();
 
   capabilities() {
@@ -60,6 +71,7 @@ class Runner {
     if (this.#module) return this.#module;
     this.#module = (await import(testsUrl)) as typeof Tests;
     const patterns = (process.env['TILLGATE_MUTATION_TESTS'] ?? '').split(',');
+    if (existsSync(spentFile)) this.#spentMs = new Map(JSON.parse(readFileSync(spentFile, 'utf8')) as [string, number][]);
     const names = globSync(patterns).filter((name) => !name.endsWith('.server.test.ts'));
     this.#tests = await this.#module.gather(names.toSorted().map((name) => ({ name, url: pathToFileURL(resolvePath(name)).href })));
     return this.#module;
@@ -100,6 +112,7 @@ class Runner {
       tests.push({ id: test.id, name: test.id, fileName: resolvePath(test.file), timeSpentMs, ...outcome });
     }
     state.currentTestId = undefined;
+    writeFileSync(spentFile, JSON.stringify([...this.#spentMs]));
     await module.leaveAll();
     const mutantCoverage = state.mutantCoverage;
     state.mutantCoverage = undefined;
@@ -107,6 +120,7 @@ class Runner {
   }
 
   async mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation }: MutantRun) {
+    if (watchdog.hasEnded(activeMutant.id)) return { status: 'timeout', reason: 'a test did not end' };
     Object.assign(state, { hitCount: hitLimit === undefined ? undefined : 0, hitLimit, mutantCoverage: undefined });
     if (mutantActivation === 'static') state.activeMutant = activeMutant.id;
     const module = await this.#load();
@@ -119,7 +133,9 @@ class Runner {
       const { user, system } = process.cpuUsage(cpu);
       if ((user + system) / 1_000 > patienceMs.mutant) break;
       nrOfTests += 1;
+      watchdog.allow(leastMs + timesLonger * (this.#spentMs.get(test.id) ?? 0), activeMutant.id);
       const failureMessage = await this.#fails(test);
+      watchdog.rest();
       if ((state.hitCount ?? 0) > (hitLimit ?? Number.POSITIVE_INFINITY)) return { status: 'timeout', reason: 'hit limit reached' };
       if (failureMessage === undefined) continue;
       this.#kills.set(test.id, (this.#kills.get(test.id) ?? 0) + 1);
