@@ -78,6 +78,7 @@ const written = {
   host: 'text',
   traceparent: 'text',
 } as const;
+const all = { ...given, ...written } as const;
 const withSequence = { ...written, sequence: 'int8' } as const;
 const writtenNames = sql.raw(
   Object.keys(written)
@@ -99,8 +100,8 @@ export async function moveInvoices(
 ): Promise<boolean[]> {
   const table = waits === 'shortly' ? batchRows : rowsAs;
   if (engine === 'postgres') {
-    const all = moves.map((move) => ({ ...toGiven(move), ...toWritten(move) }));
-    const moved = moving(table(engine, 'new', { ...given, ...written }, all), graceMs, sql`, ${writtenNames}`);
+    const together = moves.map((move) => ({ ...toGiven(move), ...toWritten(move) }));
+    const moved = moving(table(engine, 'new', all, together), graceMs, sql`, ${writtenNames}`);
     const { rows } = await sql<{ oid: string }>`with "moved" as (${moved}),
       "told" as (${insertEvents(sql`"moved"`)}), "sent" as (${insertCallbacks(sql`"moved"`)})
       select "oid" from "moved"`.execute(queries);
