@@ -67,17 +67,23 @@ function titleOf(title: string, values: readonly unknown[], index: number): stri
   return named.includes('%') ? format(named, ...values.slice(0, (named.match(/%[a-z]/gu) ?? []).length)) : named;
 }
 
+/** `(title, action, timeout)` or `(title, { timeout }, action)`. */
+function actionAndLimit(second: Action | { timeout?: number }, third?: Action | number): [Action, unknown] {
+  return typeof second === 'function' ? [second, third] : [third as Action, second.timeout];
+}
+
 function forEach(each: (title: string, action: Action, timeoutMs?: number) => void) {
-  return (cases: readonly unknown[]) => (title: string, action: Action, timeoutMs?: number) => {
+  return (cases: readonly unknown[]) => (title: string, second: Action | { timeout?: number }, third?: Action | number) => {
+    const [action, limit] = actionAndLimit(second, third);
     cases.forEach((one, index) => {
       const values = Array.isArray(one) ? (one as unknown[]) : [one];
-      each(titleOf(title, values, index), () => action(...values), timeoutMs);
+      each(titleOf(title, values, index), () => action(...values), limit as number | undefined);
     });
   };
 }
 
 function addTest(title: string, second: Action | { timeout?: number }, third?: Action | number): void {
-  const [run, limit] = typeof second === 'function' ? [second, third] : [third as Action, second.timeout];
+  const [run, limit] = actionAndLimit(second, third);
   const timeoutMs = typeof limit === 'number' ? limit : defaultTimeoutMs;
   const names = [...pathOf(suite).map(({ name }) => name), title].filter((name) => name !== '');
   const base = `${file}#${names.join(' > ')}`;
