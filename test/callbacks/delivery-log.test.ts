@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Callbacks } from '../../src/callbacks/callbacks.ts';
-import { resendCallback, resendDeadCallbacks } from '../../src/callbacks/delivery-log.ts';
+import {
+  findCallback,
+  listAttemptsOf,
+  listCallbacksOf,
+  readListedCallbacks,
+  resendCallback,
+  resendDeadCallbacks,
+} from '../../src/callbacks/delivery-log.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCallback, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -58,6 +65,54 @@ describe.each(engines)('the delivery log on %s', (engine) => {
     const subjectId = (await callbacks.list({ limit: 1 }))[0]?.subjectId;
     expect(await callbacks.list({ subjectId, limit: 100 })).toHaveLength(1);
     expect(await callbacks.list({ limit: 100, before: randomUUID() })).toEqual([]);
+  });
+
+  it('reads what it is asked for by id, newest first, and a sale’s in the order in which they were written', async () => {
+    const subjectId = randomUUID();
+    const made: string[] = [];
+    // The second and third were written in one moment: their numbers say which came first.
+    for (const [sequence, createdAt] of [
+      [1, 1_000],
+      [3, 2_000],
+      [2, 2_000],
+    ] as const) {
+      made.push((await seedCallback(database.queries, merchantId, { subject_id: subjectId, sequence, created_at: createdAt })).id);
+    }
+    const [first = '', third = '', second = ''] = made;
+    const foreign = await seedCallback(database.queries, otherId, { subject_id: subjectId, sequence: 9, created_at: 1_500 });
+    expect(await findCallback(database.queries, first)).toMatchObject({
+      id: first,
+      merchantId,
+      subjectId,
+      sequence: 1,
+      createdAtMs: 1_000,
+    });
+    expect(await findCallback(database.queries, randomUUID())).toBeUndefined();
+
+    const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+    expect(idsOf(await readListedCallbacks(database.queries, [first, second, third]))).toEqual([
+      ...[second, third].sort().reverse(),
+      first,
+    ]);
+    expect(await readListedCallbacks(database.queries, [])).toEqual([]);
+    const ofSale = (limit: number) => listCallbacksOf(database.queries, merchantId, [subjectId, randomUUID()], limit);
+    expect(idsOf(await ofSale(10))).toEqual([first, second, third]);
+    expect(idsOf(await ofSale(2))).toEqual([first, second]);
+
+    for (const [at, callbackId] of [second, first, foreign.id, second].entries()) {
+      const values = { callback_id: callbackId, attempt: at, at, status: null, error: 'no', duration_ms: 3, response_head: 'not listed' };
+      await database.queries.insertInto('callback_attempts').values(values).execute();
+    }
+    const tries = (limit: number) => listAttemptsOf(database.queries, [first, second], limit);
+    const one = { status: null, error: 'no', durationMs: 3 };
+    expect(await tries(10)).toEqual([
+      { ...one, callbackId: second, attempt: 0, atMs: 0 },
+      { ...one, callbackId: first, attempt: 1, atMs: 1 },
+      { ...one, callbackId: second, attempt: 3, atMs: 3 },
+    ]);
+    expect(await tries(1)).toHaveLength(1);
+    expect(await listAttemptsOf(database.queries, [], 10)).toEqual([]);
+    expect((await callbacks.attempts(second)).map(({ attempt }) => attempt)).toEqual([0, 3]);
   });
 
   it.each(['dead', 'delivered'] as const)('gives a %s callback a new round', async (state) => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clearDelivered } from '../../src/callbacks/retention.ts';
 import { engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
@@ -47,6 +48,20 @@ describe.each(engines)('delivered callbacks on %s', (engine) => {
     expect(await clearDelivered(database, 90)).toBe(1);
     expect(await kept()).toEqual(staying.sort());
     expect(await clearDelivered(database, 90)).toBe(0);
+  });
+
+  it('go all of them, however many there are', async () => {
+    const { id } = await seedCallback(database.queries, merchantId, {
+      state: 'delivered',
+      ended_at: 0,
+      created_at: 0,
+      next_attempt_at: null,
+    });
+    const row = await database.queries.selectFrom('callbacks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const more = Array.from({ length: 1_000 }, () => ({ ...row, id: randomUUID(), subject_id: randomUUID() }));
+    await database.queries.insertInto('callbacks').values(more).execute();
+    expect(await clearDelivered(database, 90)).toBe(1_001);
+    expect(await kept()).toEqual([]);
   });
 
   it('go by themselves while the gateway runs', async () => {

@@ -43,6 +43,40 @@ describe('places', () => {
     expect(places.room('a', 1)).toBe(8);
   });
 
+  it('takes a host for slow from two seconds on, and leaves one place to slow ones however few there are', () => {
+    const roomAfter = (durationMs: number, total: number) => {
+      const places = createSendingSlots({ total, perHost: 8 });
+      places.take('a');
+      places.free('a', { durationMs, hasAnswered: true });
+      return places.room('a', 1);
+    };
+    expect([roomAfter(1_999, 4), roomAfter(2_000, 4)]).toEqual([4, 2]);
+    expect(roomAfter(2_000, 1)).toBe(1);
+  });
+
+  it('gives a place back to whom it was taken from', () => {
+    const places = createSendingSlots({ total: 8, perHost: 8 });
+    for (const host of ['a', 'a', 'b']) places.take(host);
+    places.free('a', quick);
+    expect([places.taken, places.takenBy('a'), places.takenBy('b')]).toEqual([2, 1, 1]);
+    places.free('a', quick);
+    expect([places.taken, places.takenBy('a'), places.takenBy('b')]).toEqual([1, 0, 1]);
+  });
+
+  it('tells when the place that was freed is one that others may have waited for', () => {
+    const places = createSendingSlots({ total: 4, perHost: 4 });
+    for (const host of ['a', 'b', 'c']) places.take(host);
+    expect(places.free('a', slow)).toEqual({ wasFull: false });
+    for (const host of ['a', 'd']) places.take(host);
+    expect(places.free('d', slow)).toEqual({ wasFull: true });
+    // Two of four are for slow hosts, and both are taken.
+    places.free('b', quick);
+    places.take('d');
+    expect(places.free('c', quick)).toEqual({ wasFull: false });
+    expect(places.free('d', slow)).toEqual({ wasFull: true });
+    expect(places.free('a', slow)).toEqual({ wasFull: false });
+  });
+
   it('never gives more than there is', () => {
     const step = fc.record({
       host: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
@@ -65,5 +99,38 @@ describe('places', () => {
         },
       ),
     );
+  });
+});
+
+describe('what is leased ahead of its place', () => {
+  const aheadAfter = (durationMs: number, hasAnswered = true) => {
+    const places = createSendingSlots({ total: 64, perHost: 8 });
+    places.take('a');
+    places.free('a', { durationMs, hasAnswered });
+    return places.ahead('a');
+  };
+
+  it('is what the host answers in a second, by its last attempt, and bounded', () => {
+    expect([100, 400, 1_999].map((durationMs) => aheadAfter(durationMs))).toEqual([80, 20, 4]);
+    expect([0, 1, 5, 83].map((durationMs) => aheadAfter(durationMs))).toEqual([96, 96, 96, 96]);
+    expect(aheadAfter(84)).toBe(95);
+  });
+
+  it('is nothing for a host that is slow, silent or not known', () => {
+    expect([aheadAfter(2_000), aheadAfter(15_000, false)]).toEqual([0, 0]);
+    expect(createSendingSlots({ total: 64, perHost: 8 }).ahead('a')).toBe(0);
+  });
+
+  it('is remembered of the thousand hosts that were sent to last', () => {
+    const places = createSendingSlots({ total: 64, perHost: 8 });
+    const send = (host: string) => {
+      places.take(host);
+      places.free(host, quick);
+    };
+    for (let host = 0; host < 1_000; host += 1) send(`h${host}`);
+    expect(places.ahead('h0')).toBe(96);
+    send('h0');
+    send('new');
+    expect([places.ahead('h0'), places.ahead('h1'), places.ahead('h2'), places.ahead('new')]).toEqual([96, 0, 96, 96]);
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { states } from '../../src/invoices/rules.ts';
+import { listInvoiceEvents } from '../../src/invoices/store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { withFailingInsert } from '../support/failing-insert.ts';
 import { anybody, callbackRows, codeOf, eventRows, openShop, orphanRows, receipt, type Shop, template, toldUrl } from './shop.ts';
@@ -60,10 +61,14 @@ describe.each(engines)('an invoice on %s', (engine) => {
       { ...common, sequence: 1, url: toldUrl(oid, 'Scanned') },
       { ...common, sequence: 2, url: toldUrl(oid, 'Payed', 'F & #State#\r\n', shop.deviceId) },
     ]);
-    expect(await eventRows(database, oid)).toEqual([
+    const history = [
       { event: 'Scanned', detail: { by: 'key 1' } },
       { event: 'Payed', detail: { by: 'anybody', receiptId: 'F & #State#\r\n', deviceId: shop.deviceId } },
-    ]);
+    ];
+    expect(await eventRows(database, oid)).toEqual(history);
+    const listed = await listInvoiceEvents(database.queries, oid, 10);
+    expect(listed).toEqual(history.map((entry) => ({ ...entry, atMs: expect.any(Number) })));
+    expect(await listInvoiceEvents(database.queries, oid, 1)).toEqual(listed.slice(0, 1));
     expect(await orphanRows(database, oid)).toEqual([]);
   });
 

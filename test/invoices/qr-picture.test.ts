@@ -43,6 +43,19 @@ describe('the picture of a QR', () => {
     expect(decode(data, size, size)?.data).toBe(text);
   });
 
+  it('as SVG is one path of runs, each as long as it can be, and says how large it wants to be', () => {
+    const svg = qrSvg(texts[0] ?? '');
+    const modules = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)?.[1]);
+    expect(svg).toContain(` width="${modules * 6}" height="${modules * 6}"`);
+    const path = /<path d="([^"]+)"/.exec(svg)?.[1] ?? '';
+    expect(path).toMatch(/^(M\d+ \d+h([1-9]\d*)v1h-\2z)+$/);
+    const ends = new Set<string>();
+    for (const [, x, y, length] of path.matchAll(/M(\d+) (\d+)h(\d+)/g)) {
+      expect(ends.has(`${x} ${y}`)).toBe(false);
+      ends.add(`${Number(x) + Number(length)} ${y}`);
+    }
+  });
+
   it('is small, has one bit a pixel and a quiet zone of four modules', () => {
     const png = qrPng(texts[0] ?? '');
     expect(png.length).toBeLessThan(1024);

@@ -82,6 +82,22 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     expect(await ids()).toEqual([1, 2, 3, 4]);
   });
 
+  it('take the next number when another gateway was quicker with this one', async () => {
+    await open().load();
+    let isFirst = true;
+    const late = database.queries.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        const wasFirst = isFirst;
+        isFirst = false;
+        if (wasFirst) await rotate();
+        return result;
+      },
+    });
+    expect(await open().rotate(late)).toBe(3);
+    expect(await ids()).toEqual([1, 2, 3]);
+  });
+
   it('are read seldom: neither good QRs nor a flood of forged ones ask the database each time', async () => {
     const forged = (await open().draw()).qr.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
     const { watched, count } = countStatements(database);

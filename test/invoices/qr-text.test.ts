@@ -85,7 +85,15 @@ describe('the text of a QR', () => {
   });
 
   it('gives up on a random source that is stuck', () => {
-    const stuck = { ...seededRandom(1), uuid: () => 'ffffffff-ffff-4fff-bfff-ffffffffffff' };
+    let draws = 0;
+    const stuck = {
+      ...seededRandom(1),
+      uuid: () => {
+        draws += 1;
+        return 'ffffffff-ffff-4fff-bfff-ffffffffffff';
+      },
+    };
     expect(() => drawQr(stuck, secret)).toThrow('random source');
+    expect(draws).toBe(1_000);
   });
 });
