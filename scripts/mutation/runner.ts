@@ -159,10 +159,12 @@ interface CodeNode {
   object?: CodeNode;
   property?: CodeNode;
   callee?: CodeNode;
+  expression?: CodeNode;
 }
 
 /** What is written to the log is for people, like every text: `logger.warn(...)`, `deps.logger.warn(...)`, `this.#logger.warn(...)`. */
-function shouldIgnore({ node }: { node: CodeNode }): string | undefined {
+function shouldIgnore({ node: found }: { node: CodeNode }): string | undefined {
+  const node = found.type === 'ExpressionStatement' && found.expression ? found.expression : found;
   const target = node.type === 'CallExpression' && node.callee?.type === 'MemberExpression' ? node.callee.object : undefined;
   const name = target?.type === 'MemberExpression' ? target.property?.name : target?.name;
   return name === 'logger' ? 'a line of the log' : undefined;

@@ -17,6 +17,7 @@ let merchantId: string;
 let isAway: boolean;
 /** Statements of the reception. */
 let tries: number;
+let mostIds: number;
 let reception: Reception;
 
 beforeEach(async () => {
@@ -25,9 +26,16 @@ beforeEach(async () => {
   merchantId = (await seedMerchant(database.queries)).id;
   isAway = false;
   tries = 0;
+  mostIds = 0;
   const plugin: KyselyPlugin = {
     transformQuery({ node }) {
       tries += 1;
+      JSON.stringify(node, (_key, part: unknown) => {
+        if (part && typeof part === 'object' && 'kind' in part && part.kind === 'PrimitiveValueListNode') {
+          mostIds = Math.max(mostIds, (part as unknown as { values: unknown[] }).values.length);
+        }
+        return part;
+      });
       if (isAway) throw new Error('The database is away.');
       return node;
     },
@@ -144,6 +152,22 @@ describe('notes while the database is away', () => {
     note(0);
     note(10_000);
     expect([0, 1, 2, 10_000].map((index) => reception.noteOn(`c-${index}`))).toEqual(['left', undefined, 'left', 'left']);
+  });
+
+  it('are written together, five hundred by a statement, and by none where there is nothing to write', async () => {
+    const one = await command(settled);
+    reception.known(one);
+    await clock.advance(1);
+    expect(tries).toBe(1);
+    isAway = true;
+    reception.known(one);
+    await clock.advance(1);
+    tries = 0;
+    for (let index = 0; index < 1_000; index += 1) reception.left({ ...one, id: `c-${index}` });
+    isAway = false;
+    await reception.stop();
+    // One that was told, and a thousand that left.
+    expect([tries, mostIds]).toEqual([3, 500]);
   });
 
   it('are written at the end', async () => {

@@ -1,0 +1,137 @@
+// The first commit of a command, met by whoever was faster since it was looked for: then nothing is written, and the key stands for what it
+// stood for. And the one that goes out once more after `expired`: both rows change, or neither.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimKey, findKey } from '../../src/access/idempotency.ts';
+import type { CommandRequest } from '../../src/ledger/calls/call.ts';
+import { createFirstCommits, type FirstCommits } from '../../src/ledger/calls/first-commit.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { createInsertGroup } from '../../src/ledger/insert-batch.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import type { Link } from '../../src/link/link.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+
+describe.each(engines)('on %s', (engine) => {
+  let database: TestDatabase;
+  let merchantId: string;
+  let deviceId: string;
+  let commits: FirstCommits;
+
+  beforeEach(async () => {
+    database = await openTestDatabase(engine);
+    merchantId = (await seedMerchant(database.queries)).id;
+    deviceId = (await seedDevice(database.queries, merchantId)).id;
+    const link = { presence: { of: () => undefined } } as unknown as Link;
+    const reception = { noteOn: () => undefined };
+    commits = createFirstCommits({ database, link, instanceId: 'mine', reception, insertGroup: createInsertGroup(database) });
+  });
+  afterEach(() => database.close());
+
+  const request = (overrides: Partial<CommandRequest> = {}): CommandRequest => ({
+    merchantId,
+    deviceId,
+    name: 'Refund',
+    args: {},
+    answerWithinMs: 60_000,
+    journalId: 'stored',
+    preferredChannel: 'mqtt',
+    idempotency: { key: 'k', requestHash: 'asked' },
+    ...overrides,
+  });
+  const read = async (id: string) => (await findCommand(database.queries, id)) as Command;
+  const keyStandsFor = async () => (await findKey(database.queries, merchantId, 'k'))?.subjectId;
+  const count = async () => (await database.queries.selectFrom('commands').select('id').execute()).length;
+  const onOther = async (overrides: Parameters<typeof seedCommand>[3]) => {
+    const other = await seedDevice(database.queries, merchantId);
+    return (await seedCommand(database.queries, merchantId, other.id, { name: 'Refund', ...overrides })).id;
+  };
+  const claim = (subjectId: string, requestHash = 'asked') =>
+    claimKey(database.queries, { merchantId, key: 'k', requestHash, subjectKind: 'command', subjectId });
+
+  describe('a key that was claimed since it was looked for', () => {
+    it('by another request is 22, and nothing is written', async () => {
+      const theirs = await onOther({});
+      await claim(theirs, 'something else');
+      const begun = commits.begin(request(), randomUUID());
+      await expect(begun).rejects.toThrow(expect.objectContaining({ errorName: 'The_status_cannot_be_applied' }) as Error);
+      expect(await count()).toBe(1);
+      expect(await keyStandsFor()).toBe(theirs);
+    });
+
+    it.each(['sent', 'unknown', 'done', 'refused'] as const)('by the same request is its repeat while that one is %s', async (state) => {
+      const isSettled = state === 'done' || state === 'refused';
+      const theirs = await onOther({ state, ...(isSettled ? { settled_at: 1, settled_by: 'answer' } : {}) });
+      await claim(theirs);
+      expect(await commits.begin(request(), randomUUID())).toBeUndefined();
+      expect(await count()).toBe(1);
+      expect(await keyStandsFor()).toBe(theirs);
+    });
+
+    it('and whose command nobody can see is no free key', async () => {
+      const gone = randomUUID();
+      await claim(gone);
+      expect(await commits.begin(request(), randomUUID())).toBeUndefined();
+      expect(await count()).toBe(0);
+      expect(await keyStandsFor()).toBe(gone);
+    });
+
+    it('by the same request that never began goes to the new one', async () => {
+      await claim(await onOther({ state: 'never', settled_at: 1, settled_by: 'answer' }));
+      const id = randomUUID();
+      expect(await commits.begin(request(), id)).toMatchObject({ id, state: 'sent', instanceId: 'mine', journalId: 'stored' });
+      expect(await keyStandsFor()).toBe(id);
+    });
+  });
+
+  describe('a command that expired', () => {
+    const again = (expired: Command, id: string, overrides: Partial<CommandRequest> = {}) =>
+      commits.beginAgain(expired, 'The clock was wrong.', request(overrides), id);
+    const begun = async (overrides: Partial<CommandRequest> = {}) => (await commits.begin(request(overrides), randomUUID())) as Command;
+
+    it('goes out under a new id, which its row and its key name', async () => {
+      const first = await begun();
+      const id = randomUUID();
+      expect(await again(first, id)).toMatchObject({ id, state: 'sent', unheardAtMs: null });
+      expect(await read(first.id)).toMatchObject({ state: 'never', outcome: 'expired', reissuedAs: id, reason: 'The clock was wrong.' });
+      expect(await keyStandsFor()).toBe(id);
+    });
+
+    it.each([
+      ['of the first is gone', { unheard_at: 5 }, false],
+      ['has gone by now', {}, true],
+    ])('and whose caller %s is unheard in the new one, too', async (_who, columns, hasLeft) => {
+      const first = await begun();
+      await database.queries
+        .updateTable('commands')
+        .set({ recalls: 0, ...columns })
+        .execute();
+      const recipient = createFakeRecipient();
+      if (hasLeft) recipient.leave();
+      expect((await again(first, randomUUID(), { recipient }))?.unheardAtMs).toEqual(expect.any(Number));
+    });
+
+    it.each([
+      ['was settled by somebody else', { state: 'done', settled_at: 1, settled_by: 'recall' }],
+      ['is to be aborted', { abort_requested_at: 1, abort_id: 'a' }],
+    ] as const)('and %s does not go out again', async (_what, columns) => {
+      const first = await begun();
+      await database.queries.updateTable('commands').set(columns).execute();
+      const before = await read(first.id);
+      expect(await again(first, randomUUID())).toBeUndefined();
+      expect(await read(first.id)).toEqual(before);
+      expect([await count(), await keyStandsFor()]).toEqual([1, first.id]);
+    });
+
+    it('and whose number somebody else took is still open: neither row is written without the other', async () => {
+      const documentNr = randomUUID();
+      const first = await begun();
+      const held = { name: 'Pay', documentNr } as const;
+      await onOther({ name: 'Pay', document_nr: documentNr });
+      expect(await again(first, randomUUID(), held)).toBeUndefined();
+      expect(await read(first.id)).toMatchObject({ state: 'sent', reissuedAs: null });
+      expect([await count(), await keyStandsFor()]).toEqual([2, first.id]);
+    });
+  });
+});

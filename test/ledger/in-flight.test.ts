@@ -1,0 +1,184 @@
+// The calls' side of the ledger by itself, with a link and commits that a test holds in its hand: what is noted while a command is carried,
+// and what is told when the database fails at the one moment that no whole shop meets.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseDown } from '../../src/database/errors.ts';
+import type { GatewayError } from '../../src/kernel/error-codes.ts';
+import type { CommandRequest } from '../../src/ledger/calls/call.ts';
+import { CommandsInFlight } from '../../src/ledger/calls/in-flight.ts';
+import { createRunOrJoin } from '../../src/ledger/calls/run-or-join.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import type { CarryResult } from '../../src/link/carrying/delivery.ts';
+import { raiseFence } from '../../src/link/carrying/fence.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+type InFlightDeps = ConstructorParameters<typeof CommandsInFlight>[0];
+
+const request = { deviceId: 'd', merchantId: 'm', name: 'Pay', answerWithinMs: 60_000 } as CommandRequest;
+const command = (id: string, overrides: Partial<Command> = {}) =>
+  ({ id, deviceId: 'd', name: 'Pay', args: {}, state: 'sent', journalId: 'j', reissuedAs: null, ...overrides }) as Command;
+const ended = (outcome: 'expired' | 'done'): CarryResult => ({
+  ...{ kind: 'ended', by: 'answer', outcome, report: undefined, reason: 'card 4111111111111111', journalId: 'j' },
+  ...{ channel: 'mqtt', wasAccepted: false },
+});
+
+describe('a command that is carried', () => {
+  let clock: VirtualClock;
+  let carried: PromiseWithResolvers<CarryResult>[];
+  let readBack: string[];
+  let applied: { id: string; outcome: string }[];
+  let begin: (id: string) => Promise<Command | undefined>;
+  let beginAgain: (reason: string | undefined, id: string) => Promise<Command | undefined>;
+  let inFlight: CommandsInFlight;
+
+  beforeEach(() => {
+    clock = createVirtualClock(undefined, { settle: 'microtasks' });
+    carried = [];
+    readBack = [];
+    applied = [];
+    begin = async (id) => command(id);
+    beginAgain = async () => undefined;
+    const deps = {
+      clock,
+      random: seededRandom(1),
+      logger: quietLogger,
+      database: { wake: () => {} },
+      timeline: { add: () => {} },
+      reception: { left: () => {} },
+      link: {
+        fence: (_deviceId: string, answerWithinMs: number) => raiseFence(clock, 0, answerWithinMs),
+        carry: () => {
+          const next = Promise.withResolvers<CarryResult>();
+          carried.push(next);
+          return next.promise;
+        },
+      },
+      settlements: {
+        accepted: () => {},
+        apply: async (settled: Command, { outcome }: { outcome: string }) => {
+          applied.push({ id: settled.id, outcome });
+          return settled;
+        },
+      },
+      firstCommits: {
+        begin: (_request: unknown, id: string) => begin(id),
+        beginAgain: (_expired: unknown, reason: string | undefined, _request: unknown, id: string) => beginAgain(reason, id),
+      },
+      lateCommits: { readBack: (id: string) => readBack.push(id), keepTrying: () => {} },
+    };
+    inFlight = new CommandsInFlight(deps as unknown as InFlightDeps);
+  });
+
+  it('is in flight from before its commit to its end, and whoever stops waits for it', async () => {
+    let id = '';
+    begin = async (fresh) => {
+      id = fresh;
+      expect([inFlight.has(fresh), inFlight.count]).toEqual([true, 1]);
+      return command(fresh);
+    };
+    const running = inFlight.run(request);
+    await clock.advance(1);
+    let isOver = false;
+    const over = inFlight.ended().then(() => {
+      isOver = true;
+    });
+    await clock.advance(1);
+    expect([inFlight.has(id), isOver]).toEqual([true, false]);
+    carried[0]?.resolve(ended('done'));
+    expect((await running)?.id).toBe(id);
+    await over;
+    expect([inFlight.has(id), inFlight.count]).toEqual([false, 0]);
+    await inFlight.ended();
+  });
+
+  it.each<[string, () => Promise<undefined>, number]>([
+    ['lost its race', async () => undefined, 0],
+    ['could not be committed for a reason of its own', () => Promise.reject(new Error('a guard')), 0],
+    ['may or may not be committed', () => Promise.reject(databaseDown('away')), 1],
+  ])('is none when it %s; only what may be there is read back', async (_what, commit, times) => {
+    begin = commit;
+    await inFlight.run(request).catch(() => {});
+    expect(inFlight.count).toBe(0);
+    expect(carried).toEqual([]);
+    expect(readBack).toHaveLength(times);
+  });
+
+  describe('and expired', () => {
+    async function expire(afterMs = 0): Promise<Command | undefined> {
+      const running = inFlight.run(request);
+      await clock.advance(1 + afterMs);
+      carried[0]?.resolve(ended('expired'));
+      await clock.advance(1);
+      carried[1]?.resolve(ended('done'));
+      return running;
+    }
+
+    it('goes out once more, with the reason masked, and that one tells the end', async () => {
+      let reason: string | undefined;
+      beginAgain = async (why, id) => {
+        reason = why;
+        expect(inFlight.count).toBe(2);
+        return command(id);
+      };
+      const told = await expire();
+      expect(applied).toEqual([{ id: told?.id, outcome: 'done' }]);
+      expect(reason).toMatch(/^card [*•x\d]*\*/);
+      expect(inFlight.count).toBe(0);
+    });
+
+    it.each<[string, () => Promise<undefined>, number]>([
+      ['is settled as it is when another one was faster', async () => undefined, 0],
+      ['is settled as it is when the second cannot be written for a reason of its own', () => Promise.reject(new Error('a guard')), 0],
+      ['is settled as it is, and the second is read back if it may be there', () => Promise.reject(databaseDown('away')), 1],
+    ])('%s', async (_what, commit, times) => {
+      let second = '';
+      beginAgain = (_reason, id) => {
+        second = id;
+        return commit();
+      };
+      const told = await expire();
+      expect(applied).toEqual([{ id: told?.id, outcome: 'expired' }]);
+      expect(readBack).toEqual(times === 1 ? [second] : []);
+      expect([inFlight.has(second), inFlight.count]).toEqual([false, 0]);
+    });
+
+    it('does not go out any more after ten seconds', async () => {
+      beginAgain = () => Promise.reject(new Error('nobody may ask'));
+      await expire(10_000);
+      expect(applied).toMatchObject([{ outcome: 'expired' }]);
+      expect(carried).toHaveLength(1);
+    });
+  });
+});
+
+describe('a repeat of what went out once more', () => {
+  type Deps = Parameters<typeof createRunOrJoin>[0];
+  const first = command('first');
+
+  function joinWhile(reading: () => Promise<never>): Promise<unknown> {
+    const failing = { executeTakeFirst: reading, select: () => failing, where: () => failing };
+    const deps = {
+      database: { queries: { selectFrom: () => failing } },
+      link: { presence: { of: () => undefined } },
+      clock: createVirtualClock(),
+      logger: quietLogger,
+      timeline: { addCounted: () => {} },
+      repeats: { find: async () => ({ command: first, by: 'number' }) },
+      keyedCalls: { keepKey: async () => {}, dropKeyOfNever: () => Promise.reject(new Error('it is not known to be never')) },
+      inFlight: { has: () => false },
+      outcomeWaits: { countOf: () => 0, waitFor: async () => ({ ...first, state: 'never', reissuedAs: 'second' }) },
+    };
+    const { run } = createRunOrJoin(deps as unknown as Deps);
+    return run({ merchantId: 'm', deviceId: 'd' }, () => Promise.reject(new Error('nothing is planned')));
+  }
+
+  it('that cannot be read is told as open, because the first one being over says nothing about the second', async () => {
+    const joined = joinWhile(() => Promise.reject(databaseDown('away') satisfies GatewayError));
+    expect(await joined).toEqual({ command: first, isRepeated: false });
+  });
+
+  it('hides no mistake of our own', async () => {
+    await expect(joinWhile(() => Promise.reject(new TypeError('a mistake')))).rejects.toThrow('a mistake');
+  });
+});

@@ -1,0 +1,82 @@
+// A look at a command's row that was under way when something happened may have read what was before: it is followed by another one.
+import type { KyselyPlugin } from 'kysely';
+import { beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { createOutcomeWaits, type OutcomeWaits } from '../../src/ledger/calls/wait-for-outcome.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { commandsTopic } from '../../src/ledger/settling/state-change.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+let clock: VirtualClock;
+let database: Database;
+let waits: OutcomeWaits;
+let command: Command;
+let looks: number;
+let atOnce: number;
+let gate: PromiseWithResolvers<void> | undefined;
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  const { id: merchantId } = await seedMerchant(database.queries);
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, { name: 'Refund' });
+  command = (await findCommand(database.queries, id)) as Command;
+  looks = 0;
+  let running = 0;
+  atOnce = 0;
+  gate = undefined;
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    // What was read is held back, so that it is old when it arrives.
+    async transformResult({ result }) {
+      looks += 1;
+      running += 1;
+      atOnce = Math.max(atOnce, running);
+      await gate?.promise;
+      running -= 1;
+      return result;
+    },
+  };
+  waits = createOutcomeWaits({ database: { ...database, queries: database.queries.withPlugin(plugin) }, clock });
+});
+
+const settle = () => database.queries.updateTable('commands').set({ state: 'done', settled_at: 1, settled_by: 'answer' }).execute();
+const wake = () => database.wake(commandsTopic, command.id);
+
+it('so that whoever waits hears of what happened meanwhile at once, by one look at a time', async () => {
+  let heard: Command | undefined;
+  void waits.waitFor(command, clock.now() + 60_000).then((latest) => {
+    heard = latest;
+  });
+  gate = Promise.withResolvers<void>();
+  wake();
+  await clock.advance(1);
+  await settle();
+  wake();
+  wake();
+  await clock.advance(1);
+  expect([heard, looks]).toEqual([undefined, 1]);
+  gate.resolve();
+  await clock.advance(1);
+  expect(heard?.state).toBe('done');
+  expect([looks, atOnce, waits.countOf(command.id)]).toEqual([2, 1, 0]);
+});
+
+it('and by no more than that: the next look comes half a second later', async () => {
+  void waits.waitFor(command, clock.now() + 60_000);
+  gate = Promise.withResolvers<void>();
+  wake();
+  await clock.advance(1);
+  wake();
+  gate.resolve();
+  await clock.advance(1);
+  expect(looks).toBe(2);
+  await clock.advance(498);
+  expect(looks).toBe(2);
+  await clock.advance(2);
+  expect([looks, atOnce]).toEqual([3, 1]);
+});
