@@ -57,7 +57,11 @@ export function startSink(): Promise<Sink> {
   });
 }
 
-async function createInvoices({ baseUrl, apiKey: APIKey }: Contender, count: number, CallbackURI: string): Promise<string[]> {
+async function createInvoices(
+  { baseUrls: [baseUrl = ''], apiKey: APIKey }: Contender,
+  count: number,
+  CallbackURI: string,
+): Promise<string[]> {
   const client = await openConnection(baseUrl);
   const qrs: string[] = [];
   for (let at = 0; at < count; at += 1) {
@@ -72,7 +76,7 @@ async function createInvoices({ baseUrl, apiKey: APIKey }: Contender, count: num
 /** Per second, from the first scan to the last arrival. */
 export async function callbacksPerSecond(contender: Contender, sink: Sink, count: number): Promise<number> {
   const qrs = await createInvoices(contender, count, `${sink.url}?oid=#OID#&state=#State#`);
-  const clients = await Promise.all(Array.from({ length: 32 }, () => openConnection(contender.baseUrl)));
+  const clients = await Promise.all(Array.from({ length: 32 }, () => openConnection(contender.baseUrls[0] ?? '')));
   const startedAt = performance.now();
   const arrived = sink.arrivals(count);
   await Promise.all(
@@ -85,14 +89,14 @@ export async function callbacksPerSecond(contender: Contender, sink: Sink, count
   return (count * 1000) / (performance.now() - startedAt);
 }
 
-/** How long after the answer to its scan a callback arrives while nothing else happens; below 0: before the answer. */
+/** How long after its scan was asked for, with the commit in between, a callback arrives while nothing else happens. */
 export async function callbackDelays(contender: Contender, sink: Sink, count: number): Promise<number[]> {
-  const client = await openConnection(contender.baseUrl);
+  const client = await openConnection(contender.baseUrls[0] ?? '');
   const delays: number[] = [];
   for (const [at, qr] of (await createInvoices(contender, count, `${sink.url}?alone=#OID#`)).entries()) {
+    const askedAt = performance.now();
     const scanned = succeeded(await client.get(`/Invoice/Get?QR=${qr}`));
-    const answeredAt = performance.now();
-    delays.push((await sink.arrivalOf(`alone=${String(scanned['OID'])}`)) - answeredAt);
+    delays.push((await sink.arrivalOf(`alone=${String(scanned['OID'])}`)) - askedAt);
     if (at % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 20));
   }
   client.close();

@@ -5,42 +5,62 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { serveSettings, startServeProcess, temporaryDirectory } from '../test/support/gateway-process.ts';
+import { type GatewayProcess, serveSettings, startServeProcess, temporaryDirectory } from '../test/support/gateway-process.ts';
 import { createTill } from '../test/support/till.ts';
 import type { LightDevices } from './light-devices.ts';
 
 export interface Contender {
   name: string;
-  baseUrl: string;
+  /** One, or several gateways that share everything else: callers are spread over them. */
+  baseUrls: string[];
   apiKey: string;
   deviceIds: string[];
-  /** From the start of the process to its first answer. */
-  readyAfterMs: number;
-  /** Of the gateway's process; its devices are not counted. */
-  pid: number;
+  /** Of the gateways' processes; the devices are not counted. */
+  pids: number[];
   stop(): Promise<void>;
 }
 
-/** Tillgate on PostgreSQL and a broker, or with everything embedded when neither is given. */
-export async function startTillgate(
-  name: string,
-  devices: number,
-  on: { postgresUrl?: string; mqttUrl?: string; queueUrl?: string; extra?: Record<string, string> } = {},
-): Promise<Contender> {
-  const settings = await serveSettings({
-    TILLGATE_DATA_DIR: temporaryDirectory(),
+/** Where a Tillgate stands: what is not named is embedded. */
+export interface Home {
+  /** A server, at which a database of its own is made. */
+  postgresUrl?: string;
+  /** A database that is there already, or a directory that holds one. */
+  databaseUrl?: string;
+  dataDir?: string;
+  mqttUrl?: string;
+  queueUrl?: string;
+  /** Where the devices connect; without a word by MQTT. */
+  devicesOver?: 'queue';
+  gateways?: number;
+}
+
+export async function homeSettings(home: Home): Promise<Record<string, string>> {
+  const { postgresUrl, mqttUrl, queueUrl } = home;
+  const databaseUrl = home.databaseUrl ?? (postgresUrl === undefined ? undefined : await createDatabase(postgresUrl));
+  return {
+    TILLGATE_DATA_DIR: home.dataDir ?? temporaryDirectory(),
     TILLGATE_RATE_LIMIT: '1000000',
     TILLGATE_DEVICE_RATE: '10000',
     TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8',
-    ...(on.postgresUrl === undefined ? {} : { TILLGATE_DATABASE_URL: await createDatabase(on.postgresUrl) }),
-    ...(on.mqttUrl === undefined ? {} : { TILLGATE_MQTT_URL: on.mqttUrl, TILLGATE_MQTT_PUBLIC_URL: on.mqttUrl }),
-    ...(on.queueUrl === undefined ? {} : { TILLGATE_QUEUE_URL: on.queueUrl, TILLGATE_QUEUE_PUBLIC_URL: withoutLogin(on.queueUrl) }),
-    ...on.extra,
-  });
-  const startedAt = performance.now();
-  const gateway = await startServeProcess(settings);
-  const readyAfterMs = performance.now() - startedAt;
-  const { baseUrl, adminToken } = gateway;
+    ...(databaseUrl === undefined ? {} : { TILLGATE_DATABASE_URL: databaseUrl }),
+    ...(mqttUrl === undefined ? {} : { TILLGATE_MQTT_URL: mqttUrl, TILLGATE_MQTT_PUBLIC_URL: mqttUrl }),
+    ...(queueUrl === undefined
+      ? {}
+      : {
+          TILLGATE_QUEUE_URL: queueUrl,
+          TILLGATE_QUEUE_PUBLIC_URL: withoutLogin(queueUrl),
+          // Never asked with it: the light devices use the gateway's own login.
+          TILLGATE_BROKER_TOKEN: randomUUID(),
+        }),
+  };
+}
+
+/** With light devices of its own. */
+export async function startTillgate(name: string, devices: number, home: Home = {}): Promise<Contender> {
+  const shared = await homeSettings(home);
+  const gateways: GatewayProcess[] = [];
+  for (let at = 0; at < (home.gateways ?? 1); at += 1) gateways.push(await startServeProcess(await serveSettings(shared)));
+  const [{ baseUrl, adminToken } = { baseUrl: '', adminToken: '' }] = gateways;
   const cabinet = createTill({ baseUrl, adminToken, apiKey: '' });
   const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Bench' });
   const { key } = await cabinet.admin('/keys', { merchantId, name: 'Bench', modules: ['POS', 'QR', 'Fiscal'] });
@@ -50,19 +70,18 @@ export async function startTillgate(
     const { pairingCode } = await cabinet.admin('/devices', { merchantId, kind: 'terminal', name: `Terminal ${at}`, bank: 'maib' });
     const { deviceId, secret, mqtt } = (await cabinet.post('/pairing', { code: pairingCode })) as unknown as Paired;
     paired.push({ id: deviceId, secret });
-    brokerUrl = on.queueUrl ?? mqtt.url;
+    brokerUrl = home.devicesOver === 'queue' ? (home.queueUrl ?? '') : mqtt.url;
   }
   const light = devices === 0 ? undefined : await startLightDevices({ speak: 'tillgate', url: brokerUrl, devices: paired });
   return {
     name,
-    baseUrl,
+    baseUrls: gateways.map((gateway) => gateway.baseUrl),
     apiKey: String(key),
     deviceIds: paired.map(({ id }) => id),
-    readyAfterMs,
-    pid: gateway.pid,
+    pids: gateways.map(({ pid }) => pid),
     async stop() {
       light?.kill('SIGKILL');
-      await gateway.kill9();
+      for (const gateway of gateways) await gateway.kill9();
     },
   };
 }
@@ -81,34 +100,41 @@ function withoutLogin(url: string): string {
 }
 
 /** The NestJS gateway, from the directory into which the peers were installed. */
-export async function startNest(name: string, peersDirectory: string, devices: number, on: { postgresUrl: string; brokerUrl: string }) {
+export async function startNest(
+  peersDirectory: string,
+  devices: number,
+  on: { postgresUrl: string; brokerUrl: string },
+): Promise<Contender> {
   const apiKey = randomUUID();
-  const postgresUrl = await createDatabase(on.postgresUrl);
-  const env = {
-    ...process.env,
-    BENCH_POSTGRES_URL: postgresUrl,
-    BENCH_BROKER_URL: on.brokerUrl,
-    BENCH_KEY: apiKey,
-    NODE_ENV: 'production',
-  };
-  const startedAt = performance.now();
-  const { child, line } = await startScript([join(peersDirectory, 'built/nest-gateway.js')], /listens at (\S+)/, env);
-  const readyAfterMs = performance.now() - startedAt;
+  const { child, line } = await startNestProcess(peersDirectory, on, apiKey);
   const ids = Array.from({ length: devices }, () => ({ id: randomUUID(), secret: '' }));
   const light = devices === 0 ? undefined : await startLightDevices({ speak: 'nest', url: on.brokerUrl, devices: ids });
-  const contender: Contender = {
-    name,
-    baseUrl: line[1] ?? '',
+  return {
+    name: 'NestJS',
+    baseUrls: [line[1] ?? ''],
     apiKey,
     deviceIds: ids.map(({ id }) => id),
-    readyAfterMs,
-    pid: child.pid ?? 0,
+    pids: [child.pid ?? 0],
     async stop() {
       light?.kill('SIGKILL');
       child.kill('SIGKILL');
     },
   };
-  return contender;
+}
+
+export async function startNestProcess(
+  peersDirectory: string,
+  on: { postgresUrl: string; brokerUrl: string },
+  apiKey: string = randomUUID(),
+) {
+  const env = {
+    ...process.env,
+    BENCH_POSTGRES_URL: await createDatabase(on.postgresUrl),
+    BENCH_BROKER_URL: on.brokerUrl,
+    BENCH_KEY: apiKey,
+    NODE_ENV: 'production',
+  };
+  return await startScript([join(peersDirectory, 'built/nest-gateway.js')], /listens at (\S+)/, env);
 }
 
 export async function startLightDevices(what: LightDevices): Promise<ChildProcess> {

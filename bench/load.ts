@@ -5,41 +5,76 @@ export interface Measured {
   calls: number;
   perSecond: number;
   p50Ms: number;
+  p95Ms: number;
   p99Ms: number;
+  /** That the contender's own processes were on a processor, for each call; not a number where there are none. */
+  cpuMsPerCall: number;
 }
 
 /** Times one call. */
 export type Timed = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
-export async function runLoad(options: {
-  inFlight: number;
+export interface Duration {
   forMs: number;
   /** Not counted: connections are warm and code is compiled when the time begins. */
   warmUpMs: number;
-  step(lane: number, timed: Timed): Promise<void>;
-}): Promise<Measured> {
-  const { inFlight, forMs, warmUpMs, step } = options;
-  const startsAt = performance.now() + warmUpMs;
-  const endsAt = startsAt + forMs;
-  const durations: number[] = [];
+  /** Both last longer, if need be, until so many calls were made: on a busy machine a short time is not enough for a figure. */
+  atLeastCalls: number;
+}
+
+export async function runLoad(
+  options: Duration & {
+    inFlight: number;
+    /** Of the contender, so far. */
+    cpuMs?(): number;
+    step(lane: number, timed: Timed): Promise<void>;
+  },
+): Promise<Measured> {
+  const { inFlight, forMs, warmUpMs, atLeastCalls, step, cpuMs = () => Number.NaN } = options;
+  let durations: number[] = [];
+  /** From when on it counts. */
+  let from: { cpuMs: number } | undefined;
+  let begunAt = performance.now();
+  let measured: Measured | undefined;
+
+  function look(now: number): void {
+    if (durations.length < atLeastCalls || now - begunAt < (from ? forMs : warmUpMs)) return;
+    if (from) measured = { ...summarize(durations, now - begunAt), cpuMsPerCall: (cpuMs() - from.cpuMs) / durations.length };
+    else {
+      begunAt = now;
+      durations = [];
+      from = { cpuMs: cpuMs() };
+    }
+  }
+
   const timed: Timed = async (call) => {
-    const from = performance.now();
+    const calledAt = performance.now();
     const value = await call();
-    const until = performance.now();
-    if (until >= startsAt && until <= endsAt) durations.push(until - from);
+    const now = performance.now();
+    if (!measured) {
+      durations.push(now - calledAt);
+      look(now);
+    }
     return value;
   };
   const lane = async (number: number) => {
-    while (performance.now() < endsAt) await step(number, timed);
+    while (!measured) await step(number, timed);
   };
   await Promise.all(Array.from({ length: inFlight }, (_, number) => lane(number)));
-  return summarize(durations, forMs);
+  return measured ?? summarize([], forMs);
 }
 
 export function summarize(durations: number[], forMs: number): Measured {
   const sorted = [...durations].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-  return { calls: sorted.length, perSecond: (sorted.length * 1000) / forMs, p50Ms: at(0.5), p99Ms: at(0.99) };
+  return {
+    calls: sorted.length,
+    perSecond: (sorted.length * 1000) / forMs,
+    p50Ms: at(0.5),
+    p95Ms: at(0.95),
+    p99Ms: at(0.99),
+    cpuMsPerCall: Number.NaN,
+  };
 }
 
 export function median(values: number[]): number {

@@ -1,5 +1,6 @@
 // The raw limits: what the parts below a gateway can do here, with nothing of ours in between. A gateway cannot be faster than these.
 import { randomUUID } from 'node:crypto';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { connect as connectAmqp } from 'amqplib';
 import { connectAsync as connectMqtt } from 'mqtt';
@@ -7,7 +8,8 @@ import { Pool } from 'pg';
 import { createDatabase, startLightDevices, startScript } from './contenders.ts';
 import { openConnection } from './http-client.ts';
 import { type Measured, runLoad } from './load.ts';
-import type { Round } from './works.ts';
+import { cpuMsOf } from './process-figures.ts';
+import type { Round } from './turns.ts';
 
 export interface RawLimit {
   run(round: Round): Promise<Measured>;
@@ -73,24 +75,81 @@ function settle(waiting: Map<string, () => void>, payload: Buffer): void {
   waiting.delete(id);
 }
 
-/** One insert and one update, each its own commit, on ten connections. */
-export async function twoCommits(postgresUrl: string): Promise<RawLimit> {
+/** Statements, each its own commit, on ten connections; `texts` in the order of an invoice's or a command's life. */
+async function bareStatements(
+  postgresUrl: string,
+  table: string,
+  life: (id: string, ask: Ask) => Promise<void>,
+  isWholeTimed: boolean,
+): Promise<RawLimit> {
   const pool = new Pool({ connectionString: await createDatabase(postgresUrl), max: 10 });
-  await pool.query('create table commands (id uuid primary key, state text not null, args text not null, report text)');
-  const args = JSON.stringify({ amount: 150.5, documentNr: randomUUID() });
+  await pool.query(table);
   return {
     run: (round) =>
       runLoad({
         ...round,
         step: async (_lane, timed) => {
+          const ask: Ask = async (text, values) => void (await pool.query({ name: nameOf(text), text, values }));
           const id = randomUUID();
-          await timed(async () => {
-            await pool.query({ name: 'i', text: 'insert into commands (id, state, args) values ($1, $2, $3)', values: [id, 'sent', args] });
-            await pool.query({ name: 'u', text: 'update commands set state = $2, report = $3 where id = $1', values: [id, 'done', args] });
-          });
+          if (isWholeTimed) await timed(() => life(id, ask));
+          else await life(id, (text, values) => timed(() => ask(text, values)));
         },
       }),
     stop: () => pool.end(),
+  };
+}
+
+/** A prepared statement has a short name. */
+const names = new Map<string, string>();
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `s${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
+type Ask = (text: string, values: unknown[]) => Promise<void>;
+
+/** One insert and one update, each its own commit: what a command cannot do without. Both together are one call. */
+export function twoCommits(postgresUrl: string): Promise<RawLimit> {
+  const table = 'create table commands (id text primary key, state text not null, args text not null, report text)';
+  const args = JSON.stringify({ amount: 150.5, documentNr: randomUUID() });
+  const life = async (id: string, ask: Ask) => {
+    await ask('insert into commands (id, state, args) values ($1, $2, $3)', [id, 'sent', args]);
+    await ask('update commands set state = $2, report = $3 where id = $1', [id, 'done', args]);
+  };
+  return bareStatements(postgresUrl, table, life, true);
+}
+
+/** The same four calls as statements: Create, Status, Get, Payd. */
+export function invoiceStatements(postgresUrl: string): Promise<RawLimit> {
+  const table = 'create table invoices (id text primary key, state int not null, receipt text not null, receipt_id text)';
+  return bareStatements(postgresUrl, table, (id, ask) => invoiceLife(id, ask), false);
+}
+
+const receipt = JSON.stringify({ Number: '4127', Items: Array.from({ length: 3 }, () => ({ Name: 'Bread', Quantity: 1, Price: 24.5 })) });
+
+async function invoiceLife(id: string, ask: Ask): Promise<void> {
+  await ask('insert into invoices (id, state, receipt) values ($1, 0, $2)', [id, receipt]);
+  await ask('select state, receipt_id from invoices where id = $1', [id]);
+  await ask('update invoices set state = 1 where id = $1 and state = 0 returning receipt', [id]);
+  await ask('update invoices set state = 2, receipt_id = $2 where id = $1 and state = 1 returning state', [id, 'R-1']);
+}
+
+/** On SQLite: one thread, a sync at each commit, nobody else. */
+export async function sqliteInvoiceStatements(file: string): Promise<RawLimit> {
+  const database = new DatabaseSync(file);
+  database.exec('pragma journal_mode = wal; pragma synchronous = full;');
+  database.exec('create table invoices (id text primary key, state int not null, receipt text not null, receipt_id text) strict');
+  const prepared = new Map<string, StatementSync>();
+  const ask: Ask = async (text, values) => {
+    const statement = prepared.get(text) ?? database.prepare(text.replaceAll(/\$(\d)/g, '?$1'));
+    prepared.set(text, statement);
+    statement.all(...(values as string[]));
+  };
+  return {
+    run: (round) =>
+      runLoad({ ...round, step: (_lane, timed) => invoiceLife(randomUUID(), (text, values) => timed(() => ask(text, values))) }),
+    stop: async () => database.close(),
   };
 }
 
@@ -103,6 +162,7 @@ export async function bareRoute(): Promise<RawLimit> {
       const body = { APIKey: randomUUID(), amount: 150.5, documentNr: randomUUID() };
       const measured = await runLoad({
         ...round,
+        cpuMs: () => cpuMsOf(child.pid ?? 0),
         step: async (lane, timed) => {
           await timed(async () => await clients[lane]?.post('/Pay', body));
         },

@@ -1,5 +1,12 @@
-// What the bench found, as rows with ratios: for the terminal, as JSON and as docs/benchmarks.md. A ratio above 1 is in our favour.
+// What the bench found, as rows with ratios: for the terminal and as JSON. A ratio above 1 is in our favour.
+import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+export interface Figure {
+  name: string;
+  value: number;
+}
 
 export interface Row {
   group: string;
@@ -7,16 +14,23 @@ export interface Row {
   /** `/s` more is better, `ms` and `MB` less is better. */
   unit: '/s' | 'ms' | 'MB';
   ours: number;
-  peer?: { name: string; value: number };
-  raw?: { name: string; value: number };
-  /** What the project wants to reach, as a ratio. */
+  peer?: Figure;
+  /** Parts that the work needs one after the other: together they are the limit. */
+  raw?: Figure[];
+  /** What the project wants to reach, as a ratio to the peer. */
   goal?: number;
+  /** The same as a bound of the figure itself. */
+  atMost?: number;
 }
 
 export interface Run {
   date: string;
+  commit: string;
   machine: string;
-  isQuick: boolean;
+  /** Before it began: what others did on the machine. */
+  loadBefore: number;
+  minutes: number;
+  form: string;
   rounds: number;
   rows: Row[];
 }
@@ -27,31 +41,65 @@ export function describeMachine(): string {
   return `${cpus().length} cores (${model}${clock}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}, Node ${process.versions.node}`;
 }
 
+export function currentCommit(): string {
+  const cwd = fileURLToPath(new URL('..', import.meta.url));
+  try {
+    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
 export function ratioOf({ unit, ours, peer }: Row): number | undefined {
   if (!peer) return undefined;
   return unit === '/s' ? ours / peer.value : peer.value / ours;
 }
 
-function figure(value: number, unit: Row['unit']): string {
-  if (unit === '/s') return `${Math.round(value).toLocaleString('en')}/s`;
-  return unit === 'MB' ? `${Math.round(value)} MB` : `${value.toFixed(2)} ms`;
+/** How much of what the raw parts allow is reached, the parts used one after the other. */
+export function shareOfRaw({ unit, ours, raw }: Row): number | undefined {
+  if (!raw || raw.length === 0) return undefined;
+  const sum = raw.reduce((total, { value }) => total + (unit === '/s' ? 1 / value : value), 0);
+  return unit === '/s' ? ours * sum : sum / ours;
 }
 
-function cells(row: Row): string[] {
-  const { group, what, unit, ours, peer, raw, goal } = row;
+/** undefined: nothing was to be reached. */
+export function isReached(row: Row): boolean | undefined {
+  if (row.atMost !== undefined) return row.ours <= row.atMost;
   const ratio = ratioOf(row);
+  return row.goal === undefined || ratio === undefined ? undefined : ratio >= row.goal;
+}
+
+export function figure(value: number, unit: Row['unit']): string {
+  if (unit === '/s') return `${Math.round(value).toLocaleString('en')}/s`;
+  return unit === 'MB'
+    ? `${Math.round(value)} MB`
+    : value < 100
+      ? `${value.toFixed(2)} ms`
+      : `${Math.round(value).toLocaleString('en')} ms`;
+}
+
+const twoDigits = (value: number | undefined) => (value === undefined ? '' : value.toFixed(2));
+
+export function goalText({ goal, atMost, unit }: Row): string {
+  return atMost === undefined ? twoDigits(goal).replace(/\.?0+$/, '') : `at most ${figure(atMost, unit).replace('.00', '')}`;
+}
+
+export const headings = ['', 'work', 'Tillgate', 'peer', 'ratio', 'goal', 'raw parts', 'of them'];
+
+export function cells(row: Row): string[] {
+  const { group, what, unit, ours, peer, raw = [] } = row;
+  const share = shareOfRaw(row);
   return [
     group,
     what,
     figure(ours, unit),
     peer ? `${figure(peer.value, unit)} (${peer.name})` : '',
-    ratio === undefined ? '' : ratio.toFixed(2),
-    goal === undefined ? '' : String(goal),
-    raw ? `${figure(raw.value, unit)} (${raw.name})` : '',
+    twoDigits(ratioOf(row)),
+    `${goalText(row)}${isReached(row) === false ? ', not reached' : ''}`,
+    raw.map(({ name, value }) => `${figure(value, unit)} (${name})`).join(', '),
+    share === undefined ? '' : `${Math.round(share * 100)} %`,
   ];
 }
-
-const headings = ['', 'work', 'Tillgate', 'peer', 'ratio', 'goal', 'raw limit'];
 
 /** For a terminal: columns of equal width. */
 export function asText(rows: Row[]): string {
@@ -67,40 +115,20 @@ export function asText(rows: Row[]): string {
     .join('\n');
 }
 
+const perUnit = 10;
+const mostUnits = 6;
+
 /** One bar a row, so long as its ratio; the peer is at the mark. */
 export function asChart(rows: Row[]): string {
   const compared = rows.filter((row) => row.peer !== undefined);
-  const name = ({ group, what }: Row) => `${group}, ${what}`;
+  const name = ({ group, what }: Row) => `${group}: ${what}`;
   const width = Math.max(...compared.map((row) => name(row).length));
-  const perUnit = 10;
   return compared
     .map((row) => {
       const ratio = ratioOf(row) ?? 0;
-      const length = Math.max(1, Math.min(6 * perUnit, Math.round(ratio * perUnit)));
+      const length = Math.max(1, Math.min(mostUnits * perUnit, Math.round(ratio * perUnit)));
       const bar = Array.from({ length: Math.max(length, perUnit) }, (_, at) => (at + 1 === perUnit ? '|' : at < length ? '█' : '·'));
       return `${name(row).padEnd(width)} ${bar.join('')} ${ratio.toFixed(2)}`;
     })
     .join('\n');
-}
-
-export function asMarkdown({ date, machine, rounds, rows }: Run): string {
-  const table = [headings, headings.map(() => '---'), ...rows.map(cells)].map((line) => `| ${line.join(' | ')} |`).join('\n');
-  return `# Benchmarks
-
-Written by \`npm run bench\`; change nothing here by hand. ${date}, ${machine}, ${rounds} rounds of each work, the contenders taking turns in one
-run; each figure is the median of its rounds. Everything runs on one machine: gateway, database, broker, devices and load share its cores, so
-only the ratios mean something. A ratio above 1 is in Tillgate's favour.
-
-The peer is a plain NestJS gateway with TypeORM ([its code](../bench/peers/nest-gateway.ts)): a look-up of the key, one insert and one update a
-command, and none of the promises that Tillgate makes. For callbacks it is a job queue, tuned, whose jobs are one GET each. The raw limit is
-the parts below, with no gateway between.
-
-${table}
-
-Where the peer stands is marked by \`|\`:
-
-\`\`\`
-${asChart(rows)}
-\`\`\`
-`;
 }

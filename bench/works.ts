@@ -4,12 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type { Contender } from './contenders.ts';
 import { type Answer, type HttpClient, openConnection } from './http-client.ts';
 import { type Measured, runLoad, type Timed } from './load.ts';
-
-export interface Round {
-  inFlight: number;
-  forMs: number;
-  warmUpMs: number;
-}
+import { cpuMsOf } from './process-figures.ts';
+import type { Round } from './turns.ts';
 
 type Step = (client: HttpClient, lane: number, timed: Timed) => Promise<void>;
 export type Work = (contender: Contender, round: Round) => Promise<Measured>;
@@ -46,9 +42,12 @@ export const invoiceCalls: Work = (contender, round) =>
   });
 
 async function measure(contender: Contender, round: Round, step: Step): Promise<Measured> {
-  const clients = await Promise.all(Array.from({ length: round.inFlight }, () => openConnection(contender.baseUrl)));
+  const { baseUrls, pids } = contender;
+  const dial = (lane: number) => openConnection(baseUrls[lane % baseUrls.length] ?? '');
+  const clients = await Promise.all(Array.from({ length: round.inFlight }, (_, lane) => dial(lane)));
+  const cpuMs = () => pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0);
   try {
-    return await runLoad({ ...round, step: (lane, timed) => step(clients[lane] as HttpClient, lane, timed) });
+    return await runLoad({ ...round, cpuMs, step: (lane, timed) => step(clients[lane] as HttpClient, lane, timed) });
   } finally {
     for (const client of clients) client.close();
   }

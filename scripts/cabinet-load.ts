@@ -43,7 +43,7 @@ if (newest) {
   };
 } else {
   const startedMs = performance.now();
-  filled = await fill(database, rows, Math.floor(systemClock.now() / hourMs) * hourMs, (text) => console.log(text));
+  filled = await fill(database, rows, Math.floor(systemClock.now() / hourMs) * hourMs, { say: (text) => console.log(text) });
   console.log(`filled in ${Math.round((performance.now() - startedMs) / 1000)} s`);
 }
 if (values.writes !== undefined) console.log(await measureWrites(database, Number(values.writes)));

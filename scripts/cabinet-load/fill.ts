@@ -35,8 +35,13 @@ export const merchantId = (number: number) => idOf(5, number);
 
 type Sql = RawBuilder<unknown>;
 
-export async function fill(database: Database, rows: number, endMs: number, say: (text: string) => void = () => {}): Promise<Filled> {
-  const invoices = Math.floor(rows / 10);
+/** Commands, and a tenth as many invoices unless another number is given. */
+export async function fill(
+  database: Database,
+  rows: number,
+  endMs: number,
+  { invoices = Math.floor(rows / 10), say = () => {} }: { invoices?: number; say?(text: string): void } = {},
+): Promise<Filled> {
   const startMs = endMs - days * dayMs;
   const write = (label: string, from: number, to: number, statement: (first: number, last: number) => RawBuilder<unknown>) =>
     inParts(database, label, from, to, statement, say);

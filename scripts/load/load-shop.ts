@@ -30,6 +30,8 @@ export interface LoadShop {
   apiKey: string;
   deviceIds: string[];
   connectedAfterMs: number;
+  /** Of the gateway. */
+  pid: number;
   /** Megabytes that the gateway holds now. */
   memory(): number;
   /** Megabytes that its JavaScript still needs, after a full collection of garbage. */
@@ -149,6 +151,7 @@ export async function openLoadShop(options: {
     apiKey: String(key),
     deviceIds: devices.map(({ id }) => id),
     connectedAfterMs: performance.now() - startedAt,
+    pid: gateway.pid,
     memory: () => Number(/VmRSS:\s+(\d+) kB/.exec(proc('status'))?.[1] ?? 0) / 1024,
     liveMemory: () => liveMegabytes(inspectorPort),
     cpuSeconds() {

@@ -1,0 +1,62 @@
+// docs/benchmarks.md, written from what a run of the bench found.
+import { asChart, cells, figure, goalText, headings, isReached, type Row, type Run, ratioOf } from './report.ts';
+
+const line = (texts: string[]) => `| ${texts.join(' | ')} |`;
+
+function tableOf(rows: Row[]): string {
+  const [, ...names] = headings;
+  return [line(names), line(names.map(() => '---')), ...rows.map((row) => line(cells(row).slice(1)))].join('\n');
+}
+
+function sectionsOf(rows: Row[]): string {
+  const groups = [...new Set(rows.map(({ group }) => group))];
+  return groups
+    .map((group) => `### ${group[0]?.toUpperCase()}${group.slice(1)}\n\n${tableOf(rows.filter((row) => row.group === group))}`)
+    .join('\n\n');
+}
+
+function missed(rows: Row[]): string {
+  const lines = rows
+    .filter((row) => isReached(row) === false)
+    .map((row) => {
+      const reached = row.atMost === undefined ? ratioOf(row)?.toFixed(2) : figure(row.ours, row.unit);
+      return `- ${row.group}, ${row.what}: ${reached}, wanted ${goalText(row)}`;
+    });
+  return lines.length === 0 ? 'Every goal was reached in this run.' : lines.join('\n');
+}
+
+export function asMarkdown({ date, commit, machine, loadBefore, minutes, form, rounds, rows }: Run): string {
+  const forms = form === 'full' ? 'with `--full`' : 'without 10,000,000 stored rows, which `--full` adds';
+  return `# Benchmarks
+
+Written by \`npm run bench\` from what it measured; change nothing here by hand. ${date}, commit ${commit}, ${machine}; ${Math.round(minutes)} minutes, ${rounds} rounds of each work, ${forms}. The machine's load before it began was ${loadBefore.toFixed(1)}.
+
+## How to read it
+
+Everything runs on one machine: gateway, database, broker, devices and callers share its cores, so the figures are no promise for yours and only the ratios mean something. The contenders of a table take turns in one run, and each figure is the median of its rounds. A ratio above 1 is in Tillgate's favour.
+
+- **peer**: a plain NestJS gateway with TypeORM ([its code](../bench/peers/nest-gateway.ts)): a look-up of the key, one insert and one update a command, and none of the promises that Tillgate makes. For callbacks it is a job queue, tuned, whose jobs are one GET each. Under growth it is Tillgate itself, at its smallest.
+- **raw parts**: what the work needs at the least, with no gateway: a route of Fastify that does nothing, a round trip through the broker, the bare statements. *Of them* is how much of their speed is left when they are used one after the other.
+- **commands** are Pay and CloseDoc by turns, each with all that the ledger commits, answered by devices that approve at once; **invoices** are Create, Status, Get and Payd of one invoice after the other.
+- **processor time** is what the gateway's process used for a call. It is the steadiest figure on a machine that others use as well.
+- **growth**: a goal of 0.77 means at most 1.3 times slower than the smallest. Two gateways can carry more than one only where cores are free: here gateways, PostgreSQL, broker, devices and callers share the cores named above, so their table shows what a second gateway costs for each command, not what it adds.
+
+\`npm run bench -- --help\` tells how to run parts of it. CI runs \`--quick --no-peers --only commands,invoices --check\`: it fails when a call costs more than twice the processor time, beside that of a bare route, [that was recorded](../bench/recorded.json).
+
+## What is not reached
+
+${missed(rows)}
+
+## Figures
+
+${sectionsOf(rows)}
+
+## Ratios
+
+Where the peer stands is marked by \`|\`:
+
+\`\`\`
+${asChart(rows)}
+\`\`\`
+`;
+}

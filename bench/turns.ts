@@ -1,0 +1,42 @@
+// Contenders take turns: each of them once, then again in the other order, and so on, so that what the machine does meanwhile hits all
+// alike. Of each figure the median of the rounds counts.
+import { type Duration, type Measured, median } from './load.ts';
+
+export interface Round extends Duration {
+  inFlight: number;
+}
+
+export interface Sizes {
+  rounds: number;
+  forMs: number;
+  warmUpMs: number;
+  /** Before its first round, when nothing is compiled yet. */
+  firstWarmUpMs: number;
+  /** With one in flight a fourth of it. */
+  atLeastCalls: number;
+}
+
+export type Figures = Pick<Measured, 'perSecond' | 'p50Ms' | 'p99Ms' | 'cpuMsPerCall'>;
+
+export async function takeTurns<Name extends string>(
+  sizes: Sizes,
+  inFlight: number,
+  contenders: Record<Name, (round: Round) => Promise<Measured>>,
+): Promise<Record<Name, Figures>> {
+  const names = Object.keys(contenders) as Name[];
+  const atLeastCalls = inFlight === 1 ? sizes.atLeastCalls / 4 : sizes.atLeastCalls;
+  const seen = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
+  for (let turn = 0; turn < sizes.rounds; turn += 1) {
+    const warmUpMs = turn === 0 ? sizes.firstWarmUpMs : sizes.warmUpMs;
+    for (const name of turn % 2 === 0 ? names : [...names].reverse())
+      seen[name].push(await contenders[name]({ inFlight, forMs: sizes.forMs, warmUpMs, atLeastCalls }));
+  }
+  const middle = (name: Name, of: keyof Figures) => median(seen[name].map((measured) => measured[of]));
+  const figures = names.map((name) => {
+    const [perSecond, p50Ms, p99Ms, cpuMsPerCall] = (['perSecond', 'p50Ms', 'p99Ms', 'cpuMsPerCall'] as const).map((of) =>
+      middle(name, of),
+    );
+    return [name, { perSecond, p50Ms, p99Ms, cpuMsPerCall }];
+  });
+  return Object.fromEntries(figures) as Record<Name, Figures>;
+}

@@ -1,0 +1,74 @@
+// Device commands and the calls of QR Mode, beside NestJS and beside the raw parts.
+import { type Bench, lanes } from './bench.ts';
+import { compare } from './comparing.ts';
+import { startNest, startTillgate } from './contenders.ts';
+import { invoiceStatements, queueRoundTrips, sqliteInvoiceStatements, twoCommits } from './raw.ts';
+import type { Row } from './report.ts';
+import { deviceCommands, invoiceCalls } from './works.ts';
+
+const commandGoals = { many: 2.5, one: 1.1 };
+const invoiceGoals = { many: 3, one: 1.4 };
+const overMqtt = 'commands, PostgreSQL and MQTT';
+
+export async function commandRows(bench: Bench): Promise<Row[]> {
+  const { shared, keep, postgresUrl } = bench;
+  const raws = ['bare Fastify', 'bare MQTT', 'two commits'];
+  const { rows, alone } = await compare(bench, {
+    work: deviceCommands,
+    ours: [
+      { group: overMqtt, contender: await shared.tillgate(), raws },
+      { group: 'commands, embedded', contender: await shared.embedded(), raws },
+    ],
+    nest: await shared.nest(),
+    raws: { 'bare Fastify': await shared.route(), 'bare MQTT': await shared.mqtt(), 'two commits': keep(await twoCommits(postgresUrl)) },
+    goals: commandGoals,
+  });
+  const p50Ms = (name: string) => alone[name]?.p50Ms ?? Number.NaN;
+  const share: Row = {
+    group: overMqtt,
+    what: "the gateway's share of a command, one in flight, p50: without bare MQTT and two commits",
+    unit: 'ms',
+    ours: p50Ms(overMqtt) - p50Ms('bare MQTT') - p50Ms('two commits'),
+    atMost: 2,
+  };
+  return [...rows, share];
+}
+
+/** RabbitMQ is slow to start and to connect to: not in the quick form. */
+export async function queueCommandRows(bench: Bench): Promise<Row[]> {
+  const { shared, keep, peers, postgresUrl } = bench;
+  const { url: queueUrl } = await shared.rabbitmq();
+  const contender = keep(await startTillgate('Tillgate', lanes, { postgresUrl, queueUrl, devicesOver: 'queue' }));
+  const raws = ['bare Fastify', 'bare AMQP', 'two commits'];
+  const { rows } = await compare(bench, {
+    work: deviceCommands,
+    ours: [{ group: 'commands, PostgreSQL and RabbitMQ', contender, raws }],
+    nest: peers === undefined ? undefined : keep(await startNest(peers, lanes, { postgresUrl, brokerUrl: queueUrl })),
+    raws: {
+      'bare Fastify': await shared.route(),
+      'bare AMQP': keep(await queueRoundTrips(queueUrl)),
+      'two commits': keep(await twoCommits(postgresUrl)),
+    },
+    goals: commandGoals,
+  });
+  return rows;
+}
+
+export async function invoiceRows(bench: Bench): Promise<Row[]> {
+  const { shared, keep, postgresUrl } = bench;
+  const { rows } = await compare(bench, {
+    work: invoiceCalls,
+    ours: [
+      { group: 'invoices, PostgreSQL', contender: await shared.tillgate(), raws: ['bare Fastify', 'bare statements'] },
+      { group: 'invoices, embedded', contender: await shared.embedded(), raws: ['bare Fastify', 'bare SQLite'] },
+    ],
+    nest: await shared.nest(),
+    raws: {
+      'bare Fastify': await shared.route(),
+      'bare statements': keep(await invoiceStatements(postgresUrl)),
+      'bare SQLite': keep(await sqliteInvoiceStatements(bench.newFile('bare.db'))),
+    },
+    goals: invoiceGoals,
+  });
+  return rows;
+}
