@@ -5,6 +5,7 @@ import type { connect, MqttClient } from 'mqtt';
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
 import type { Random } from '../../../kernel/random.ts';
+import { atTurnsEnd } from '../../../kernel/system.ts';
 import { type Channel, ChannelDown, type ChannelListener, SendUnclear } from '../../channel.ts';
 import { mqttTopics } from '../../protocol.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
@@ -103,7 +104,9 @@ export class MqttChannel implements Channel {
     // A broker that takes the connection and then says nothing must not hold the channel for ever.
     this.#cancelPatience = clock.after(connectWithinMs, () => this.#closed(client));
     client.on('connect', () => {
-      (client.stream as Partial<Socket>).setNoDelay?.(true);
+      const socket = client.stream as Socket;
+      socket.setNoDelay?.(true);
+      writeOnceATurn(socket);
       this.#subscribe(client);
     });
     client.on('message', (topic, payload, packet) => {
@@ -157,4 +160,21 @@ export class MqttChannel implements Channel {
   #leaveSendsUnclear(): void {
     for (const fail of [...this.#unsettled]) fail(new SendUnclear('mqtt'));
   }
+}
+
+/**
+ * The client acknowledges each message by a write of its own, and a write that wakes the broker is the dearest thing that a command does here:
+ * what follows from what was read in one turn of the event loop goes out at its end, in one write. Nothing is held longer than that.
+ */
+function writeOnceATurn(socket: Socket): void {
+  let isHeld = false;
+  socket.on('data', () => {
+    if (isHeld) return;
+    isHeld = true;
+    socket.cork();
+    atTurnsEnd(() => {
+      isHeld = false;
+      socket.uncork();
+    });
+  });
 }
