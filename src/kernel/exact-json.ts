@@ -14,8 +14,11 @@ const json = JSON as typeof JSON & {
 
 export const isExactNumber = (value: unknown): value is ExactNumber => json.isRawJSON(value);
 
-/** Only a text with so many digits, or with an exponent, can hold such a number: all others are parsed the fast way. */
-const mayNeedCare = /[\d.]{16}|\d[eE]/;
+/**
+ * Only a text with so many digits, or with an exponent, can hold such a number: all others are parsed the fast way. A number stands at the
+ * beginning or after one of these signs; without them nearly every UUID would seem to have an exponent (…3e8…).
+ */
+const mayNeedCare = /[\d.]{16}|(?:^|[[:,\s])-?\d+(?:\.\d+)?[eE]/;
 
 /** As JSON.parse, which throws on what is no JSON. */
 export function parseExactJson(text: string): unknown {

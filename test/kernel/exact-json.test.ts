@@ -1,6 +1,6 @@
 // Numbers of devices come out as they went in, whatever JavaScript can hold.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { maskReport } from '../../src/kernel/card-mask.ts';
 import { isExactNumber, isSameNumber, parseExactJson } from '../../src/kernel/exact-json.ts';
 
@@ -19,6 +19,20 @@ describe('exact JSON', () => {
     '12345678901234567890e-5',
   ])('keeps %s, which no JavaScript number holds', (text) => {
     expect(again(`{"a":[${text}]}`)).toBe(`{"a":[${text}]}`);
+  });
+
+  it.each(['1e999', ' -1E999', '[1e999]', '[ 1e999]', '[1,1.5e999]', '{"a":1e999}', '{"a" :\n-1e+999}', '["3e8",\t0.1e999]'])(
+    'sees the exponent in %j, wherever the number stands',
+    (text) => {
+      expect(again(text)).toBe(text.replaceAll(/\s/g, ''));
+    },
+  );
+
+  it('parses the fast way what has neither many digits nor an exponent, a UUID for example', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    parseExactJson('{"v":1,"id":"3e8f0a7c-1e51-4e2e-9e3e-5e6e7e8e9e0e","amount":150.5}');
+    expect(parse.mock.calls).toEqual([[expect.any(String)]]);
+    parse.mockRestore();
   });
 
   it('gives plain numbers for everything that they hold', () => {
