@@ -4,7 +4,7 @@
 //   const inserts = createGroup({ namesOf, together, alone });
 //   const outcome = await inserts.add(row);          resolves after the commit that has this row, with this row's own outcome
 //
-// Always holds: at most `inFlight` commits of `maxRows` rows are under way; no two rows that share a name (a device, a number, a key, an id)
+// Always holds: at most `inFlight` commits of `maxRows` rows and `maxCharacters` (or one row) are under way; no two rows that share a name (a device, a number, a key, an id)
 // are under way at once, the second waits for the first; the rows of a commit stand in one fixed order, so that two gateways that share
 // rows wait for each other instead of locking each other out; nobody is told anything before his commit.
 //
@@ -30,7 +30,10 @@ export interface GroupOptions<Row, Outcome> {
   together(rows: readonly Row[]): Promise<readonly Outcome[]>;
   /** The same for one row, with all the time that a statement has. */
   alone(row: Row): Promise<Outcome>;
+  /** How long its texts are; absent: not worth counting. */
+  sizeOf?: (row: Row) => number;
   maxRows?: number;
+  maxCharacters?: number;
   inFlight?: number;
   /** Rows that may wait; over that they go by themselves. */
   maxWaiting?: number;
@@ -41,12 +44,14 @@ export interface GroupOptions<Row, Outcome> {
 interface Entry<Row, Outcome> {
   row: Row;
   names: readonly string[];
+  size: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
 
 export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): Group<Row, Outcome> {
-  const { namesOf, together, alone, maxRows = 128, inFlight = 2, maxWaiting = 10_000, soon = (begin) => begin() } = options;
+  const { namesOf, sizeOf = () => 0, together, alone, soon = (begin) => begin() } = options;
+  const { maxRows = 128, maxCharacters = 1024 * 1024, inFlight = 2, maxWaiting = 10_000 } = options;
   const ready: Entry<Row, Outcome>[] = [];
   /** Names of rows that are ready or under way, each with those that wait for it. */
   const held = new Map<string, Entry<Row, Outcome>[]>();
@@ -115,10 +120,17 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
     soon(beginCommits);
   }
 
+  /** Large rows go in smaller batches, so that a statement stays within what a database likes to read, and small ones do not wait for them. */
+  function lengthOfBatch(): number {
+    let characters = 0;
+    const end = ready.findIndex(({ size }, at) => at === maxRows || ((characters += size) > maxCharacters && at > 0));
+    return end === -1 ? ready.length : end;
+  }
+
   function beginCommits(): void {
     isBeginning = false;
     while (underWay < inFlight && ready.length > 0) {
-      const batch = ready.splice(0, maxRows);
+      const batch = ready.splice(0, lengthOfBatch());
       batch.sort((a, b) => compare(a.names[0] ?? '', b.names[0] ?? ''));
       void runTogether(batch);
     }
@@ -128,7 +140,7 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
     add(row) {
       if (ready.length + parked >= maxWaiting) return alone(row);
       return new Promise((resolve, reject) => {
-        if (admit({ row, names: [...new Set(namesOf(row))], resolve, reject })) pump();
+        if (admit({ row, names: [...new Set(namesOf(row))], size: sizeOf(row), resolve, reject })) pump();
       });
     },
     get waiting() {

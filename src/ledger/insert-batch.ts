@@ -75,6 +75,7 @@ export function createInsertGroup(database: Pick<Database, 'engine' | 'queries' 
       ...(receiptUid === undefined ? [] : [`receipt ${merchantId} ${receiptUid}`]),
       ...(targetId === undefined ? [] : [`command ${targetId}`]),
     ],
+    sizeOf: ({ args, origin }) => JSON.stringify(args).length + (origin?.request.length ?? 0),
     together: (commands) => insertAll(database, commands, 'shortly'),
     alone: async (command) => (await insertAll(database, [command], 'as long as a statement may'))[0],
   });

@@ -49,6 +49,7 @@ export function createSettleGroup(database: Database): SettleGroup {
   return createGroup<SettledTogether, Command | undefined>({
     soon: database.soon,
     namesOf: ({ command: { id, targetId } }) => [`command ${id}`, ...(targetId === null ? [] : [`command ${targetId}`])],
+    sizeOf: ({ settlement }) => settlement.report?.length ?? 0,
     together: (rows) => settleAll(database, rows, 'shortly'),
     alone: async (row) => (await settleAll(database, [row], 'as long as a statement may'))[0],
   });

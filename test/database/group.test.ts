@@ -1,7 +1,7 @@
 // What a group promises whoever commits through it, on a commit that the test ends by hand.
 import { describe, expect, it } from 'vitest';
 import { ConstraintViolation, DatabaseBusy, databaseDown } from '../../src/database/errors.ts';
-import { createGroup } from '../../src/database/group.ts';
+import { createGroup, type GroupOptions } from '../../src/database/group.ts';
 
 interface Row {
   id: string;
@@ -9,7 +9,7 @@ interface Row {
 }
 
 /** Each call of `together` and `alone` waits until the test ends it. */
-function setUp(limits: { maxRows?: number; inFlight?: number; maxWaiting?: number; soon?: (begin: () => void) => void } = {}) {
+function setUp(limits: Partial<GroupOptions<Row, string>> = {}) {
   const batches: { ids: string[]; succeed(): Promise<void>; fail(error: Error): Promise<void> }[] = [];
   const alone: { id: string; succeed(): Promise<void>; fail(error: Error): Promise<void> }[] = [];
   const told: string[] = [];
@@ -90,6 +90,13 @@ describe('a group', () => {
     expect(ids(batches).slice(2)).toEqual([['c', 'd']]);
     await alone[0]?.succeed();
     expect(told).toEqual(['b done', 'f done alone']);
+  });
+
+  it('takes no more into a commit than so many characters, and what is larger by itself', async () => {
+    const { batches, add } = setUp({ inFlight: 1, maxCharacters: 10, sizeOf: ({ id }) => Number(id.slice(1)) });
+    for (const id of ['a0', 'b4', 'c6', 'd1', 'e99', 'f1', 'g9', 'h0']) add(id);
+    for (let at = 0; at < batches.length; at += 1) await batches[at]?.succeed();
+    expect(ids(batches)).toEqual([['a0'], ['b4', 'c6'], ['d1'], ['e99'], ['f1', 'g9', 'h0']]);
   });
 
   it('never has two rows under way that share a name, and keeps their order', async () => {
