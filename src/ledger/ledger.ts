@@ -96,8 +96,7 @@ export function createLedger(deps: Deps): Ledger {
       await timeline.flush();
     },
     ownDevice(merchantId, deviceId) {
-      const isLive = (deps.link.presence.of(deviceId)?.liveOn.length ?? 0) > 0;
-      return merchantDevices.require(merchantId, deviceId, !isLive);
+      return merchantDevices.require(merchantId, deviceId, !deps.link.presence.isLiveAnywhere(deviceId));
     },
     define: (more) => void Object.assign(kinds, more),
     reception,

@@ -9,8 +9,7 @@ import { type AskedCommand, PlainCommands } from './carrying/plain-commands.ts';
 import type { Channel, ChannelName } from './channel.ts';
 import { createDropCounts, type DeviceDrops, type DropNote, type Drops } from './drop-counts.ts';
 import { Incoming, type LateAnswerListener, type SeenListener } from './incoming.ts';
-import { createPresenceBook } from './presence.ts';
-import type { DeviceSnapshot } from './sightings.ts';
+import { createPresenceBook, type PresenceBook } from './presence.ts';
 import { createWaitingRoom } from './waiting.ts';
 import type { AnswerMessage } from './wire-schemas.ts';
 
@@ -37,7 +36,7 @@ export interface Link {
   /** Answers that no call waits for, `accepted` too: after a timeout, doubled, or asked for by another instance. Returns how to stop listening. */
   onLateAnswer(listener: LateAnswerListener): () => void;
   onSeen(listener: SeenListener): () => void;
-  readonly presence: { of(deviceId: string): DeviceSnapshot | undefined; all(): { deviceId: string; snapshot: DeviceSnapshot }[] };
+  readonly presence: Pick<PresenceBook, 'of' | 'all' | 'isLiveAnywhere'>;
   /** A disabled device, or one with a new secret, is cut off where the gateway holds the connection. */
   disconnectDevice(deviceId: string): void;
   /** How many messages of this device were dropped, by reason, as far as it is remembered. */
@@ -115,7 +114,7 @@ export function createLink(deps: LinkDeps): Link {
 
     onLateAnswer: (listen) => incoming.onLateAnswer(listen),
     onSeen: (listen) => incoming.onSeen(listen),
-    presence: { of: book.of, all: book.all },
+    presence: { of: book.of, all: book.all, isLiveAnywhere: book.isLiveAnywhere },
     droppedOf: drops.of,
     dropNotesOf: drops.notesOf,
 

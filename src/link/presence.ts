@@ -17,6 +17,8 @@ export interface PresenceBook {
   noteDown(channel: ChannelName): void;
   noteReport(deviceId: string, report: JsonObject): void;
   isLive(deviceId: string, channel: ChannelName): boolean;
+  /** On a channel of this gateway. */
+  isLiveAnywhere(deviceId: string): boolean;
   clockOffsetMs(deviceId: string): number;
   of(deviceId: string): DeviceSnapshot | undefined;
   all(): { deviceId: string; snapshot: DeviceSnapshot }[];
@@ -36,6 +38,8 @@ export function createPresenceBook({ clock, channels }: { clock: Clock; channels
     return sightings;
   }
 
+  const isAnywhere = (sightings: Sightings | undefined) => channels.some((channel) => sightings?.isLive(channel));
+
   return {
     noteAnswer: (channel, deviceId, answer, isPrompt) => sightingsOf(deviceId).noteAnswer(channel, answer, isPrompt),
     notePresence: (channel, deviceId, presence) => sightingsOf(deviceId).notePresence(channel, presence),
@@ -46,12 +50,13 @@ export function createPresenceBook({ clock, channels }: { clock: Clock; channels
     noteReport: (deviceId, report) => sightingsOf(deviceId).noteReport(report),
 
     isLive: (deviceId, channel) => devices.get(deviceId)?.isLive(channel) ?? false,
+    isLiveAnywhere: (deviceId) => isAnywhere(devices.get(deviceId)),
     clockOffsetMs: (deviceId) => devices.get(deviceId)?.clockOffsetMs ?? 0,
     of: (deviceId) => devices.get(deviceId)?.snapshot(channels),
     all: () => [...devices].map(([deviceId, sightings]) => ({ deviceId, snapshot: sightings.snapshot(channels) })),
     liveCount() {
       let count = 0;
-      for (const sightings of devices.values()) if (channels.some((channel) => sightings.isLive(channel))) count += 1;
+      for (const sightings of devices.values()) if (isAnywhere(sightings)) count += 1;
       return count;
     },
   };

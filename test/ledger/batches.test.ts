@@ -263,7 +263,7 @@ describe.each(engines)('a batch on %s', (engine) => {
       await other.query('begin');
       await other.query('update commands set recalls = 1 where id = $1', [held.id]);
       for (const { id } of [free, held]) acceptances.note(id);
-      await clock.advance(50);
+      await clock.advance(250);
       expect((await read(free.id)).acceptedAtMs).toBe(startMs);
       // Whoever holds the one can have the other: nobody waits for him with that in his hands.
       await other.query("set local lock_timeout = '1s'");

@@ -81,8 +81,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   }
 
   async function runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
-    const isThere = (link.presence.of(call.deviceId)?.liveOn.length ?? 0) > 0;
-    if (!call.isSingle || call.idempotency || !isThere) return undefined;
+    if (!call.isSingle || call.idempotency || !link.presence.isLiveAnywhere(call.deviceId)) return undefined;
     const planned = await plan().catch(unlessRefused);
     if (!planned || planned.guard || (planned.mayPass !== undefined && !planned.needsOpenTarget)) return undefined;
     const command = await inFlight.run({ ...call, ...planned, isFirstTry: true });

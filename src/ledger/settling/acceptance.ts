@@ -17,7 +17,8 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { Command } from '../command.ts';
 import { markAccepted } from '../store.ts';
 
-const gatherMs = 50;
+/** Longer than a quick command takes: its settlement says it too, and then nothing is left to write. */
+const gatherMs = 250;
 const retryMs = 1_000;
 const contradiction = 'The device has accepted the command, but it was settled as one that never began.';
 /** So many rows at most are held by one statement. */

@@ -44,7 +44,7 @@ it('messages that arrive together are acknowledged in one write', async () => {
     broker?.write(Buffer.concat(Array.from({ length: messages }, (_, id) => presence(id + 1))));
     await until(() => received.length === messages * 4);
     expect(received[0]).toBe(type.puback << 4);
-    expect(writes.mock.contexts.filter((socket) => (socket as unknown as Socket).remotePort === port).length).toBe(1);
+    expect(writes.mock.contexts.filter((socket) => (socket as Socket).remotePort === port).length).toBe(1);
   } finally {
     writes.mockRestore();
     await channel.stop();
