@@ -2,6 +2,7 @@
 // or at a chosen statement, or by a graceful stop; it may stand still in between. Whoever calls a place that is empty finds nobody.
 import type { Database } from '../src/database/database.ts';
 import { openDatabase } from '../src/database/open.ts';
+import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
@@ -124,10 +125,12 @@ export class Fleet {
   }
 
   /** Other instances hear of it a moment later, or not at all. */
-  #withNeighbours(database: Database, own: Process): Database {
+  #withNeighbours(database: Database, own: Process, lifeClock: Clock): Database {
     const { clock, plan, state } = this.#deps;
     return {
       ...database,
+      // What comes in the same moment shares a commit, as on a real database.
+      soon: (action) => void lifeClock.after(0, action),
       wake: (topic, detail) => {
         database.wake(topic, detail);
         for (const other of this.#processes) {
@@ -199,7 +202,7 @@ export class Fleet {
       open: async (lifeClock) => {
         const database = await openDatabase({ inMemory: true, storage: session.storage, role: 'gateway', clock: lifeClock, logger });
         process.hear = database.wake;
-        return this.#withNeighbours(database, process);
+        return this.#withNeighbours(database, process, lifeClock);
       },
       send: receiver.sendFor(instanceId, standstill),
     });

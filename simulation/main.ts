@@ -5,7 +5,9 @@
 //   --trading-minutes         how long the shop is open under faults; the calm after it lasts until all is settled
 //   --stop-at-first           ends with the first broken day
 //   --no-shrink               tells the broken day as it was
+//   --json FILE               writes the sums there, for who adds up several series
 //   --short                   does not ask that every place was hit in every way, and that every place has a name in the table
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/kernel/system.ts';
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     'trading-minutes': { type: 'string' },
     'stop-at-first': { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
+    json: { type: 'string' },
     short: { type: 'boolean', default: false },
   },
 });
@@ -52,6 +55,11 @@ await runDays({ seeds, workers, tradingMs }, (day) => {
   return day.violations.length > 0 && values['stop-at-first'];
 });
 
+if (values.json !== undefined) {
+  const { user, system } = process.cpuUsage();
+  const spent = { seconds: (systemClock.elapsed() - startedAtMs) / 1_000, cpuSeconds: (user + system) / 1e6 };
+  writeFileSync(values.json, JSON.stringify({ firstSeed, ...spent, ...summary.totals() }));
+}
 console.log(summary.tell((systemClock.elapsed() - startedAtMs) / 1000));
 for (const { seed, violations } of summary.broken.slice(0, 5)) {
   console.log(`\nseed ${seed} broke ${violations.length} promises:`);

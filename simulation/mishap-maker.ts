@@ -3,7 +3,7 @@ import type { Random } from '../src/kernel/random.ts';
 import type { ChannelName } from '../src/link/channel.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
 import type { Lapse } from './device-lapses.ts';
-import { rarePlaces } from './places-that-matter.ts';
+import { racedPlaces, rarePlaces } from './places-that-matter.ts';
 import { type Mishap, mishaps } from './plan.ts';
 import type { Shop } from './shop.ts';
 
@@ -14,7 +14,7 @@ export interface MishapMaker {
 }
 
 /** At the beginning of a day. */
-const rareArmed = 8;
+const rareArmed = 12;
 
 export function startMishaps(shop: Shop, seed: number): MishapMaker {
   const { clock, plan } = shop;
@@ -54,8 +54,10 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
     });
   }
 
-  if (Number.isFinite(plan.every['harm-at-statement']))
+  if (Number.isFinite(plan.every['harm-at-statement'])) {
     for (let count = 0; count < rareArmed; count += 1) shop.interruptions.arm(rarePlaces);
+    shop.interruptions.arm(racedPlaces);
+  }
   // A kind that is left out changes nothing in the others.
   for (const [at, mishap] of mishaps.entries()) schedule(mishap, seededRandom(seed + 1_000 * (at + 1)));
   return {

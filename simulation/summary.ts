@@ -3,18 +3,20 @@ import { classesOf } from './interruptions.ts';
 import { placesBeside, placesThatMatter } from './places-that-matter.ts';
 import type { DayResult } from './run-day.ts';
 
+type Counts = Record<string, number>;
+
 export interface Summary {
   add(day: DayResult): void;
   readonly days: number;
   readonly broken: readonly DayResult[];
   tell(seconds: number): string;
+  /** The sums themselves, for who adds up several series. */
+  totals(): { days: number; broken: { seed: number; violations: readonly string[] }[]; figures: Counts; hits: Counts; passed: Counts };
   /** Classes of places that matter which nothing was ever done to. */
   missed(): string[];
   /** Places that were written to and that neither table names: somebody must decide whether they matter. */
   strangers(): string[];
 }
-
-type Counts = Record<string, number>;
 
 export function createSummary(): Summary {
   const figures: Counts = {};
@@ -58,6 +60,13 @@ export function createSummary(): Summary {
           .join(', '),
         ...table(),
       ].join('\n'),
+    totals: () => ({
+      days,
+      broken: broken.map(({ seed, violations }) => ({ seed, violations })),
+      figures,
+      hits,
+      passed,
+    }),
     missed: () => classesOf(placesThatMatter).filter((name) => hits[name] === undefined),
     strangers: () => Object.keys(passed).filter((place) => !isNamed(place)),
   };

@@ -8,6 +8,8 @@ import { type Counts, createClerk } from './clerk.ts';
 import { type InvoiceIntent, sellByInvoice } from './invoice-sale.ts';
 import { useRegister } from './register-work.ts';
 
+const rushEveryMs = 8_000;
+
 export interface Erp {
   /** A pause: what was begun is brought to an end, and nothing new is begun until `open`. */
   rest(): void;
@@ -54,9 +56,12 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
       if (isClosing) return;
       // Now and then two act in the very same moment, which is where locks are needed.
       await (clerk.chance(0.1) ? Promise.all([act(), act()]) : act());
-      await clerk.pause(clerk.between(1_000, 2 * shop.plan.pauseMs));
+      await clerk.pause(clerk.chance(0.6) ? untilRushMs() : clerk.between(1_000, 2 * shop.plan.pauseMs));
     }
   }
+
+  /** Many tills call in one moment, whose commands and endings then share their commits. */
+  const untilRushMs = () => rushEveryMs - (shop.clock.elapsed() % rushEveryMs);
 
   /** Until the shop opens again, or closes. */
   async function rested(): Promise<void> {
