@@ -50,7 +50,10 @@ function copyOf(bug: PlantedBug): string {
 
 function simulate(copy: string): Pick<Verdict, 'day' | 'sentence'> {
   const options = ['--days', values.days, '--trading-minutes', values['trading-minutes'], '--stop-at-first', '--no-shrink', '--short'];
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['simulation/main.ts', ...options], { cwd: copy, encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--max-semi-space-size=64', 'simulation/main.ts', ...options], {
+    cwd: copy,
+    encoding: 'utf8',
+  });
   if (status === 0) return {};
   // What falls over before a day has ended is caught as well: no shop would ever see it.
   const day = Number(/^(\d+) shop-days in/m.exec(stdout)?.[1] ?? 1);

@@ -12,6 +12,8 @@ export interface Target {
 export interface Interruptions {
   /** One more, drawn, of all places or of `among`; it waits until a statement comes by its place. */
   arm(among?: readonly string[]): void;
+  /** A standstill at one of these, not always at the first statement that comes by. */
+  armStall(among: readonly string[]): void;
   disarm(): void;
   /** What befalls a statement at this place. */
   meet(place: string, when: When): Harm | undefined;
@@ -45,16 +47,22 @@ export function createInterruptions(random: Random, places: readonly string[]): 
   /** How many statements of the place are let by first, so that not always the first one is hit. */
   let armed: { target: Target; letBy: number }[] = [];
 
+  function draw(drawnFrom: readonly Target[], letBy: number): void {
+    const target = drawnFrom[Math.floor(random.fraction() * drawnFrom.length)];
+    if (target) armed = [...armed, { target, letBy }].slice(-maxArmed);
+  }
+
   return {
     hits,
     passed,
     arm(among) {
-      const drawnFrom = among ? targetsOf(among) : targets;
-      const target = drawnFrom[Math.floor(random.fraction() * drawnFrom.length)];
-      if (!target) return;
       // A place that few come by may see no second one.
-      const letBy = among ? 0 : Math.floor(random.fraction() ** 4 * 6);
-      armed = [...armed, { target, letBy }].slice(-maxArmed);
+      if (among) draw(targetsOf(among), 0);
+      else draw(targets, Math.floor(random.fraction() ** 4 * 6));
+    },
+    armStall(among) {
+      const stalls = targetsOf(among).filter(({ harm }) => harm === 'stall');
+      draw(stalls, Math.floor(random.fraction() ** 2 * 12));
     },
     disarm() {
       armed = [];

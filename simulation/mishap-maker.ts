@@ -15,6 +15,7 @@ export interface MishapMaker {
 
 /** At the beginning of a day. */
 const rareArmed = 12;
+const stallsArmed = 3;
 
 export function startMishaps(shop: Shop, seed: number): MishapMaker {
   const { clock, plan } = shop;
@@ -56,7 +57,7 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
 
   if (Number.isFinite(plan.every['harm-at-statement'])) {
     for (let count = 0; count < rareArmed; count += 1) shop.interruptions.arm(rarePlaces);
-    shop.interruptions.arm(racedPlaces);
+    for (let count = 0; count < stallsArmed; count += 1) shop.interruptions.armStall(racedPlaces);
   }
   // A kind that is left out changes nothing in the others.
   for (const [at, mishap] of mishaps.entries()) schedule(mishap, seededRandom(seed + 1_000 * (at + 1)));

@@ -63,8 +63,13 @@ export const rarePlaces: readonly string[] = [
   'update instances (stopped_at)',
 ];
 
-/** Guarded against somebody who was quicker: one is armed every day, because it takes a long standstill, and another gateway, to be late there. */
-export const racedPlaces: readonly string[] = ['update commands (state, next_recall_at)'];
+/** Guarded against time that passes there, or somebody who is quicker: it takes a standstill to be late, so some are armed every day. */
+export const racedPlaces: readonly string[] = [
+  'insert commands',
+  'commit commands',
+  'commit commands + idempotency_keys',
+  'update commands (state, next_recall_at)',
+];
 
 /** Written beside the money's path: merchants, migrations, audit and secrets are made when the shop opens or by people. */
 export const placesBeside: readonly RegExp[] = [

@@ -42,6 +42,8 @@ const maxCalmMs = 26 * hourMs;
 const lookEveryMs = 60_000;
 /** So long a calm settles everything: devices are asked every five minutes at least, and people decide where devices cannot tell. */
 const openAtMostMs = hourMs;
+/** A till that still waits then has called the operator: if the terminal was held by what it paid itself, a repeat that is taken for new charges twice. */
+const helpAfterMs = 30 * 60_000;
 /** In the calm, between two leaps: every sweep comes by. */
 const betweenLeapsMs = 15_000;
 const opensAtHours = [0, 5, 10];
@@ -120,10 +122,15 @@ async function settle(shop: Shop, erp: Erp, atMostMs: number): Promise<void> {
   const { clock, fleet, violations } = shop;
   const sinceMs = clock.elapsed();
   const untilMs = sinceMs + atMostMs;
+  let isHelped = false;
   // A broken day need not be waited for: it may never settle.
   while (clock.elapsed() < untilMs && violations.length === 0) {
     await clock.advance(erp.isIdle ? betweenLeapsMs : lookEveryMs, () => violations.length > 0);
     if (clock.elapsed() - sinceMs > openAtMostMs) tellWhatIsOpen(shop, openAtMostMs);
+    if (!isHelped && clock.elapsed() - sinceMs > helpAfterMs && !erp.isIdle) {
+      isHelped = true;
+      await freeTerminals(shop);
+    }
     const life = fleet.anyLife();
     if (!life || !erp.isIdle) continue;
     const waitsMs = await dueInMs(shop, life.database);
@@ -144,21 +151,28 @@ async function compare(shop: Shop, erp: Erp): Promise<void> {
     if (contradictions > 0 && !hasForgotten) shop.violated(`${contradictions} answers contradicted the ledger`);
   }
   if (shop.violations.length > 0) return;
-  await freeTerminals(shop, life);
-  let isSold = false;
-  void erp.sellOnceMore().then(() => {
-    isSold = true;
-  });
-  await shop.clock.advance(lastSaleAtMostMs, () => isSold);
+  await freeTerminals(shop);
+  await during(shop, erp.sellOnceMore());
 }
 
 /** A document that its ERP gave up is closed by an operator [D16]: nothing else may hold a terminal now. */
-async function freeTerminals(shop: Shop, life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>): Promise<void> {
-  const open = await life.database.queries.selectFrom('commands').select('id').where('document_state', '=', 'open').execute();
-  for (const { id } of open) {
+async function freeTerminals(shop: Shop): Promise<void> {
+  const life = shop.fleet.anyLife();
+  for (const { id } of life ? shop.storage.peek(`select id from commands where document_state = 'open'`, []) : []) {
     shop.trace(`command ${id} is closed by hand`);
-    await life.cards.closeDocumentByHand({ commandId: id, actor: 'operator', reason: 'The till gave it up.' });
+    const closing = life?.cards.closeDocumentByHand({ commandId: String(id), actor: 'operator', reason: 'The till gave it up.' });
+    await during(shop, Promise.resolve(closing));
   }
+}
+
+/** Time goes on until it is done. */
+async function during({ clock }: Shop, work: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  await clock.advance(lastSaleAtMostMs, () => isOver);
 }
 
 function prefixed(prefix: string, counts: Record<string, number>): Record<string, number> {

@@ -91,37 +91,33 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
     });
   }
 
-  /** A promise only where something is to be waited for: most statements meet nothing, and there are very many. */
-  function suffer(place: string | undefined, when: When): Promise<void> | undefined {
+  async function suffer(place: string | undefined, when: When): Promise<void> {
     if (isDead) return forever;
     if (when === 'before' && isDatabaseDown()) throw databaseDown('The database is away.');
     const harm = place === undefined ? undefined : meet(place, when);
     if (isDead || harm === 'crash') return forever;
     if (harm === 'lost') throw databaseDown('The connection to the database broke.');
     if (harm === 'stall') endIfIdle();
-    return standstill.isOn ? standstill.ended().then(() => (isDead ? forever : undefined)) : undefined;
+    if (standstill.isOn) await standstill.ended();
+    return isDead ? forever : undefined;
   }
 
   async function runAlone(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     const place = placeOf(sql);
-    const before = suffer(place, 'before');
-    if (before) await before;
+    await suffer(place, 'before');
     // Done in the very turn in which it is let through: nobody's transaction is open then.
     const result = await gate.pass(async () => (isDead ? forever : attempt(() => connection.run(sql, parameters))));
-    const after = suffer(place, 'after');
-    if (after) await after;
+    await suffer(place, 'after');
     return result;
   }
 
   async function runInTransaction(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     const place = placeOf(sql);
-    const before = suffer(place, 'before');
-    if (before) await before;
+    await suffer(place, 'before');
     if (!written) throw databaseDown('The transaction was ended by the server.');
     const result = attempt(() => connection.run(sql, parameters));
     if (place !== undefined) written.add(tableOf(place));
-    const after = suffer(place, 'after');
-    if (after) await after;
+    await suffer(place, 'after');
     return result;
   }
 

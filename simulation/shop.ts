@@ -31,7 +31,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const interruptions = createInterruptions(seededRandom(seed + 7), placesThatMatter);
   const receiver = createCallbackReceiver({ clock, random: seededRandom(seed + 5), plan, state, trace, violated });
   const devices: ShopDevice[] = [];
-  const watch = watchWire({ clock, devices, trace, violated });
+  const watch = watchWire({ clock, storage, devices, trace, violated });
   const wireOptions = {
     clock,
     random: seededRandom(seed + 1),

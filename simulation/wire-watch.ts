@@ -1,7 +1,9 @@
 // The layer of the wire has its own promises, because a good device would hide a bad gateway: no ledger command to a device that is busy
-// with another, no second copy to a device without a journal, and the same time to begin in every copy [D65].
+// with another, no second copy to a device without a journal, none after its time to begin, which is the same in every copy [D65].
 import type { Clock } from '../src/kernel/clock.ts';
+import { startWithinMs } from '../src/link/carrying/fence.ts';
 import { ledgerCommandNames } from '../src/link/protocol.ts';
+import type { SharedStorage } from './shared-storage.ts';
 import type { ShopDevice } from './shop-devices.ts';
 import type { Passing } from './wire.ts';
 
@@ -9,12 +11,13 @@ const ledgerNames: ReadonlySet<string> = new Set(ledgerCommandNames);
 
 interface Deps {
   clock: Clock;
+  storage: Pick<SharedStorage, 'peek'>;
   devices: readonly ShopDevice[];
   trace(line: string): void;
   violated(sentence: string): void;
 }
 
-export function watchWire({ clock, devices, trace, violated }: Deps): (passing: Passing) => void {
+export function watchWire({ clock, storage, devices, trace, violated }: Deps): (passing: Passing) => void {
   const copies = new Map<string, { count: number; fence: string }>();
   return ({ kind, channel, deviceId, message }) => {
     const target = devices.find(({ id }) => id === deviceId);
@@ -24,6 +27,10 @@ export function watchWire({ clock, devices, trace, violated }: Deps): (passing: 
     trace(`command ${channel} to ${target.name}: ${message.id} ${message.name} ${documentNr ?? receipt?.Uid ?? about ?? ''}`);
     if (!ledgerNames.has(message.name)) return;
     target.lastCommandAtMs = clock.now();
+    // By the database's clock, which is the world's: that of the gateway may be wrong.
+    const [issued] = storage.peek('select issued_at from commands where id = ?', [message.id]);
+    const ageMs = clock.now() - Number(issued?.['issued_at'] ?? clock.now());
+    if (ageMs > startWithinMs) violated(`${message.name} ${message.id} went to ${target.name} ${ageMs} ms after it was issued`);
     const running = target.device
       .journal()
       .unfinished()

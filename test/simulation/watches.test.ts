@@ -63,10 +63,12 @@ describe('who watches the wires', () => {
     message: { v: 1, id: 'one', name: 'Pay', replyTo: 'g', startBy: '1', answerBy: '2', args: {}, ...change } as CommandMessage,
   });
 
-  function watching({ hasJournal = true, running = [] as object[], charges = [] as object[] } = {}) {
+  function watching({ hasJournal = true, running = [] as object[], charges = [] as object[], ageMs = 0 } = {}) {
+    const clock = createEventClock();
+    const storage = { peek: () => [{ issued_at: clock.now() - ageMs }] };
     const device = { journal: () => ({ unfinished: () => running }), bank: { charges: () => charges, entries: () => [] } };
     const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0 } as unknown as ShopDevice;
-    return watchWire({ clock: createEventClock(), devices: [target], trace: () => {}, violated });
+    return watchWire({ clock, storage, devices: [target], trace: () => {}, violated });
   }
 
   it('lets copies pass that are the same', () => {
@@ -84,6 +86,13 @@ describe('who watches the wires', () => {
   it('tells of a Pay while another waits for its CloseDoc [D14]', () => {
     watching({ charges: [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }] })(command());
     expect(violations).toEqual(['Pay one went to terminal 1, where Pay other awaits its CloseDoc']);
+  });
+
+  it('tells of a command that leaves after its time to begin, and lets one pass that is in time [D65]', () => {
+    watching({ ageMs: 10_000 })(command());
+    expect(violations).toEqual([]);
+    watching({ ageMs: 10_001 })(command());
+    expect(violations).toEqual(['Pay one went to terminal 1 10001 ms after it was issued']);
   });
 
   it('tells of a copy with a fresh time to begin [D65]', () => {
