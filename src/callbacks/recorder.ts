@@ -22,6 +22,7 @@ interface Deps {
 
 export function createRecorder({ database, logger, instanceId, pause }: Deps): Recorder {
   const group = createGroup<EndedAttempt, void>({
+    soon: database.soon,
     namesOf: ({ callback }) => [callback.id],
     async together(ended) {
       await recordAttempts(database, instanceId, ended);

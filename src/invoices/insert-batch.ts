@@ -52,10 +52,12 @@ const maxSharedReceipt = 16_384;
 /** False, and nothing written, if the validity limit has passed already [D23]. */
 export type InsertInvoice = (invoice: NewInvoice) => Promise<boolean>;
 
-export function createInvoiceInserts({ engine, queries }: Pick<Database, 'engine' | 'queries'>): InsertInvoice {
+export function createInvoiceInserts({ engine, queries, soon }: Pick<Database, 'engine' | 'queries' | 'soon'>): InsertInvoice {
   const alone = (invoice: NewInvoice) => insertInvoice(engine, queries, invoice);
   const group = createGroup<NewInvoice, boolean>({
+    soon,
     namesOf: ({ oid }) => [oid],
+    sizeOf: ({ receipt }) => receipt.length,
     together: (invoices) => insertAll(engine, queries, invoices, 'shortly'),
     alone,
   });

@@ -52,6 +52,7 @@ export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps)
     return moved;
   }
   return createGroup<Move, boolean>({
+    soon: database.soon,
     namesOf: ({ oid }) => [oid],
     together: (moves) => commit(moves, 'shortly'),
     alone: async (move) => (await commit([move], 'as long as a statement may'))[0] ?? false,

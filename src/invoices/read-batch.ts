@@ -57,10 +57,11 @@ const asked = { at: 'int8', oid: 'text', merchant_id: 'text', device_id: 'text',
 const maxSharedReceipt = 16_384;
 const sharedReceipt = sql.raw(`and length("invoices"."receipt") <= ${maxSharedReceipt}`);
 
-export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries'>, graceMs: number): InvoiceReads {
+export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries' | 'soon'>, graceMs: number): InvoiceReads {
   const { engine, queries } = database;
   const readAlone = async (question: Question) => (await read(engine, queries, graceMs, [question], 'any receipt'))[0];
   const group = createGroup<Question, Found | undefined>({
+    soon: database.soon,
     // Two may ask for one invoice at once.
     namesOf: () => [],
     together: (questions) => read(engine, queries, graceMs, questions, 'short receipts'),

@@ -80,10 +80,10 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
       ]);
       expect(told[0]).toMatchObject({ merchant_id: quick.merchantId, subject_kind: 'invoice', state: 'pending', attempts: 0 });
     }
-    // Two for the first two that came, one for all others; what moves them is three statements on SQLite.
+    // They came in one moment: one statement for all, and a second where some were a step behind. What moves them is three on SQLite.
     const move = engine === 'postgres' ? 1 : 3;
-    expect(Math.max(creating, asking)).toBeLessThanOrEqual(3);
-    expect(Math.max(scanning, paying)).toBeLessThanOrEqual(3 + 4 * move);
+    expect(Math.max(creating, asking)).toBeLessThanOrEqual(2);
+    expect(Math.max(scanning, paying)).toBeLessThanOrEqual(2 + 2 * move);
   });
 
   it('tells who asks within which merchant apart, though they ask for one invoice', async () => {
@@ -129,12 +129,12 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
   });
 
   it('moves one invoice once: the second waits, and finds that it has moved', async () => {
-    const [first, second] = [await create(), await create()];
+    const [first, second, third] = [await create(), await create(), await create()];
     const { group, woken } = groupOf();
-    const outcomes = await Promise.all([first.oid, second.oid, first.oid, first.oid].map((oid) => group.add(moveOf(oid))));
-    expect(outcomes).toEqual([true, true, false, false]);
-    expect(await eventRows(database, first.oid)).toHaveLength(1);
-    expect(woken).toEqual(['erp', 'erp']);
+    const oids = [first.oid, second.oid, third.oid, third.oid, first.oid];
+    expect(await Promise.all(oids.map((oid) => group.add(moveOf(oid))))).toEqual([true, true, true, false, false]);
+    for (const { oid } of [first, third]) expect(await eventRows(database, oid)).toHaveLength(1);
+    expect(woken).toEqual(['erp', 'erp', 'erp']);
   });
 
   it('writes history and callback only for what has moved', async () => {
