@@ -24,15 +24,15 @@ interface Plan extends Sizes {
 
 const usual: Plan = {
   rounds: 3,
-  forMs: 3_000,
-  warmUpMs: 700,
-  firstWarmUpMs: 3_000,
+  forMs: 1_800,
+  warmUpMs: 400,
+  firstWarmUpMs: 2_000,
   atLeastCalls: 400,
   callbacks: 3_000,
   callbackRounds: 3,
   loneCallbacks: 200,
   starts: 3,
-  restMs: 5_000,
+  restMs: 3_000,
   deviceCounts: [10, 1_000, 10_000],
   storedRows: { postgres: [1_000, 100_000], sqlite: [1_000, 100_000] },
 };
@@ -54,7 +54,7 @@ export const plans: Record<Form, Plan> = {
     storedRows: { postgres: [1_000, 10_000], sqlite: [1_000, 10_000] },
   },
   usual,
-  full: { ...usual, rounds: 5, storedRows: { postgres: [1_000, 100_000, 10_000_000], sqlite: [1_000, 100_000] } },
+  full: { ...usual, rounds: 5, forMs: 4_000, storedRows: { postgres: [1_000, 100_000, 10_000_000], sqlite: [1_000, 100_000] } },
 };
 
 interface Stoppable {

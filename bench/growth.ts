@@ -7,6 +7,7 @@ import { openDatabase } from '../src/database/open.ts';
 import { systemClock } from '../src/kernel/system.ts';
 import { temporaryDirectory } from '../test/support/gateway-process.ts';
 import { type Bench, lanes } from './bench.ts';
+import { processorTime } from './comparing.ts';
 import { type Contender, createDatabase, startTillgate } from './contenders.ts';
 import { quiet } from './process-figures.ts';
 import type { Row } from './report.ts';
@@ -87,6 +88,7 @@ export async function storedRows(bench: Bench): Promise<Row[]> {
       bench.say(`${group}: ${what}`);
       const seen = await compareSizes(bench, work, lanes, contenders);
       rows.push(...rowsOf({ group, what: `${what}, ${lanes} in flight`, names, seen, unit: '/s', of: 'perSecond', goal: flat }));
+      rows.push(...rowsOf({ group, what: `${what}, ${processorTime}`, names, seen, unit: 'ms', of: 'cpuMsPerCall', goal: flat }));
       const alone = await compareSizes(bench, work, 1, contenders);
       rows.push(...rowsOf({ group, what: `${what}, one in flight, p50`, names, seen: alone, unit: 'ms', of: 'p50Ms', goal: flat }));
     }
@@ -116,7 +118,10 @@ export async function connectedDevices(bench: Bench): Promise<Row[]> {
   const contenders = shops.map(({ contender }) => contender);
   const seen = await compareSizes(bench, deviceCommands, inFlight, contenders);
   const names = plan.deviceCounts.map((count) => `${many(count)} connected`);
-  const rows = rowsOf({ group, what: `commands, ${inFlight} in flight`, names, seen, unit: '/s', of: 'perSecond', goal: flat });
+  const rows = [
+    ...rowsOf({ group, what: `commands, ${inFlight} in flight`, names, seen, unit: '/s', of: 'perSecond', goal: flat }),
+    ...rowsOf({ group, what: `commands, ${processorTime}`, names, seen, unit: 'ms', of: 'cpuMsPerCall', goal: flat }),
+  ];
   const memory = async (what: string, { memory: now, liveMemory }: Awaited<ReturnType<typeof openLoadShop>>): Promise<Row[]> => {
     const inUse = now();
     return [
