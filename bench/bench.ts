@@ -41,9 +41,9 @@ export const plans: Record<Form, Plan> = {
   quick: {
     ...usual,
     rounds: 2,
-    forMs: 500,
-    warmUpMs: 200,
-    firstWarmUpMs: 1_000,
+    forMs: 300,
+    warmUpMs: 150,
+    firstWarmUpMs: 500,
     callbacks: 300,
     callbackRounds: 1,
     loneCallbacks: 20,
