@@ -123,7 +123,10 @@ async function run(
   if (exitCode !== 0) throw new Error(`Stryker ended with ${String(exitCode)}.`);
   const report = JSON.parse(readFileSync(reportFile, 'utf8')) as MutationReport;
   rmSync(reportFile, { force: true });
-  return report;
+  // Besides, it has what earlier runs found out about other files of the room.
+  const asked = targets.map((target) => relative(root, resolve(target)).replace(/:\d+-\d+$/u, ''));
+  const isAsked = ([name]: [string, unknown]) => asked.some((path) => name === path || name.startsWith(`${path}/`));
+  return { ...report, files: Object.fromEntries(Object.entries(report.files).filter(isAsked)) };
 }
 
 function readAccepted(rooms: readonly string[]): Accepted[] {

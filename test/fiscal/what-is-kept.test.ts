@@ -1,0 +1,95 @@
+// What a register is told and what the ledger keeps of it, and which calls of Fiscal Mode are recognised by their content [D58].
+import { beforeEach, describe, expect, it } from 'vitest';
+import { completionNotices } from '../../src/fiscal/notices.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+let world: SaleWorld;
+let register: Awaited<ReturnType<SaleWorld['register']>>;
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+  register = await world.register();
+});
+
+const call = () => ({ merchantId: world.merchantId, deviceId: register.id });
+const receipt = (overrides: object = {}) => ({
+  Number: 'A-1',
+  Items: [{ Name: 'Bread', Quantity: 1, Price: 10 }],
+  Payments: [
+    { PaymentCode: 0, Amount: 4 },
+    { PaymentCode: 1, Amount: 6 },
+  ],
+  ...overrides,
+});
+
+describe('a register', () => {
+  it.each(['cashIn', 'cashOut'] as const)('is told the reason of %s if there is one', async (name) => {
+    await world.run(world.fiscal.cashIn({ ...call(), amountBani: 100_000 }));
+    const sent = name === 'cashIn' ? 'MoneyIn' : 'MoneyOut';
+    const args = () => world.sendsOf(sent).at(-1)?.args;
+    expect((await world.run(world.fiscal[name]({ ...call(), amountBani: 1_050, reason: 'change' }))).code).toBe(0);
+    expect(args()).toEqual({ amount: 10.5, reason: 'change' });
+    expect((await world.run(world.fiscal[name]({ ...call(), amountBani: 1_050 }))).code).toBe(0);
+    expect(args()).toEqual({ amount: 10.5 });
+  });
+
+  it('prints a receipt of which the ledger keeps the total and how it was paid', async () => {
+    expect((await world.run(world.fiscal.printReceipt({ ...call(), receipt: receipt() }))).code).toBe(0);
+    const columns = ['amount_bani', 'cash_bani', 'card_bani'] as const;
+    expect(await world.database.queries.selectFrom('commands').select(columns).execute()).toEqual([
+      { amount_bani: 1_000, cash_bani: 400, card_bani: 600 },
+    ]);
+  });
+});
+
+describe('the same request of a caller who was left without the outcome', () => {
+  const documents = () => register.fiscalMemory().documents().length;
+
+  async function twice(send: (recipient: ReturnType<typeof createFakeRecipient>) => Parameters<SaleWorld['run']>[0]) {
+    const leaving = createFakeRecipient();
+    const first = await world.run(send(leaving));
+    leaving.leave();
+    await world.clock.advance(100);
+    const again = await world.run(send(createFakeRecipient()));
+    return { first, again };
+  }
+
+  it('is answered as a repeat, without a second print: a receipt without Uid', async () => {
+    const { first, again } = await twice((recipient) =>
+      world.fiscal.printReceipt({ ...call(), receipt: receipt(), requestHash: 'print', recipient }),
+    );
+    expect(again).toEqual({ ...first, isRepeated: true });
+    expect(documents()).toBe(1);
+  });
+
+  it('is answered by the print of its Uid, which is no guess: a receipt with one', async () => {
+    const Uid = world.random.uuid();
+    const { first, again } = await twice((recipient) =>
+      world.fiscal.printReceipt({ ...call(), receipt: receipt({ Uid }), requestHash: 'print', recipient }),
+    );
+    expect(first).toMatchObject({ code: 0, isRepeated: false });
+    expect(again).toEqual(first);
+    expect((await world.lastCommand()).requestHash).toBeNull();
+    expect(documents()).toBe(1);
+  });
+
+  it('is answered as a repeat, without moving money twice: cash', async () => {
+    const { first, again } = await twice((recipient) => world.fiscal.cashIn({ ...call(), amountBani: 500, requestHash: 'in', recipient }));
+    expect(again).toEqual({ ...first, isRepeated: true });
+    expect(documents()).toBe(1);
+  });
+});
+
+it('an operation without a callback wakes nobody', () => {
+  let wakes = 0;
+  const wake = () => {
+    wakes += 1;
+  };
+  const { afterState } = completionNotices({ callbacks: { wake } } as unknown as Parameters<typeof completionNotices>[0]);
+  afterState?.({ callbackUri: null } as Command);
+  expect(wakes).toBe(0);
+  afterState?.({ callbackUri: 'https://erp.example/' } as Command);
+  expect(wakes).toBe(1);
+});
