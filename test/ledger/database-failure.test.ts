@@ -15,7 +15,8 @@ interface Case {
 
 async function worldOf({ hasKey, hasJournal }: Case) {
   const world = await createSaleWorld();
-  const terminal = await world.terminal({ faults: { noJournal: !hasJournal } });
+  // Slow enough that it is written by itself that it has accepted.
+  const terminal = await world.terminal({ faults: { noJournal: !hasJournal }, timing: { customerMs: 500 } });
   const documentNr = world.random.uuid();
   const pay = () => world.pay(terminal.id, 10, documentNr, hasKey ? { idempotency: { key: 'k', requestHash: 'h' } } : {});
   return { world, terminal, pay };
