@@ -97,7 +97,7 @@ async function run(
     jsonReporter: { fileName: reportFile },
     tempDirName: join(tmpdir(), `tillgate-mutation-${process.pid}`),
     cleanTempDir: 'always',
-    ignorePatterns: ['/web', '/docs', '/clients', '/bench', '/data', '/dist', '/deploy'],
+    ignorePatterns: ['/web', '/clients', '/bench', '/data', '/dist'],
     allowConsoleColors: false,
     disableTypeChecks: false,
   };
@@ -107,7 +107,7 @@ async function run(
   const env = {
     ...process.env,
     TILLGATE_TEST_EMBEDDED: '1',
-    TILLGATE_MUTATION_TESTS: tests.join(','),
+    TILLGATE_MUTATION_TESTS: tests.join('\n'),
     TILLGATE_MUTATION_NOTES: notes,
     TILLGATE_MUTATION_PATIENCE_MS: String(options.patienceS * 1_000),
   };

@@ -70,7 +70,7 @@ class Runner {
   async #load(): Promise<typeof Tests> {
     if (this.#module) return this.#module;
     this.#module = (await import(testsUrl)) as typeof Tests;
-    const patterns = (process.env['TILLGATE_MUTATION_TESTS'] ?? '').split(',');
+    const patterns = (process.env['TILLGATE_MUTATION_TESTS'] ?? '').split('\n');
     if (existsSync(spentFile)) this.#spentMs = new Map(JSON.parse(readFileSync(spentFile, 'utf8')) as [string, number][]);
     const names = globSync(patterns).filter((name) => !name.endsWith('.server.test.ts'));
     this.#tests = await this.#module.gather(names.toSorted().map((name) => ({ name, url: pathToFileURL(resolvePath(name)).href })));

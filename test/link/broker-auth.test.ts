@@ -20,7 +20,10 @@ describe('RabbitMQ asks', () => {
     expect(await decideUser({ username: deviceId, password: 's', client_id: otherDeviceId }, check)).toBe('deny');
     expect(await decideUser({ username: deviceId, password: 'x' }, check)).toBe('deny');
     expect(await decideUser({ username: deviceId }, async () => true)).toBe('deny');
+    expect(await decideUser({ username: deviceId, password: '' }, async () => true)).toBe('deny');
     expect(await decideUser({ username: 'guest', password: 'guest' }, async () => true)).toBe('deny');
+    // An AMQP client has none.
+    expect(await decideUser({ username: deviceId, password: 's', client_id: '' }, check)).toBe('allow');
   });
 
   it('vhost: the one', () => {

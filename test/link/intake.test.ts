@@ -6,7 +6,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const noisy = '11111111-1111-4111-8111-111111111111';
 const calm = '22222222-2222-4222-8222-222222222222';
-const awaitedId = '55555555-5555-4555-8555-555555555555';
+const awaitedId = 'abcdefab-5555-4555-8555-555555555555';
 
 function setUp(messagesPerS = 20) {
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
@@ -96,6 +96,86 @@ describe('the intake', () => {
     const { read, offer } = setUp();
     for (let count = 0; count < 100; count += 1) offer('answer', 'x'.repeat(1024 * 1024));
     expect(read).toHaveLength(5);
+  });
+
+  it('counts a message as one more for every 64 KiB', () => {
+    const readOf = (bytes: number) => {
+      const { read, offer } = setUp();
+      for (let count = 0; count < 101; count += 1) offer('answer', 'x'.repeat(bytes));
+      return read.length;
+    };
+    expect([readOf(64 * 1024 - 1), readOf(64 * 1024), readOf(128 * 1024)]).toEqual([100, 50, 33]);
+  });
+
+  it('reads what waits one by one, as there are tokens for it, the one that waits longest first', async () => {
+    const { clock, read, offer, dropped } = setUp();
+    for (let count = 0; count < 20; count += 1) offer('presence', 'early');
+    offer('presence', 'by queue', { channel: 'queue' });
+    await clock.advance(500);
+    offer('presence', 'by mqtt', { channel: 'mqtt' });
+    await clock.advance(499);
+    expect(read).toHaveLength(20);
+    await clock.advance(1);
+    expect(read.slice(20)).toEqual(['by queue']);
+    // There is no token for it yet, and none is taken from the one that waits.
+    await clock.advance(999);
+    offer('presence', 'newer by mqtt', { channel: 'mqtt' });
+    expect([read.length, dropped()]).toEqual([21, 1]);
+    await clock.advance(1);
+    expect(read.slice(20)).toEqual(['by queue', 'newer by mqtt']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('never reads an older presence after a newer one, though there were tokens for the newer', async () => {
+    const { clock, read, offer, dropped } = setUp();
+    for (let count = 0; count < 20; count += 1) offer('presence', 'early');
+    offer('presence', 'large and old'.padEnd(64 * 1024));
+    await clock.advance(1_000);
+    offer('presence', 'small and new');
+    expect(read).toHaveLength(20);
+    await clock.advance(60_000);
+    expect(read.slice(20)).toEqual(['small and new']);
+    expect(dropped()).toBe(1);
+  });
+
+  it('counts what it held for a connection that ended as dropped, and only that', async () => {
+    const { clock, intake, read, offer, dropped } = setUp();
+    intake.gone('mqtt', noisy);
+    for (let count = 0; count < 21; count += 1) offer('presence', 'x');
+    for (let count = 0; count < 21; count += 1) offer('presence', 'calm', { deviceId: calm, channel: 'queue' });
+    intake.gone('queue', noisy);
+    expect([dropped(), clock.pending]).toEqual([0, 2]);
+    intake.down('mqtt');
+    expect([dropped(), clock.pending]).toEqual([1, 1]);
+    intake.gone('mqtt', noisy);
+    expect(dropped()).toBe(1);
+    await clock.advance(1_000);
+    expect(read.slice(40)).toEqual(['calm']);
+  });
+
+  it('leaves nothing behind when it stops', async () => {
+    const { clock, intake, read, offer } = setUp();
+    for (let count = 0; count < 21; count += 1) offer('presence', 'x');
+    intake.stop();
+    expect(clock.pending).toBe(0);
+    await clock.advance(60_000);
+    expect(read).toHaveLength(20);
+  });
+
+  it('remembers twenty thousand devices; one that was forgotten begins anew, without what it had held', async () => {
+    const { clock, read, offer } = setUp();
+    for (let count = 0; count < 21; count += 1) offer('presence', 'held');
+    for (let count = 1; count < 20_000; count += 1) offer('answer', 'x', { deviceId: `device ${count}` });
+    expect(clock.pending).toBe(1);
+    // It was heard lately: another goes first.
+    offer('answer', 'x');
+    offer('answer', 'x', { deviceId: 'one more' });
+    expect(clock.pending).toBe(1);
+    for (let count = 1; count < 20_000; count += 1) offer('answer', 'x', { deviceId: `later device ${count}` });
+    expect(clock.pending).toBe(0);
+    const before = read.length;
+    offer('presence', 'anew');
+    expect(read.slice(before)).toEqual(['anew']);
   });
 
   it('costs little for what is dropped, whatever it holds', () => {

@@ -105,6 +105,75 @@ describe('presence', () => {
   });
 });
 
+describe('what a device may leave out or say oddly', () => {
+  const readOne = (value: unknown) => readPresence(JSON.stringify(value), deviceId);
+
+  it.each([
+    ['online', 'yes'],
+    ['online', undefined],
+    ['journalId', 'j'],
+    ['bootId', 'b'],
+    ['clock', 'noon'],
+  ])('a presence is dropped with %s %j', (field, value) => {
+    expect(readOne({ ...presence, [field]: value })).toMatchObject({ problem: 'field', field, why: expect.stringContaining('must be') });
+  });
+
+  it('null is the same as nothing, for a journal, a boot and a report', () => {
+    expect(readOne({ ...presence, journalId: null, bootId: null }).message).not.toHaveProperty('bootId');
+    expect(readOne({ ...presence, journalId: null }).message).not.toHaveProperty('journalId');
+    const bare = { v: 1, id: journalId, device: deviceId, clock, outcome: 'done' };
+    expect(read({ ...answer, journalId: null, report: null }).message).toEqual(bare);
+    expect(read(bare).message).toEqual(bare);
+  });
+
+  it('all that a presence may tell is taken, a kind that nobody knows is not', () => {
+    const whole = { ...presence, journalId, kind: 'register', paper: 'OK', signal: 70.5, bank: 'B', firmware: 'F 1' };
+    expect(readOne(whole).message).toEqual(whole);
+    expect(readOne({ ...presence, kind: 'robot' }).message).toEqual(presence);
+    expect(readOne({ ...presence, kind: 7 }).message).toEqual(presence);
+    expect(readPresence(JSON.stringify(presence).replace('80', '8e999'), deviceId).message).not.toHaveProperty('battery');
+  });
+
+  it('a will may tell its clock and its device, and a clock that is none is left out', () => {
+    expect(readOne({ online: false, clock, device: deviceId.toUpperCase() }).message).toEqual({
+      v: 1,
+      device: deviceId,
+      online: false,
+      clock,
+    });
+    expect(readOne({ v: 1, online: false, clock: 'noon' }).message).toEqual({ v: 1, device: deviceId, online: false });
+    expect(readOne({ v: 2, online: true, clock, device: deviceId })).toMatchObject({ problem: 'version' });
+  });
+
+  it('a reason is a text of a thousand characters at most', () => {
+    expect(read({ ...answer, reason: 'x'.repeat(1_001) }).message?.reason).toBe('x'.repeat(1_000));
+    expect(read({ ...answer, reason: 7 }).message).toEqual(answer);
+  });
+
+  it('a presence in a frame may be 1 MiB as well, and a frame without an object is none', () => {
+    const sized = (bytes: number) => {
+      const bare = JSON.stringify({ ...presence, extra: '' });
+      return `{"presence":${JSON.stringify({ ...presence, extra: 'x'.repeat(bytes - bare.length) })}}`;
+    };
+    expect(readDeviceFrame(sized(1024 * 1024), deviceId).message).toEqual({ presence });
+    expect(readDeviceFrame(sized(1024 * 1024 + 1), deviceId)).toEqual({ problem: 'too-large' });
+    for (const value of [null, [], 'x', 1]) {
+      expect(readDeviceFrame(JSON.stringify({ answer: value, presence: value }), deviceId)).toMatchObject({
+        problem: 'field',
+        field: 'answer',
+      });
+    }
+    expect(readDeviceFrame(JSON.stringify({ presence: { ...presence, v: 2 } }), deviceId)).toMatchObject({ problem: 'version' });
+    expect(readDeviceFrame('{', deviceId)).toMatchObject({ problem: 'not-json' });
+  });
+
+  it('says why it is no JSON object', () => {
+    const whys = ['[]', '{', Buffer.from([0xff])].map((bytes) => readPresence(bytes, deviceId).why);
+    expect(whys).toEqual(['it is JSON, but no object', 'it is no JSON', 'it is not UTF-8']);
+    for (const text of ['null', '"x"', '7', '90071992547409931']) expect(readAnswer(text, deviceId)).toMatchObject({ problem: 'not-json' });
+  });
+});
+
 describe('frames and reports', () => {
   it('a frame holds an answer or a presence', () => {
     expect(readDeviceFrame(JSON.stringify({ answer }), deviceId).message).toEqual({ answer });
@@ -122,6 +191,9 @@ describe('frames and reports', () => {
       report: { rrn: '1' },
     });
     expect(readRecallReport({ state: 'running', outcome: 'done' })).toEqual({ state: 'running' });
+    expect(readRecallReport({ state: 'never', report: [1], reason: 7 })).toEqual({ state: 'never' });
+    expect(readRecallReport({ state: 'final', outcome: 7 })).toBeUndefined();
+    expect(readRecallReport({ state: 7 })).toBeUndefined();
     for (const wrong of [undefined, null, [], {}, { state: 'ended' }, { state: 'final' }, { state: 'final', outcome: 'accepted' }]) {
       expect(readRecallReport(wrong)).toBeUndefined();
     }
@@ -129,7 +201,8 @@ describe('frames and reports', () => {
 
   it('ids that stand in topics and keys have no room for wildcards or separators', () => {
     for (const wrong of ['', '+', '#', 'a/b', 'a.b', '*', 'presence', 'x'.repeat(65), undefined]) expect(isGatewayId(wrong)).toBe(false);
-    expect(isGatewayId(journalId)).toBe(true);
+    for (const right of [journalId, 'x'.repeat(64), 'Gate_way-1']) expect(isGatewayId(right)).toBe(true);
+    for (const wrong of [7, ' a', 'a\n', 'ă']) expect(isGatewayId(wrong)).toBe(false);
     for (const wrong of ['', '+', deviceId.toUpperCase().replace('1', 'A'), 'admin', undefined]) expect(isDeviceId(wrong)).toBe(false);
     expect(isDeviceId(deviceId)).toBe(true);
   });
