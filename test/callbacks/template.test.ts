@@ -53,7 +53,8 @@ describe('expanding a template', () => {
   });
 
   it('does not let a value climb in the path', () => {
-    expect(expandTemplate('http://erp.example/a/#ReceiptID#/b', { ReceiptID: '..' })).toBe('http://erp.example/a/%2E%2E/b');
+    const expand = (ReceiptID: string) => expandTemplate('http://erp.example/a/#ReceiptID#/b', { ReceiptID });
+    expect(['..', '.', '...'].map(expand)).toEqual(['%2E%2E', '%2E', '...'].map((value) => `http://erp.example/a/${value}/b`));
   });
 
   it.each([
@@ -150,11 +151,17 @@ describe('checking a template', () => {
     'http://erp.example/?a=#Amount#&s=#State#',
     'http://erp.example/?a=#oid#',
     'http://erp.example/#/route?x=#OID#',
+    'erp-one.example/http://',
     `http://erp.example/${'x'.repeat(2048)}`,
   ])('refuses %j and names CallbackURI', (template) => {
     expect(() => checkTemplate(template)).toThrow(
       expect.objectContaining({ errorName: 'Invalid_Request', message: expect.stringMatching(/^CallbackURI /) }),
     );
+  });
+
+  it('takes one of 2048 characters', () => {
+    expect(() => checkTemplate('http://erp.example/'.padEnd(2048, 'x'))).not.toThrow();
+    expect(() => checkTemplate('http://erp.example/'.padEnd(2049, 'x'))).toThrow('longer than 2048');
   });
 
   it('whatever it accepts, expands to a URL with the same host for all values', () => {
