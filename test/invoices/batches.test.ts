@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
 import { createInvoiceInserts } from '../../src/invoices/insert-batch.ts';
-import { createMoveGroup, type Move } from '../../src/invoices/move-batch.ts';
+import { createMoveGroup, type Move, moveInvoices } from '../../src/invoices/move-batch.ts';
 import { states, transitions } from '../../src/invoices/rules.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { until } from '../support/until.ts';
@@ -149,6 +149,26 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
     expect([await eventRows(database, late.oid), await callbackRows(database, late.oid)]).toEqual([[], []]);
     expect(await eventRows(database, good.oid)).toEqual([{ event: 'Scanned', detail: { by: good.oid } }]);
     expect(await database.queries.selectFrom('callbacks').select('id').execute()).toEqual([]);
+
+    const next = await create();
+    const both = [moveOf(late.oid), moveOf(next.oid)];
+    const moved = database.transaction((queries) => moveInvoices(engine, queries, 0, both, 'as long as a statement may'));
+    expect(await moved).toEqual([false, true]);
+    expect([await eventRows(database, late.oid), await callbackRows(database, late.oid)]).toEqual([[], []]);
+    expect([(await eventRows(database, next.oid)).length, (await callbackRows(database, next.oid)).length]).toEqual([1, 1]);
+  });
+
+  it('lets a payment and nothing else make an invoice paid', async () => {
+    const { oid, qr } = await create();
+    await shop.invoices.scan(qr, anybody);
+    const { group } = groupOf();
+    const payment = { receiptId: 'F-1', deviceId: shop.deviceId };
+    const again = transitions.find(({ condition }) => condition === 'same-payment') ?? ({} as never);
+    await expect(group.add(moveOf(oid, { transition: pay }))).rejects.toThrow('nothing else');
+    await expect(group.add(moveOf(oid, { payment }))).rejects.toThrow('nothing else');
+    await expect(group.add(moveOf(oid, { transition: again, payment }))).rejects.toThrow('made before');
+    expect(await stateOf(qr)).toBe(states.scanned);
+    expect(await group.add(moveOf(oid, { transition: pay, payment }))).toBe(true);
   });
 
   it('carries a long receipt and an odd address unharmed, in a statement of its own', async () => {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { type InvoiceDeps, transitionOf, withCurrent } from '../../src/invoices/move.ts';
 import {
   checkReceiptId,
   checkText,
   type Facts,
   isOverdue,
   judge,
+  noSuchInvoice,
   refusal,
   type State,
   stateNames,
@@ -12,6 +14,7 @@ import {
   type Trigger,
   transitions,
 } from '../../src/invoices/rules.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
 
 const allStates = Object.values(states);
 const allTriggers: Trigger[] = ['scan', 'pay', 'expire', 'cancel'];
@@ -70,6 +73,39 @@ describe('the life of an invoice', () => {
   it('refuses with 22 and says where the invoice is', () => {
     expect(refusal(states.paid, 'scan')).toMatchObject({ errorName: 'The_status_cannot_be_applied' });
     expect(refusal(states.paid, 'scan').message).toContain('Payed');
+  });
+});
+
+describe('who asks about an invoice', () => {
+  const found = { oid: 'o', merchantId: 'm', callbackUri: null, state: states.newItem, isTimeUp: false };
+  const ask = (looks: (typeof found | undefined)[], step: () => Promise<string | undefined>) =>
+    withCurrent({} as InvoiceDeps, async () => looks.shift(), step);
+
+  it('looks again when he lost a race, eight times at most', async () => {
+    let steps = 0;
+    const losing = async () => {
+      steps += 1;
+      return undefined;
+    };
+    await expect(
+      ask(
+        Array.from({ length: 20 }, () => found),
+        losing,
+      ),
+    ).rejects.toThrow('kept changing');
+    expect(steps).toBe(8);
+    expect(await ask([found, found], async () => ((steps += 1) > 9 ? 'mine' : undefined))).toBe('mine');
+  });
+
+  it('is told that there is none, also when it went while he asked', async () => {
+    await expect(ask([], async () => 'x')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+    await expect(ask([found], async () => undefined)).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+    expect(noSuchInvoice()).toBeInstanceOf(GatewayError);
+  });
+
+  it('is given no move that the table does not list', () => {
+    expect(() => transitionOf({ state: states.paid, isTimeUp: false }, 'scan')).toThrow('No move by scan from Payed');
+    expect(transitionOf(found, 'scan').to).toBe(states.scanned);
   });
 });
 

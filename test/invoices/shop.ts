@@ -24,6 +24,8 @@ export interface Shop {
   foreignDeviceId: string;
   logger: RecordingLogger;
   wakes(): number;
+  /** The hosts that callbacks were written for, as the worker was told. */
+  woken(): string[];
   /** As the cabinet does it. */
   cancel(oid: string, merchantId?: string): Promise<boolean>;
 }
@@ -36,11 +38,13 @@ export async function openShop(
   const otherMerchantId = (await seedMerchant(database.queries)).id;
   const logger = recordingLogger();
   let wakes = 0;
+  const woken: string[] = [];
   const invoices = createInvoices({
     database,
     callbacks: {
-      wake() {
+      wake(hosts) {
         wakes += 1;
+        woken.push(...hosts);
       },
     },
     clock: options.clock ?? systemClock,
@@ -58,6 +62,7 @@ export async function openShop(
     foreignDeviceId: (await seedDevice(database.queries, otherMerchantId)).id,
     logger,
     wakes: () => wakes,
+    woken: () => woken,
     cancel: (oid, within = merchantId) =>
       database.transaction((queries) => invoices.cancelUnpaidInvoice(queries, oid, within, 'customer left')),
   };

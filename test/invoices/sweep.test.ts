@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { states } from '../../src/invoices/rules.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { callbackRows, openShop, receipt, type Shop, template, toldUrl } from './shop.ts';
+import { anybody, callbackRows, openShop, receipt, type Shop, template, toldUrl } from './shop.ts';
 
 describe('the sweep', () => {
   let clock: VirtualClock;
@@ -30,11 +31,11 @@ describe('the sweep', () => {
     await database.close();
   });
 
-  const create = (validForMs: number) =>
+  const create = (validForMs: number, callbackUri: string | null = template) =>
     shop.invoices.create({
       merchantId: shop.merchantId,
       receipt,
-      callbackUri: template,
+      callbackUri,
       validTo: new Date(clock.now() + validForMs).toISOString(),
     });
   const urls = async (oid: string) => (await callbackRows(database, oid)).map(({ url }) => url);
@@ -48,6 +49,17 @@ describe('the sweep', () => {
     expect(shop.wakes()).toBe(1);
     await clock.advance(10_000);
     expect(await urls(oid)).toHaveLength(1);
+  });
+
+  it('wakes the worker for the hosts that have something to hear, and for no others', async () => {
+    await create(1_500, null);
+    await clock.advance(2_000);
+    expect(shop.wakes()).toBe(0);
+    const told = [await create(1_500), await create(1_500, null), await create(1_500, 'http://other.example:81/#State#')];
+    await clock.advance(2_000);
+    expect(shop.woken().toSorted()).toEqual(['erp.example', 'other.example:81']);
+    expect(shop.wakes()).toBe(1);
+    for (const { qr } of told) expect((await shop.invoices.status(qr, anybody)).state).toBe(states.expired);
   });
 
   it('survives a database that is away, and catches up', async () => {

@@ -68,6 +68,7 @@ describe('the presence book', () => {
       0,
       0,
     ]);
+    expect(book.isLiveAnywhere(deviceId)).toBe(false);
     book.noteGone('mqtt', deviceId);
     expect(book.all()).toEqual([]);
   });
@@ -79,7 +80,9 @@ describe('the presence book', () => {
     expect([book.isLive(deviceId, 'mqtt'), book.isLive(deviceId, 'queue'), book.liveCount()]).toEqual([true, false, 1]);
     expect(presence()).toEqual({ isReconnect: false, isReboot: false });
     expect(book.of(deviceId)).toMatchObject({ liveOn: ['mqtt'], liveSinceMs: { mqtt: 1_000_000 }, lastSeenAtMs: 1_075_000 });
+    expect(book.isLiveAnywhere(deviceId)).toBe(true);
     await clock.advance(75_001);
+    expect(book.isLiveAnywhere(deviceId)).toBe(false);
     expect([book.isLive(deviceId, 'mqtt'), book.liveCount()]).toEqual([false, 0]);
     expect(book.of(deviceId)).toMatchObject({ liveOn: [], lastSeenAtMs: 1_075_000 });
     expect(presence()).toEqual({ isReconnect: true, isReboot: false });

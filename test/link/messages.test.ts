@@ -168,8 +168,8 @@ describe('what a device may leave out or say oddly', () => {
   });
 
   it('says why it is no JSON object', () => {
-    const whys = ['[]', '{', Buffer.from([0xff])].map((bytes) => readPresence(bytes, deviceId).why);
-    expect(whys).toEqual(['it is JSON, but no object', 'it is no JSON', 'it is not UTF-8']);
+    const readings = ['[]', '{', Buffer.from([0xff])].map((bytes) => readPresence(bytes, deviceId));
+    expect(readings).toMatchObject([{ why: 'it is JSON, but no object' }, { why: 'it is no JSON' }, { why: 'it is not UTF-8' }]);
     for (const text of ['null', '"x"', '7', '90071992547409931']) expect(readAnswer(text, deviceId)).toMatchObject({ problem: 'not-json' });
   });
 });
