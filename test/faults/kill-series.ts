@@ -69,6 +69,13 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   let unanswered = 0;
   let done = 0;
   let isOver = false;
+  /** What the killer is at. */
+  let phase = '';
+  let phaseSince = startedAt;
+  const enter = (name: string) => {
+    phase = name;
+    phaseSince = performance.now();
+  };
 
   /** Until there is an outcome, whatever happens to the gateway meanwhile. */
   async function insist(call: () => Promise<Answer | undefined>, isOpen = isOpenQuestion): Promise<Answer> {
@@ -87,8 +94,9 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
       }
       unanswered += 1;
       if (performance.now() > endsAt) {
-        const said = shop.gateway.err().slice(-5_000);
-        throw new Error(`No outcome in ${4 * patienceMs} ms; heard ${JSON.stringify(heard)}; the gateway said:\n${said}`);
+        const said = `${shop.gateway.out()}\n${shop.gateway.err()}`.slice(-5_000);
+        const until = `${phase} for ${Math.round(performance.now() - phaseSince)} ms`;
+        throw new Error(`No outcome in ${4 * patienceMs} ms; heard ${JSON.stringify(heard)}; ${until}; the gateway said:\n${said}`);
       }
       await pause(100);
     }
@@ -156,14 +164,17 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   };
   async function killOneByOne(): Promise<void> {
     for (let round = 0; round < rounds && !isOver; round += 1) {
+      enter('the tills get on');
       await getOn();
       await pause(random.fraction() * 1_000);
       const victim = victims[round % victims.length];
       if (!victim) throw new Error('There is nobody to kill.');
+      enter(`${victim.name} is killed`);
       const moment = await victim.kill9();
       const what = moment === undefined ? victim.name : `${victim.name} ${moment}`;
       killsOf[what] = (killsOf[what] ?? 0) + 1;
       await pause(random.fraction() * 300);
+      enter(`${what} starts again`);
       await victim.restart();
       const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
       report?.(`${round + 1} of ${rounds} after ${minutes} min: ${what} killed and restarted, ${acknowledged.length} sales so far`);
