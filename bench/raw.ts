@@ -75,7 +75,7 @@ function settle(waiting: Map<string, () => void>, payload: Buffer): void {
   waiting.delete(id);
 }
 
-/** Statements, each its own commit, on ten connections; `texts` in the order of an invoice's or a command's life. */
+/** Statements, each its own commit, on ten connections, in the order of an invoice's or a command's life. */
 async function bareStatements(
   postgresUrl: string,
   table: string,

@@ -1,6 +1,6 @@
 // Mutation testing, room by room: Stryker changes the code in one place after the other, and a test must fail each time. What survives is
 // listed with its line; what is accepted, with its reason, stands in scripts/mutation/accepted. Exit code 1 below the goal.
-// Stryker is installed by this command, beside node_modules/.cache, so that `npm ci` stays light. A second run asks only about what changed.
+// Stryker is installed by this command, in node_modules/.cache/mutation, so that `npm ci` stays light. A second run asks only about what changed.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,10 +1,5 @@
 // npm run planted-bugs: plants each mistake in a copy of the project, lets the simulation run on it until it breaks a promise, and if it
 // does not, the tests that should. Prints the table; fails when a bug is caught by nothing.
-//
-//   --days 100            shop-days at most for each bug
-//   --trading-minutes 20  how long a day's shop is open
-//   --only "text"         bugs whose name has it
-//   --write               puts the verdicts into the table of docs/reliability.md; those of other bugs stay as they are there
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,8 +16,17 @@ const { values } = parseArgs({
     'trading-minutes': { type: 'string', default: '20' },
     only: { type: 'string', default: '' },
     write: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(`npm run planted-bugs -- [--only TEXT] [--days N] [--trading-minutes N] [--write]
+  --only TEXT          bugs whose name has this text in it (all)
+  --days N             shop-days to catch each in (100)
+  --trading-minutes N  how long the shop of such a day is open (20)
+  --write              puts the verdicts into the table of docs/reliability.md`);
+  process.exit(0);
+}
 const root = fileURLToPath(new URL('..', import.meta.url));
 const copied = [
   'src',
@@ -39,12 +43,13 @@ const copied = [
   'vitest.config.ts',
 ];
 
-function copyOf(bug: PlantedBug): string {
+/** Without a bug: a sound copy. */
+function copyOf(bug?: PlantedBug): string {
   const copy = mkdtempSync(join(tmpdir(), 'tillgate-planted-'));
   for (const part of copied)
     cpSync(join(root, part), join(copy, part), { recursive: true, filter: (path) => !path.includes('node_modules') });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  plant(copy, bug);
+  if (bug) plant(copy, bug);
   return copy;
 }
 
@@ -68,13 +73,25 @@ function test(copy: string, tests: readonly string[]): string | undefined {
   return status === 0 ? undefined : tests.join(', ');
 }
 
+/** Tests that fail without any bug have caught none. */
+function checkSound(tests: readonly string[]): void {
+  const copy = copyOf();
+  try {
+    if (test(copy, tests) !== undefined) throw new Error(`${tests.join(', ')} fails without any planted bug.`);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
 function judge(bug: PlantedBug): Verdict {
   const copy = copyOf(bug);
   try {
     const found = simulate(copy);
     if (found.day !== undefined || !bug.tests) return { bug, ...found };
     const tests = test(copy, bug.tests);
-    return tests === undefined ? { bug } : { bug, tests };
+    if (tests === undefined) return { bug };
+    checkSound(bug.tests);
+    return { bug, tests };
   } finally {
     rmSync(copy, { recursive: true });
   }

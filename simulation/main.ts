@@ -1,12 +1,5 @@
 // npm run simulation -- --days 100 --seed 1 --workers 2: so many shop-days, each from its own seed, until all are over. A day that breaks
 // a promise is made as small as it can be and told from its beginning to its end; it is run again by --days 1 --seed <that one>.
-//
-//   --days --seed --workers   as said
-//   --trading-minutes         how long the shop is open under faults; the calm after it lasts until all is settled
-//   --stop-at-first           ends with the first broken day
-//   --no-shrink               tells the broken day as it was
-//   --json FILE               writes the sums there, for who adds up several series
-//   --short                   does not ask that every place was hit in every way, and that every place has a name in the table
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -25,8 +18,21 @@ const { values } = parseArgs({
     'no-shrink': { type: 'boolean', default: false },
     json: { type: 'string' },
     short: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(`npm run simulation -- [--days N] [--seed N] [--workers N] [options]
+  --days N             shop-days, each from a seed of its own (50)
+  --seed N             of the first day (1)
+  --workers N          days that run at once (1)
+  --trading-minutes N  how long the shop is open under faults; the calm after it lasts until all is settled
+  --stop-at-first      ends with the first broken day
+  --no-shrink          tells the broken day as it was
+  --json FILE          writes the sums there, for who adds up several series
+  --short              does not ask that every place was hit in every way, and that every place has a name in the table`);
+  process.exit(0);
+}
 
 function wholeNumber(name: 'days' | 'seed' | 'workers', most: number): number {
   const number = Number(values[name]);

@@ -131,12 +131,18 @@ export async function mixedLoad({ isShort, minutes, say }: SceneOptions): Promis
     let sales = 0;
     let wrong = 0;
     const endsAt = performance.now() + forMs;
-    const sampling = setInterval(async () => {
+    const sample = async () => {
       memory.push(shop.memory());
       live.push(await shop.liveMemory());
       erps.arrivals.clear();
       const minute = Math.round((performance.now() - startedAt) / 60_000);
       say(`${minute} min, ${sales} sales, ${Math.round(memory.at(-1) ?? 0)} MB, ${Math.round(live.at(-1) ?? 0)} MB of it still needed`);
+    };
+    let samples = Promise.resolve();
+    const sampling = setInterval(() => {
+      samples = samples.then(sample);
+      // Who waits for it below is told.
+      samples.catch(() => {});
     }, everyMs);
     await Promise.all(
       shop.deviceIds.map(async (device, at) => {
@@ -151,6 +157,7 @@ export async function mixedLoad({ isShort, minutes, say }: SceneOptions): Promis
       }),
     );
     clearInterval(sampling);
+    await samples;
     const farm = await shop.endFarm();
     const fifth = Math.max(1, Math.floor(live.length / 5));
     const [early, late] = [median(live.slice(fifth, 2 * fifth)), median(live.slice(-fifth))];

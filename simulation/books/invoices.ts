@@ -52,7 +52,8 @@ async function checkTold({ shop, database }: Books, invoices: readonly { oid: st
   for (const { oid, state } of invoices) {
     const moves = (eventsOf.get(oid) ?? []).map(({ event }) => event).filter((event) => stateNames.includes(event));
     const told = (callbacksOf.get(oid) ?? []).map(({ url }) => new URL(url).searchParams.get('state') ?? '');
-    if (moves.join() !== told.join()) shop.violated(`invoice ${oid} went ${moves.join(', ')}, and its ERP is told ${told.join(', ')}`);
+    if (moves.join() !== told.join())
+      shop.violated(`invoice ${oid} went ${moves.join(', ')}, and its ERP is told ${told.join(', ') || 'nothing'}`);
     if (state !== 0 && moves.at(-1) !== stateNames[state])
       shop.violated(`invoice ${oid} is ${stateNames[state]}, and its history ends with ${moves.at(-1)}`);
     if (new Set(moves).size !== moves.length) shop.violated(`invoice ${oid} went ${moves.join(', ')}`);

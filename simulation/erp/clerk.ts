@@ -44,9 +44,9 @@ export function sparingBusy(bani: number): number {
   return bani % 100 === busyForEver ? bani - 1 : bani;
 }
 
-/** These say that nothing is known, or nothing was done by this request. */
 /** How often a till does not wait for the end of what holds nobody up: nobody but the gateway will ask again. */
 export const oftenLeft = 0.3;
+/** These say that nothing is known, or nothing was done by this request. */
 const unclear: readonly number[] = [2, 3, 30, 31, 41];
 const maxTries = 2_000;
 /** So long a calm answers everything that can be answered. */

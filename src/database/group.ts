@@ -4,9 +4,9 @@
 //   const inserts = createGroup({ namesOf, together, alone });
 //   const outcome = await inserts.add(row);          resolves after the commit that has this row, with this row's own outcome
 //
-// Always holds: at most `inFlight` commits of `maxRows` rows and `maxCharacters` (or one row) are under way; no two rows that share a name (a device, a number, a key, an id)
-// are under way at once, the second waits for the first; the rows of a commit stand in one fixed order, so that two gateways that share
-// rows wait for each other instead of locking each other out; nobody is told anything before his commit.
+// Always holds: at most `inFlight` commits of `maxRows` rows and `maxCharacters` (or one row) are under way; no two rows that share a name
+// (a device, a number, a key, an id) are under way at once, the second waits for the first; the rows of a commit stand in one fixed order,
+// so that two gateways that share rows wait for each other instead of locking each other out; nobody is told anything before his commit.
 //
 // `together` must write all of its rows in one commit or none of them, each guarded by itself, and `alone` must change nothing for a row that
 // was written already. What becomes of a batch

@@ -89,7 +89,10 @@ export function noteRoutes(app: FastifyInstance, basePath: string): () => Promis
     if (route.schema?.hide !== true) routes.push(route);
   });
   return () => {
-    document ??= describe(routes, basePath);
+    document ??= describe(routes, basePath).catch((error: unknown) => {
+      document = undefined;
+      throw error;
+    });
     return document;
   };
 }

@@ -1,5 +1,5 @@
 // `npm run cabinet-load` in small: everything that pages ask, on a month of many shops, and no plan of it reads all commands, invoices,
-// steps or callbacks. At a million rows the same plans hold; docs/benchmarks.md has the figures.
+// steps or callbacks. At a million rows the same plans hold; docs/operating.md has the figures.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fill } from '../../../scripts/cabinet-load/fill.ts';
 import { questionsOf } from '../../../scripts/cabinet-load/questions.ts';
