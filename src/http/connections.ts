@@ -28,10 +28,10 @@ function failureOf(code: string | undefined): GatewayError {
   }
 }
 
-/** Ten thousand slow connections may be due, or give up, in one moment; who is served in between must not wait for all of them. */
+/** Ten thousand slow connections may be due in one moment; who is served in between must not wait for all of them. */
 const cutsPerTurn = 50;
 
-/** One piece of work after the other, so many in a turn of the event loop. It holds no more than there are connections. */
+/** One piece of work after the other, so many in a turn of the event loop. */
 function createTurns(clock: Clock, perTurn: number): (work: () => void) => void {
   const waiting: (() => void)[] = [];
 
@@ -96,13 +96,19 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     refuse,
 
     clientError(error, socket) {
+      // Told again for every further piece of garbage: that one has no end, so it waits for no turn.
+      if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') {
+        judge(error, socket);
+        return;
+      }
       const before = lastExchange.get(socket);
       const wasComplete = before?.request.complete;
-      const cameInAfterAll = () => lastExchange.get(socket) !== before || before?.request.complete !== wasComplete;
       takeTurn(() => {
-        // A request that was too slow may be whole before its turn comes: it is answered like any other.
-        if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && cameInAfterAll()) return;
-        judge(error, socket);
+        const last = lastExchange.get(socket);
+        // A request that was too slow may be whole before its turn comes: it is answered like any other. Node watches it no more, so half of
+        // one is not enough.
+        const cameInAfterAll = last?.request.complete === true && (last !== before || wasComplete !== true);
+        if (!cameInAfterAll && socket.writable) judge(error, socket);
       });
     },
 

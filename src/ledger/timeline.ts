@@ -10,6 +10,7 @@ import { CountedSteps, listFurther } from './counted-steps.ts';
 const flushAfterMs = 50;
 const maxWaiting = 10_000;
 /** Of one statement. */
+const maxCharactersPerStatement = 1024 * 1024;
 const maxEventsPerStatement = 500;
 
 export interface CommandEvent {
@@ -70,9 +71,27 @@ const names = sql.raw(
     .join(', '),
 );
 
+/** So many lines, or so many characters of details, as one statement carries; a report of a device may be a mebibyte. */
+function partsOf(events: readonly CommandEvent[]): CommandEvent[][] {
+  const parts: CommandEvent[][] = [];
+  let room = 0;
+  for (const event of events) {
+    const length = event.detail?.length ?? 0;
+    const last = parts.at(-1);
+    if (last && last.length < maxEventsPerStatement && length <= room) {
+      last.push(event);
+      room -= length;
+    } else {
+      parts.push([event]);
+      room = maxCharactersPerStatement - length;
+    }
+  }
+  return parts;
+}
+
 export async function addEvents({ engine, queries }: Pick<Database, 'engine' | 'queries'>, events: CommandEvent[]): Promise<void> {
-  for (let start = 0; start < events.length; start += maxEventsPerStatement) {
-    const rows = events.slice(start, start + maxEventsPerStatement).map((event) => ({
+  for (const part of partsOf(events)) {
+    const rows = part.map((event) => ({
       command_id: event.commandId,
       at: event.atMs,
       step: event.step,

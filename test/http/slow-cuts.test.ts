@@ -30,6 +30,7 @@ function createSocket() {
     destroy: () => {},
     end(text: string) {
       said += text;
+      socket.writable = false;
     },
   };
   return { socket: socket as unknown as Socket, said: () => said };
@@ -64,9 +65,10 @@ it('writes no 408 behind the answer of a request that came in while its connecti
     return { request, response };
   };
 
-  const [beganMeanwhile, endedMeanwhile, stillSlow] = [createSocket(), createSocket(), createSocket()];
+  const [beganMeanwhile, endedMeanwhile, stillSlow, halfMeanwhile] = [createSocket(), createSocket(), createSocket(), createSocket()];
   const body = begin(endedMeanwhile.socket, false);
-  for (const { socket } of [beganMeanwhile, endedMeanwhile, stillSlow]) connections.clientError(tooLate, socket);
+  for (const { socket } of [beganMeanwhile, endedMeanwhile, stillSlow, halfMeanwhile]) connections.clientError(tooLate, socket);
+  begin(halfMeanwhile.socket, false);
   const whole = begin(beganMeanwhile.socket, true);
   body.request.complete = true;
   for (const { response } of [whole, body]) Object.assign(response, { closed: true });
@@ -74,4 +76,18 @@ it('writes no 408 behind the answer of a request that came in while its connecti
   expect(beganMeanwhile.said()).toBe('');
   expect(endedMeanwhile.said()).toBe('');
   expect(stillSlow.said()).toMatch(/^HTTP\/1\.1 408 /);
+  // Its head came, and nobody would wait for its body in vain: Node tells of a slow request once.
+  expect(halfMeanwhile.said()).toMatch(/^HTTP\/1\.1 408 /);
+});
+
+it('answers garbage at once, once, however much of it follows, and lets it keep no slow connection from its turn', () => {
+  const connections = createConnections(clock, () => {});
+  const [rude, slow] = [createSocket(), createSocket()];
+  const garbage = Object.assign(new Error('garbage'), { code: 'HPE_INVALID_METHOD' });
+  for (let piece = 0; piece < 1_000; piece += 1) connections.clientError(garbage, rude.socket);
+  expect(rude.said().match(/HTTP\/1\.1 400 /g)).toHaveLength(1);
+  expect(turns).toEqual([]);
+  connections.clientError(tooLate, slow.socket);
+  turn();
+  expect(slow.said()).toMatch(/^HTTP\/1\.1 408 /);
 });

@@ -1,6 +1,8 @@
 // A device that has accepted a command cannot say later that it never began: kept in the command's row, whoever heard it and whatever got lost.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { databaseDown } from '../../src/database/errors.ts';
+import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
+import type { Timeline } from '../../src/ledger/timeline.ts';
 import type { EndingOutcome } from '../../src/link/protocol.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
@@ -144,6 +146,22 @@ describe('accepted', () => {
       expect(await world.ledger.find(id)).toMatchObject(forReview);
     },
   );
+
+  it('while a never is being written is not forgotten with it, as it is with an outcome that says it too', async () => {
+    await world.run(world.pay(terminal.id, 10));
+    const command = await world.lastCommand();
+    const forgotten: string[] = [];
+    const changeState = createStateChanges({
+      database: world.database,
+      timeline: { add() {} } as unknown as Timeline,
+      kinds: {},
+      onSettled: (id) => forgotten.push(id),
+    });
+    for (const state of ['never', 'done'] as const) {
+      await changeState({ command, to: state, update: async () => ({ ...command, state }) });
+      expect(forgotten).toEqual(state === 'never' ? [] : [command.id]);
+    }
+  });
 
   it('after the command was settled as never is a contradiction, for a person', async () => {
     world.weather = { ...world.weather, lossRate: 1 };

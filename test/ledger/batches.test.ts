@@ -262,14 +262,17 @@ describe.each(engines)('a batch on %s', (engine) => {
       await other.connect();
       await other.query('begin');
       await other.query('update commands set recalls = 1 where id = $1', [held.id]);
-      for (const { id } of [free, held]) acceptances.note(id);
+      const quick = await seed();
+      for (const { id } of [free, held, quick]) acceptances.note(id);
+      // Before its never is believed, and although another's row is held.
+      await acceptances.flush(quick.id);
+      expect((await read(quick.id)).acceptedAtMs).toBe(startMs);
       await clock.advance(250);
       expect((await read(free.id)).acceptedAtMs).toBe(startMs);
       // Whoever holds the one can have the other: nobody waits for him with that in his hands.
       await other.query("set local lock_timeout = '1s'");
       await other.query('update commands set recalls = 1 where id = $1', [free.id]);
-      acceptances.note(free.id);
-      const flushed = acceptances.flush();
+      const flushed = acceptances.flush(held.id);
       await until(isSomebodyWaiting);
       await other.query('commit');
       await flushed;

@@ -22,3 +22,27 @@ it.each(engines)(
     }
   },
 );
+
+it.each(engines)('long details on %s are written a mebibyte at a time, all of them', async (engine) => {
+  const { queries, close } = await openTestDatabase(engine);
+  let statements = 0;
+  const counted = queries.withPlugin({
+    transformQuery({ node }) {
+      statements += 1;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  try {
+    const { id: merchantId } = await seedMerchant(queries);
+    const { id: deviceId } = await seedDevice(queries, merchantId);
+    const { id: commandId } = await seedCommand(queries, merchantId, deviceId);
+    const detail = 'x'.repeat(400_000);
+    const events = Array.from({ length: 9 }, (_, atMs) => ({ commandId, atMs, step: `step ${atMs}`, detail }));
+    await addEvents({ engine, queries: counted }, events);
+    expect(statements).toBe(5);
+    expect((await listEvents(queries, commandId)).map(({ atMs }) => atMs)).toEqual(events.map(({ atMs }) => atMs));
+  } finally {
+    await close();
+  }
+});

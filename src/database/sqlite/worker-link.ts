@@ -30,13 +30,14 @@ interface Waiting {
 
 /**
  * A thread uses the compiled code that the process keeps [D108] only if it is told where, before its first file: otherwise what strips
- * types is loaded again for it, 20 MB and a twentieth of the start.
+ * types is loaded again for it, 20 MB and a twentieth of the start. Not with flags of an operator's own (`--max-old-space-size`): a thread
+ * takes those over by itself, and refuses many of them when they are handed to it.
  */
-function withCompiledCode(): string[] {
+function withCompiledCode(): { execArgv?: string[] } {
   const kept = getCompileCacheDir();
-  if (kept === undefined) return process.execArgv;
+  if (kept === undefined || process.execArgv.length > 0) return {};
   const words = `import { enableCompileCache } from 'node:module'; enableCompileCache(${JSON.stringify(kept)});`;
-  return [...process.execArgv, '--import', `data:text/javascript,${encodeURIComponent(words)}`];
+  return { execArgv: ['--import', `data:text/javascript,${encodeURIComponent(words)}`] };
 }
 
 /** `onLost`: the thread has ended without being asked to, and nothing can be read or written until the process starts anew. */
@@ -44,7 +45,7 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: settings,
     name: 'tillgate-sqlite',
-    execArgv: withCompiledCode(),
+    ...withCompiledCode(),
   });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;

@@ -1,8 +1,8 @@
 // Whether a device has taken a command on. It decides about money, since a device that accepted cannot say later that the command never began,
 // so it stands in the command's own row (`accepted_at`) and not in the timeline, which may lose lines.
 //
-// It delays no call: what devices say is gathered for a moment and written together. Before a "never began" is believed, what is
-// gathered is written first, and the settling statement itself passes over a command that was accepted.
+// It delays no call: what devices say is gathered for a moment and written together. Before a "never began" is believed, what that
+// device said of that command is written first, and the settling statement itself passes over a command that was accepted.
 //
 // A row that another transaction holds is mostly one that is just being settled, and then nothing is left to write: it is passed over once,
 // so that the others do not wait, and waited for by itself after that.
@@ -28,8 +28,8 @@ export interface Acceptances {
   note(commandId: string): void;
   /** Its settlement is written, and says what needs to be said. */
   forget(commandId: string): void;
-  /** Writes what was gathered so far; rejects when that could not be done. */
-  flush(): Promise<void>;
+  /** Writes it now if it was gathered and is not written; rejects when that could not be done. Waits for no other command's row. */
+  flush(commandId: string): Promise<void>;
   /** Writes what is left if that can be done, and tries no more. */
   stop(): Promise<void>;
 }
@@ -86,7 +86,7 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
     }
   }
 
-  /** One after the other, so that when a flush ends all that was noted before it is written, whoever began to write it. */
+  /** One after the other, so that none is written twice. */
   function inTurn(mustWait: boolean): Promise<void> {
     writing = writing.catch(() => {}).then(() => write(mustWait));
     return writing;
@@ -98,7 +98,11 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
       writeLater(gatherMs);
     },
     forget: (commandId) => void heard.delete(commandId),
-    flush: () => inTurn(true),
+    async flush(commandId) {
+      if (!heard.has(commandId)) return;
+      marked(await markAccepted(database, [commandId], contradiction));
+      heard.delete(commandId);
+    },
     async stop() {
       isStopped = true;
       timer?.();

@@ -97,7 +97,7 @@ export function createSettlements(deps: Deps): Settlements {
   }
 
   async function wasAcceptedBefore(command: Command): Promise<boolean> {
-    await acceptances.flush();
+    await acceptances.flush(command.id);
     return (await store.latestOf(queries, command)).acceptedAtMs !== null;
   }
 

@@ -56,7 +56,8 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
     const changed = await write(change);
     if (!changed) return undefined;
     const { id, state, settledBy } = changed;
-    if (!isOpen(changed)) onSettled(id);
+    // An `accepted` that came meanwhile contradicts a `never`, and must not be forgotten with it.
+    if (!isOpen(changed) && state !== 'never') onSettled(id);
     const step = state === 'unknown' ? 'unknown' : 'settled';
     timeline.add({ commandId: id, step, detail: settledBy ? `${state} by ${settledBy}` : undefined });
     database.hint(commandsTopic, id);
