@@ -73,33 +73,62 @@ it('fails', () => expect(said).toContain('finished by nobody'));
 it('was cleaned up after', () => expect(said.filter((word) => word === 'finished')).toHaveLength(1));
 `;
 
-it('the runner speaks the tests’ language without Vitest, and tells which one failed', () => {
+/** What `ask` prints as JSON when a process that has `Runner` and these tests runs it. */
+function askRunner(testFile: string, ask: string): unknown {
   const directory = mkdtempSync(join(tmpdir(), 'tillgate-mutation-test-'));
   try {
-    writeFileSync(join(directory, 'some.test.mjs'), tests);
-    const script = `
-      const { strykerPlugins: [{ injectableClass: Runner }] } = await import(${JSON.stringify(new URL('../scripts/mutation/runner.ts', import.meta.url).href)});
-      const { tests } = await new Runner().dryRun();
-      console.log(JSON.stringify(tests.map(({ name, status }) => [name.split('#')[1], status])));
-      process.exit();`;
+    writeFileSync(join(directory, 'some.test.mjs'), testFile);
+    const runner = JSON.stringify(new URL('../scripts/mutation/runner.ts', import.meta.url).href);
+    const script = `const { strykerPlugins: [{ injectableClass: Runner }] } = await import(${runner});\n${ask}\nprocess.exit();`;
     writeFileSync(join(directory, 'ask.mjs'), script);
     const env = {
       ...process.env,
       TILLGATE_MUTATION_TESTS: '*.test.mjs',
       TILLGATE_MUTATION_NOTES: directory,
       TILLGATE_MUTATION_PATIENCE_MS: '1000',
+      TILLGATE_MUTATION_IDLE_MS: '200',
     };
-    const output = execFileSync(process.execPath, ['ask.mjs'], { cwd: directory, env, encoding: 'utf8' });
-    expect(JSON.parse(output)).toEqual([
-      ['suite one > 1 is a', 0],
-      ['suite one > 2 is b', 0],
-      ['suite two > 1 is a', 0],
-      ['suite two > 2 is b', 0],
-      ['waits', 0],
-      ['fails', 1],
-      ['was cleaned up after', 0],
-    ]);
+    return JSON.parse(execFileSync(process.execPath, ['ask.mjs'], { cwd: directory, env, encoding: 'utf8' }));
   } finally {
     rmSync(directory, { recursive: true });
   }
+}
+
+it('the runner speaks the tests’ language without Vitest, and tells which one failed', () => {
+  const ask = `
+    const { tests } = await new Runner().dryRun();
+    console.log(JSON.stringify(tests.map(({ name, status }) => [name.split('#')[1], status])));`;
+  expect(askRunner(tests, ask)).toEqual([
+    ['suite one > 1 is a', 0],
+    ['suite one > 2 is b', 0],
+    ['suite two > 1 is a', 0],
+    ['suite two > 2 is b', 0],
+    ['waits', 0],
+    ['fails', 1],
+    ['was cleaned up after', 0],
+  ]);
+});
+
+const waitingTests = `
+import { afterAll, it } from 'vitest';
+const { __stryker__: state } = globalThis;
+const forEver = () => new Promise(() => {});
+it('waits for ever with mutant 1', () => state.activeMutant === '1' ? forEver() : undefined);
+it('works for longer than it may wait', () => { for (const until = Date.now() + 400; Date.now() < until; ); });
+afterAll(() => state.activeMutant === '2' ? forEver() : undefined);
+`;
+
+it('a mutant that makes a test wait for ever is killed at once, work is no waiting, and what does not end ends nothing else', () => {
+  const ask = `
+    const runner = new Runner();
+    await runner.dryRun();
+    const statuses = [];
+    for (const id of ['1', '2', '3']) {
+      const { status } = await runner.mutantRun({ activeMutant: { id }, mutantActivation: 'runtime' });
+      statuses.push(status);
+    }
+    console.log(JSON.stringify(statuses));`;
+  const from = performance.now();
+  expect(askRunner(waitingTests, ask)).toEqual(['killed', 'survived', 'survived']);
+  expect(performance.now() - from).toBeLessThan(15_000);
 });

@@ -49,6 +49,15 @@ process.on('disconnect', () => process.exit());
 const leastMs = 4_000;
 const timesLonger = 6;
 
+/** Time with nothing to do after which a test waits for what will never come. */
+const leastIdleMs = Number(process.env['TILLGATE_MUTATION_IDLE_MS'] ?? 3_000);
+const timesIdler = 2;
+
+interface Spent {
+  cpuMs: number;
+  idleMs: number;
+}
+
 registerHooks({
   resolve(specifier, context, next) {
     const isOfTest = specifier === 'vitest' && context.parentURL !== testsUrl && !context.parentURL?.includes('/node_modules/');
@@ -59,8 +68,8 @@ registerHooks({
 class Runner {
   #tests = new Map<string, GatheredTest>();
   #module: typeof Tests | undefined;
-  /** CPU time of each test in the dry run, also if that was run by the process before this one. */
-  #spentMs = new Map<string, number>();
+  /** Of each test in the dry run, also if that was run by the process before this one. */
+  #spent = new Map<string, Spent>();
   readonly #kills = new Map<string, number>();
 
   capabilities() {
@@ -71,22 +80,22 @@ class Runner {
     if (this.#module) return this.#module;
     this.#module = (await import(testsUrl)) as typeof Tests;
     const patterns = (process.env['TILLGATE_MUTATION_TESTS'] ?? '').split('\n');
-    if (existsSync(spentFile)) this.#spentMs = new Map(JSON.parse(readFileSync(spentFile, 'utf8')) as [string, number][]);
+    if (existsSync(spentFile)) this.#spent = new Map(JSON.parse(readFileSync(spentFile, 'utf8')) as [string, Spent][]);
     const names = globSync(patterns).filter((name) => !name.endsWith('.server.test.ts'));
     this.#tests = await this.#module.gather(names.toSorted().map((name) => ({ name, url: pathToFileURL(resolvePath(name)).href })));
     return this.#module;
   }
 
-  async #fails(test: GatheredTest): Promise<string | undefined> {
+  async #fails(test: GatheredTest, mayIdleMs?: number): Promise<string | undefined> {
     const module = await this.#load();
     try {
-      await module.runTest(test);
+      await module.runTest(test, mayIdleMs);
       return undefined;
     } catch (error) {
       if (!(error instanceof module.TookTooLong)) return String(error instanceof Error ? error.stack : error);
     }
     try {
-      await module.runTest(test);
+      await module.runTest(test, mayIdleMs);
       return undefined;
     } catch (error) {
       return String(error);
@@ -102,18 +111,19 @@ class Runner {
       state.currentTestId = test.id;
       const from = performance.now();
       const cpu = process.cpuUsage();
+      const idle = module.idleMs();
       const failure = await this.#fails(test);
       const used = process.cpuUsage(cpu);
       const timeSpentMs = performance.now() - from;
       const cpuMs = (used.user + used.system) / 1_000;
-      this.#spentMs.set(test.id, cpuMs);
+      this.#spent.set(test.id, { cpuMs, idleMs: module.idleMs() - idle });
       if (cpuMs > patienceMs.test) delete state.mutantCoverage.perTest[test.id];
       const outcome = failure === undefined ? { status: 0 } : { status: 1, failureMessage: failure };
       tests.push({ id: test.id, name: test.id, fileName: resolvePath(test.file), timeSpentMs, ...outcome });
     }
     state.currentTestId = undefined;
-    writeFileSync(spentFile, JSON.stringify([...this.#spentMs]));
-    await module.leaveAll();
+    writeFileSync(spentFile, JSON.stringify([...this.#spent]));
+    await module.leaveAll(leastIdleMs);
     const mutantCoverage = state.mutantCoverage;
     state.mutantCoverage = undefined;
     return { status: 'complete', tests, mutantCoverage };
@@ -126,15 +136,16 @@ class Runner {
     const module = await this.#load();
     state.activeMutant = activeMutant.id;
     const chosen = testFilter ? testFilter.flatMap((id) => this.#tests.get(id) ?? []) : [...this.#tests.values()];
-    const cost = ({ id }: GatheredTest) => (this.#spentMs.get(id) ?? 100) / (1 + (this.#kills.get(id) ?? 0));
+    const cost = ({ id }: GatheredTest) => (this.#spent.get(id)?.cpuMs ?? 100) / (1 + (this.#kills.get(id) ?? 0));
     const cpu = process.cpuUsage();
     let nrOfTests = 0;
     for (const test of chosen.toSorted((one, other) => cost(one) - cost(other))) {
       const { user, system } = process.cpuUsage(cpu);
       if ((user + system) / 1_000 > patienceMs.mutant) break;
       nrOfTests += 1;
-      watchdog.allow(leastMs + timesLonger * (this.#spentMs.get(test.id) ?? 0), activeMutant.id);
-      const failureMessage = await this.#fails(test);
+      const spent = this.#spent.get(test.id) ?? { cpuMs: 0, idleMs: 0 };
+      watchdog.allow(leastMs + timesLonger * spent.cpuMs, activeMutant.id);
+      const failureMessage = await this.#fails(test, leastIdleMs + timesIdler * spent.idleMs);
       watchdog.rest();
       if ((state.hitCount ?? 0) > (hitLimit ?? Number.POSITIVE_INFINITY)) return { status: 'timeout', reason: 'hit limit reached' };
       if (failureMessage === undefined) continue;
@@ -147,7 +158,7 @@ class Runner {
   }
 
   async #calmDown(module: typeof Tests): Promise<void> {
-    await module.leaveAll();
+    await module.leaveAll(leastIdleMs);
     state.activeMutant = undefined;
     await new Promise((resolve) => setImmediate(resolve));
   }

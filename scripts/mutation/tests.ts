@@ -28,6 +28,10 @@ export interface GatheredTest {
 
 const defaultTimeoutMs = 20_000;
 const pollEveryMs = 5;
+const lookEveryMs = 50;
+
+/** How long this process has waited for something to do: unlike real time, it does not grow while others have the processor. */
+export const idleMs = () => performance.eventLoopUtilization().idle;
 
 let suite: Suite;
 let file = '';
@@ -168,40 +172,51 @@ async function enter(place: Suite[]): Promise<void> {
   }
 }
 
-/** Ends every suite that was begun, so that nothing of one mutant stays for the next. */
-export async function leaveAll(): Promise<void> {
-  await enter([]).catch(() => {});
-}
-
-async function inTime(work: () => Promise<unknown>, timeoutMs: number): Promise<void> {
+async function inTime(work: () => Promise<unknown>, timeoutMs: number, mayIdleMs = Number.POSITIVE_INFINITY): Promise<void> {
+  const idleSince = idleMs();
+  const until = performance.now() + timeoutMs;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TookTooLong(`Test timed out in ${timeoutMs} ms.`)), timeoutMs);
+    timer = setInterval(() => {
+      if (performance.now() > until) reject(new TookTooLong(`Test timed out in ${timeoutMs} ms.`));
+      else if (idleMs() - idleSince > mayIdleMs) reject(new TookTooLong(`Test waited for more than ${Math.round(mayIdleMs)} ms.`));
+    }, lookEveryMs);
   });
   try {
     await Promise.race([work(), late]);
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 
-/** Throws what made it fail. */
-export async function runTest({ suite: own, run, timeoutMs }: GatheredTest): Promise<void> {
+/** Ends every suite that was begun, so that nothing of one mutant stays for the next. Whatever a mutant keeps from ending is left behind. */
+export async function leaveAll(mayIdleMs: number): Promise<void> {
+  const place = entered;
+  await inTime(() => enter([]), defaultTimeoutMs, mayIdleMs).catch(() => {});
+  entered = entered.filter((one) => !place.includes(one));
+}
+
+/** Throws what made it fail. `mayIdleMs`: how long this process may have nothing to do meanwhile; a promise that never ends is told by it. */
+export async function runTest({ suite: own, run, timeoutMs }: GatheredTest, mayIdleMs?: number): Promise<void> {
   const place = pathOf(own);
-  await inTime(async () => {
-    await enter(place);
-    cleaners = [];
-    try {
-      for (const one of place) {
-        for (const action of one.beforeEach) {
-          const cleaner = await action();
-          if (typeof cleaner === 'function') cleaners.push(cleaner as Action);
+  await inTime(
+    async () => {
+      await enter(place);
+      cleaners = [];
+      try {
+        for (const one of place) {
+          for (const action of one.beforeEach) {
+            const cleaner = await action();
+            if (typeof cleaner === 'function') cleaners.push(cleaner as Action);
+          }
         }
+        await run();
+      } finally {
+        for (const cleaner of cleaners.toReversed()) await cleaner();
+        for (const one of place.toReversed()) for (const action of one.afterEach) await action();
       }
-      await run();
-    } finally {
-      for (const cleaner of cleaners.toReversed()) await cleaner();
-      for (const one of place.toReversed()) for (const action of one.afterEach) await action();
-    }
-  }, timeoutMs);
+    },
+    timeoutMs,
+    mayIdleMs,
+  );
 }
