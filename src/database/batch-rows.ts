@@ -10,7 +10,15 @@ export type BatchRow<Columns extends BatchColumns> = {
   [Name in keyof Columns]: (Columns[Name] extends 'text' ? string : number) | null;
 };
 
+/** For what other transactions hold: one row that somebody keeps locked must not keep all the others of its batch. */
+export type Waits = 'shortly' | 'as long as a statement may';
+
 const lockTimeout = '250ms';
+
+/** The names of columns as they are written in a statement, in the order in which the columns are told. */
+export function listed(columns: object, form = (name: string) => `"${name}"`): RawBuilder<unknown> {
+  return sql.raw(Object.keys(columns).map(form).join(', '));
+}
 
 /** For a `from`: a table named `alias` with these rows. */
 export function rowsAs<Columns extends BatchColumns>(
@@ -27,18 +35,16 @@ export function rowsAs<Columns extends BatchColumns>(
   return sql`${sql.raw(before)}${json}${sql.raw(after)}`;
 }
 
-/**
- * The same for a batch: the statement waits only shortly for what other transactions hold, and then fails without having done anything
- * (DatabaseBusy), because one row that somebody keeps locked must not keep all the others.
- */
+/** The same for a batch: a statement that waits shortly fails then without having done anything (DatabaseBusy). */
 export function batchRows<Columns extends BatchColumns>(
   engine: Engine,
   alias: string,
   columns: Columns,
   rows: readonly BatchRow<Columns>[],
+  waits: Waits,
 ): RawBuilder<unknown> {
   const table = rowsAs(engine, alias, columns, rows);
-  if (engine === 'sqlite') return table;
+  if (engine === 'sqlite' || waits !== 'shortly') return table;
   // Local to the statement's own transaction, and evaluated before its first row is written.
   const shortly = sql.raw(`cross join (select set_config('lock_timeout', '${lockTimeout}', true)) as "shortly"`);
   return sql`${table} ${shortly}`;

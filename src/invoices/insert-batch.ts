@@ -8,7 +8,7 @@
 // The commit's answer is lost: every caller looks for his own OID (create.ts) and is told 2 if he cannot.
 // One row is bad: none is written, and each is tried by itself.
 import { sql } from 'kysely';
-import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, listed, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup } from '../database/group.ts';
 
@@ -35,19 +35,11 @@ const columns = {
   point_of_sales_code: 'text',
   preferred_device_id: 'text',
 } as const;
-const names = sql.raw(
-  Object.keys(columns)
-    .map((name) => `"${name}"`)
-    .join(', '),
-);
-const values = sql.raw(
-  Object.keys(columns)
-    .map((name) => `"new"."${name}"`)
-    .join(', '),
-);
+const names = listed(columns);
+const values = listed(columns, (name) => `"new"."${name}"`);
 
-/** A longer receipt is written by itself, so that those who come with it do not wait for it. */
-const maxSharedReceipt = 16_384;
+/** A longer receipt is written and read by itself, so that those who come with it do not wait for it. */
+export const maxSharedReceipt = 16_384;
 
 /** False, and nothing written, if the validity limit has passed already [D23]. */
 export type InsertInvoice = (invoice: NewInvoice) => Promise<boolean>;
@@ -70,13 +62,8 @@ export async function insertInvoice(engine: Database['engine'], queries: Queries
   return isMade;
 }
 
-async function insertAll(
-  engine: Database['engine'],
-  queries: Queries,
-  invoices: readonly NewInvoice[],
-  waits: 'shortly' | 'as long as a statement may',
-): Promise<boolean[]> {
-  const rows = (waits === 'shortly' ? batchRows : rowsAs)(engine, 'new', columns, invoices.map(toRow));
+async function insertAll(engine: Database['engine'], queries: Queries, invoices: readonly NewInvoice[], waits: Waits): Promise<boolean[]> {
+  const rows = batchRows(engine, 'new', columns, invoices.map(toRow), waits);
   const made = await sql<{ oid: string }>`insert into "invoices" (${names}, "state", "callback_sequence", "created_at")
     select ${values}, 0, 0, now_ms() from ${rows}
     where coalesce("new"."valid_to" > now_ms(), true)

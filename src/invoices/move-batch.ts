@@ -9,7 +9,7 @@
 // The process pauses before the commit: the time condition is judged by the database when the statement runs, not when the invoice was read.
 import { type RawBuilder, sql } from 'kysely';
 import type { OutboxRow } from '../callbacks/outbox.ts';
-import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, listed, rowsAs, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { stateNames, states, type Transition } from './rules.ts';
@@ -59,8 +59,6 @@ export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps)
   });
 }
 
-type Waits = 'shortly' | 'as long as a statement may';
-
 const given = {
   oid: 'text',
   from_state: 'int8',
@@ -69,8 +67,7 @@ const given = {
   receipt_id: 'text',
   paid_device_id: 'text',
 } as const;
-const written = {
-  oid: 'text',
+const told = {
   event: 'text',
   detail: 'text',
   merchant_id: 'text',
@@ -79,14 +76,10 @@ const written = {
   host: 'text',
   traceparent: 'text',
 } as const;
+const written = { oid: 'text', ...told } as const;
 const all = { ...given, ...written } as const;
 const withSequence = { ...written, sequence: 'int8' } as const;
-const writtenNames = sql.raw(
-  Object.keys(written)
-    .filter((name) => name !== 'oid')
-    .map((name) => `"new"."${name}"`)
-    .join(', '),
-);
+const toldNames = listed(told, (name) => `"new"."${name}"`);
 
 /**
  * In the order of the moves, no two of which are of one invoice. One statement on PostgreSQL; on SQLite it takes a transaction, which is the
@@ -99,25 +92,24 @@ export async function moveInvoices(
   moves: readonly Move[],
   waits: Waits,
 ): Promise<boolean[]> {
-  const table = waits === 'shortly' ? batchRows : rowsAs;
   if (engine === 'postgres') {
     const together = moves.map((move) => ({ ...toGiven(move), ...toWritten(move) }));
-    const moved = moving(table(engine, 'new', all, together), graceMs, sql`, ${writtenNames}`);
+    const moved = moving(batchRows(engine, 'new', all, together, waits), graceMs, sql`, ${toldNames}`);
     const { rows } = await sql<{ oid: string }>`with "moved" as (${moved}),
       "told" as (${insertEvents(sql`"moved"`)}), "sent" as (${insertCallbacks(sql`"moved"`)})
       select "oid" from "moved"`.execute(queries);
     return inOrder(moves, rows);
   }
-  const { rows } = await moving(table(engine, 'new', given, moves.map(toGiven)), graceMs, sql``).execute(queries);
+  const { rows } = await moving(batchRows(engine, 'new', given, moves.map(toGiven), waits), graceMs, sql``).execute(queries);
   if (rows.length > 0) {
     const sequences = new Map(rows.map(({ oid, sequence }) => [oid, sequence]));
     const ofMoved = moves.flatMap((move) => {
       const sequence = sequences.get(move.oid);
       return sequence === undefined ? [] : [{ ...toWritten(move), sequence }];
     });
-    const told = rowsAs(engine, 'moved', withSequence, ofMoved);
-    await insertEvents(told).execute(queries);
-    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(told).execute(queries);
+    const history = rowsAs(engine, 'moved', withSequence, ofMoved);
+    await insertEvents(history).execute(queries);
+    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(history).execute(queries);
   }
   return inOrder(moves, rows);
 }

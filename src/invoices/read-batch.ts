@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { type BatchRow, rowsAs } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup } from '../database/group.ts';
+import { maxSharedReceipt } from './insert-batch.ts';
 import type { State } from './rules.ts';
 import { timeIsUp } from './store.ts';
 
@@ -53,8 +54,6 @@ interface Question extends InvoiceKey {
 type Found = InvoiceForPayment & Omit<InvoiceContent, 'receipt'> & { receipt: string | null };
 
 const asked = { at: 'int8', oid: 'text', merchant_id: 'text', device_id: 'text', wants_receipt: 'int8' } as const;
-/** So long a receipt may be to travel with the others. */
-const maxSharedReceipt = 16_384;
 const sharedReceipt = sql.raw(`and length("invoices"."receipt") <= ${maxSharedReceipt}`);
 
 export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries' | 'soon'>, graceMs: number): InvoiceReads {

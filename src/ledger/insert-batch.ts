@@ -10,7 +10,7 @@
 // One row is bad, or is held by another transaction: none is written, and each is tried by itself.
 // The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, listed, type Waits } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { type Command, type CommandRow, commandColumns, toCommand } from './command.ts';
@@ -56,8 +56,7 @@ const given = {
   tried_document_nr: 'text',
   tried_receipt_uid: 'text',
 } as const;
-const listed = (of: object, form: (name: string) => string) => sql.raw(Object.keys(of).map(form).join(', '));
-const names = listed(columns, (name) => `"${name}"`);
+const names = listed(columns);
 const values = listed(columns, (name) => (name === 'target_id' ? '"new"."found_id"' : `"new"."${name}"`));
 const allGiven = listed(given, (name) => `"given"."${name}"`);
 const returned = sql.raw(commandColumns.map((name) => `"${name}"`).join(', '));
@@ -85,9 +84,9 @@ export function createInsertGroup(database: Pick<Database, 'engine' | 'queries' 
 async function insertAll(
   { engine, queries }: Pick<Database, 'engine' | 'queries'>,
   commands: readonly InsertedTogether[],
-  waits: 'shortly' | 'as long as a statement may',
+  waits: Waits,
 ): Promise<(Command | undefined)[]> {
-  const rows = (waits === 'shortly' ? batchRows : rowsAs)(engine, 'given', given, commands.map(toRow));
+  const rows = batchRows(engine, 'given', given, commands.map(toRow), waits);
   // The index waits for a CloseDoc that is just being settled and then lets the next one in, while this statement would go on seeing its
   // document open: so the document is read under its lock, as it stands after that wait.
   const held = sql.raw(engine === 'postgres' ? 'for share' : '');

@@ -8,7 +8,7 @@
 // Somebody else settled one of them, or it was accepted meanwhile and is said never to have begun: it is missing in what comes back, the
 //   others are settled, and its own call looks at what stands there.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, rowsAs } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, rowsAs, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { type Command, type CommandRow, commandColumns, toCommand } from './command.ts';
@@ -40,8 +40,6 @@ const returnedNames = sql.raw(commandColumns.map((name) => `"${name}"`).join(', 
 /** Whoever ends a document knows of the payment [D58]. */
 const closed = sql`"document_state" = 'closed', "told_at" = coalesce("commands"."told_at", now_ms())`;
 
-type Waits = 'shortly' | 'as long as a statement may';
-
 /** Undefined: it was not open, or was accepted and is said never to have begun; nothing of it was changed. */
 export type SettleGroup = Group<SettledTogether, Command | undefined>;
 
@@ -58,7 +56,7 @@ export function createSettleGroup(database: Database): SettleGroup {
 /** In the order of the rows. */
 async function settleAll(database: Database, rows: readonly SettledTogether[], waits: Waits): Promise<(Command | undefined)[]> {
   const { engine, queries } = database;
-  const settled = settling((waits === 'shortly' ? batchRows : rowsAs)(engine, 'new', given, rows.map(toRow)));
+  const settled = settling(batchRows(engine, 'new', given, rows.map(toRow), waits));
   const closing = rows.flatMap(({ command: { id, targetId }, settlement, closesDocument }) =>
     closesDocument && settlement.state === 'done' ? [{ id, target_id: targetId, from_state: 'open' }] : [],
   );

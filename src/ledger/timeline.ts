@@ -1,7 +1,7 @@
 // The steps of each command, for the sale's timeline. Kept beside the money path: a step that could not be written
 // never delays or fails a command, so steps are gathered and written in small batches. Nothing is decided by them.
 import { sql } from 'kysely';
-import { rowsAs } from '../database/batch-rows.ts';
+import { listed, rowsAs } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -65,11 +65,7 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
 }
 
 const columns = { command_id: 'text', at: 'int8', step: 'text', channel: 'text', detail: 'text' } as const;
-const names = sql.raw(
-  Object.keys(columns)
-    .map((name) => `"${name}"`)
-    .join(', '),
-);
+const names = listed(columns);
 
 /** So many lines, or so many characters of details, as one statement carries; a report of a device may be a mebibyte. */
 function partsOf(events: readonly CommandEvent[]): CommandEvent[][] {

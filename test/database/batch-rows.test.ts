@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { batchRows } from '../../src/database/batch-rows.ts';
+import { batchRows, type Waits } from '../../src/database/batch-rows.ts';
 import { DatabaseBusy } from '../../src/database/errors.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 
@@ -17,7 +17,7 @@ describe.each(engines)('the rows of a batch on %s', (engine) => {
       { id: null, count: null },
     ];
     const read = (given: typeof rows) =>
-      sql`select "x"."id", "x"."count" from ${batchRows(engine, 'x', columns, given)}`.execute(database.queries);
+      sql`select "x"."id", "x"."count" from ${batchRows(engine, 'x', columns, given, 'shortly')}`.execute(database.queries);
     expect((await read(rows)).rows).toEqual(rows);
     expect((await read([])).rows).toEqual([]);
     expect(() => read([{ id: 'a\u0000b', count: 1 }])).toThrow('NUL');
@@ -42,6 +42,7 @@ describe.runIf(engines.includes('postgres'))('the rows of a batch on postgres', 
       'x',
       columns,
       ['a', 'b', 'c'].map((id) => ({ id, count: 2 })),
+      'shortly',
     );
     const update = sql`update counts set count = "x"."count" from ${rows} where counts.id = "x"."id"`;
     await expect(update.execute(queries)).rejects.toThrow(DatabaseBusy);
@@ -55,6 +56,18 @@ describe.runIf(engines.includes('postgres'))('the rows of a batch on postgres', 
     await other.query('rollback');
     await update.execute(queries);
     await other.end();
+    await database.close();
+  });
+
+  it('of a statement that may wait leave its patience as it is', async () => {
+    const database = await openTestDatabase('postgres');
+    const patience = async (waits: Waits) => {
+      const rows = batchRows('postgres', 'x', columns, [{ id: 'a', count: 1 }], waits);
+      const read = await sql<{ wait: string }>`select current_setting('lock_timeout') as "wait" from ${rows}`.execute(database.queries);
+      return read.rows[0]?.wait;
+    };
+    expect(await patience('shortly')).toBe('250ms');
+    expect(await patience('as long as a statement may')).toBe('0');
     await database.close();
   });
 });
