@@ -101,8 +101,8 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: invoices,
-        find: '    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(told).execute(queries);\n',
-        instead: '    insertCallbacks(told);\n',
+        find: '    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(history).execute(queries);\n',
+        instead: '    insertCallbacks(history);\n',
       },
     ],
     tests,
