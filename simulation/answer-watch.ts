@@ -8,8 +8,8 @@ import type { SharedStorage } from './shared-storage.ts';
 export interface AnswerWatch {
   /** A gateway has been given this answer. */
   heard(gateway: number, answer: AnswerMessage): void;
-  /** Something befell a gateway or the database: for a while nobody is held to the moment. */
-  disturbed(): void;
+  /** Something befell a gateway or the database, and may last: until then and for a while after it nobody is held to the moment. */
+  disturbed(lastsMs?: number): void;
 }
 
 interface Deps {
@@ -23,18 +23,18 @@ const withinMs = 1_000;
 const quietForMs = 12_000;
 
 export function createAnswerWatch({ clock, storage, violated }: Deps): AnswerWatch {
-  let disturbedAtMs = Number.NEGATIVE_INFINITY;
+  let disturbedUntilMs = Number.NEGATIVE_INFINITY;
 
   return {
-    disturbed() {
-      disturbedAtMs = clock.elapsed();
+    disturbed(lastsMs = 0) {
+      disturbedUntilMs = Math.max(disturbedUntilMs, clock.elapsed() + lastsMs);
     },
     heard(gateway, { id, outcome }) {
       if (outcome !== 'done' && outcome !== 'refused') return;
       const heardAtMs = clock.elapsed();
-      if (heardAtMs - disturbedAtMs < quietForMs) return;
+      if (heardAtMs - disturbedUntilMs < quietForMs) return;
       clock.after(withinMs, () => {
-        if (disturbedAtMs >= heardAtMs) return;
+        if (disturbedUntilMs >= heardAtMs) return;
         const [row] = storage.peek(`select name, state from commands where id = ? and state in ('sent', 'unknown')`, [id]);
         if (row) violated(`${row['name']} ${id} was answered ${outcome} to gateway ${gateway}, and a moment later it is ${row['state']}`);
       });

@@ -86,9 +86,10 @@ const makers: Record<Mishap, Maker> = {
   'gateway-stop': ({ fleet }) => fleet.stopOne(),
   'gateway-clock': ({ fleet }) => fleet.setClockOfOne(),
   'database-outage'({ state, answerWatch }, random, forAWhile) {
+    const durationMs = between(random, 200, 20_000);
     state.isDatabaseDown = true;
-    answerWatch.disturbed();
-    forAWhile(between(random, 200, 20_000), () => {
+    answerWatch.disturbed(durationMs);
+    forAWhile(durationMs, () => {
       answerWatch.disturbed();
       state.isDatabaseDown = false;
     });

@@ -46,6 +46,18 @@ describe('who watches answers', () => {
     expect(violations).toEqual([]);
   });
 
+  it.each([
+    { lastsMs: 20_000, told: 0 },
+    { lastsMs: 1_000, told: 1 },
+  ])('holds nobody to the moment while the database is away, for $lastsMs ms', async ({ lastsMs, told }) => {
+    const clock = createEventClock();
+    const watch = createAnswerWatch({ clock, storage: ledger('sent'), violated });
+    watch.disturbed(lastsMs);
+    clock.after(15_000, () => watch.heard(2, answer));
+    await clock.advance(30_000);
+    expect(violations).toHaveLength(told);
+  });
+
   it('waits for a yes or a no: `accepted` and `never` end nothing by themselves', async () => {
     const clock = createEventClock();
     const watch = createAnswerWatch({ clock, storage: ledger('unknown'), violated });
