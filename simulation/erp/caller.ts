@@ -84,7 +84,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
     call: (recipient: Recipient) => Promise<unknown>,
     told: (answer: Answer) => void,
   ): void {
-    const { recipient, leave, finish } = createRecipient();
+    const { recipient, hangUp, leave, finish } = createRecipient();
     let isOver = false;
     place.calls += 1;
     const end = (answer: Answer) => {
@@ -96,8 +96,9 @@ export function createCaller(shop: Shop, random: Random): Caller {
     };
     const onDeath = () => end(nothing);
     place.onDeath.add(onDeath);
-    // The gateway notices when its event loop comes to it.
+    // A gateway that stands still has it in its socket when it wakes, and reads it before a database has answered anything.
     const cancel = clock.after(waitsMs, () => {
+      hangUp();
       place.standstill.whenAwake(leave);
       end(nothing);
     });
@@ -145,10 +146,11 @@ function read(code: number, result: unknown): Answer {
 function createRecipient() {
   const received = Promise.withResolvers<boolean>();
   const listeners: (() => void)[] = [];
+  let hasHungUp = false;
   let hasLeft = false;
   let isFinished = false;
   const recipient: Recipient = {
-    hasLeft: () => hasLeft,
+    hasLeft: () => hasHungUp || hasLeft,
     onLeft(listener) {
       if (hasLeft) listener();
       else listeners.push(listener);
@@ -157,6 +159,9 @@ function createRecipient() {
   };
   return {
     recipient,
+    hangUp() {
+      hasHungUp = !isFinished;
+    },
     finish() {
       isFinished = true;
       received.resolve(true);

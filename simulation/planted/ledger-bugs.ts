@@ -214,6 +214,13 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [{ room: ledger, find: "add(command, isReceived ? 'told' : 'left')", instead: "add(command, 'told')" }],
   },
   {
+    name: 'begins what nothing names for a caller who is gone',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: 'if (requestHash !== undefined && !idempotency && recipient?.hasLeft())', instead: 'if (false)' }],
+    tests: ['test/ledger/first-commit.test.ts'],
+  },
+  {
     name: 'knows a request by its content for ten seconds only',
     kind: 'joins',
     harm: 'double charge',

@@ -24,8 +24,10 @@ export function recipientOf({ raw }: FastifyReply): Recipient {
       for (const listener of listeners) listener();
     });
   });
+  // His last word is read a turn or two before the connection is closed over it; Node answers nobody who has said it.
+  const hasSaidGoodbye = () => raw.socket?.readableEnded === true && !raw.writableFinished;
   return {
-    hasLeft: () => hasLeft,
+    hasLeft: () => hasLeft || hasSaidGoodbye(),
     onLeft(listener) {
       if (hasLeft) listener();
       else listeners.push(listener);

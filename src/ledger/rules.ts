@@ -121,6 +121,11 @@ export function tooManyWait(command: Command): GatewayError {
   );
 }
 
+/** Mostly read by nobody; whoever reads it all the same may send the request again, as often as he likes [D117]. */
+export function callerIsGone(): GatewayError {
+  return new GatewayError('Too_Many_Requests', 'The caller hung up before the operation began, so it was not begun.', { httpStatus: 503 });
+}
+
 /** 3: not known is not the same as not done. The call that it names only asks, however often it is made [D64]. */
 function outcomeUnknown(fields: { OID: string }): GatewayError {
   return new GatewayError(

@@ -1,4 +1,5 @@
 // Devices on a bad day: wrong clocks, one channel only, messages doubled and out of order, no journal. Every sale goes through once.
+// And a gateway that stood still while its callers went away.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../src/virtual/mishaps/faults.ts';
@@ -94,5 +95,26 @@ describe('a terminal without a journal', () => {
     const decided = await shop.till.admin(`/commands/${id}/decide`, { state: 'refused', reason: 'The bank knows of no charge.' });
     expect(decided).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('may still carry the command out') });
     expect(readBank(terminal.stateDir).filter(({ amountBani }) => amountBani === 7_200)).toEqual([]);
+  });
+});
+
+describe('a gateway that stood still', () => {
+  it('does not begin what nothing names and whose caller hung up meanwhile: he may have been told elsewhere [D117]', slowTest, async () => {
+    const terminal = await shop.addDevice('terminal');
+    const pay = (amount: number, documentNr?: string) => ({ DeviceID: terminal.id, amount, documentNr });
+    const named = randomUUID();
+    for (let time = 1; time <= 5; time += 1) {
+      process.kill(shop.gateway.pid, 'SIGSTOP');
+      await shop.till.postAndHangUp('/Device/payment/Pay', pay(80 + time));
+      process.kill(shop.gateway.pid, 'SIGCONT');
+      await sell(terminal, time);
+    }
+    process.kill(shop.gateway.pid, 'SIGSTOP');
+    await shop.till.postAndHangUp('/Device/payment/Pay', pay(90, named));
+    process.kill(shop.gateway.pid, 'SIGCONT');
+    const isCharged = () => readBank(terminal.stateDir).some(({ amountBani }) => amountBani === 9_000);
+    await eventually('what a documentNr names is done all the same', isCharged, Boolean);
+    const amounts = readBank(terminal.stateDir).flatMap(({ kind, amountBani }) => (kind === 'charge' ? [amountBani] : []));
+    expect(amounts).toEqual([100, 200, 300, 400, 500, 9_000]);
   });
 });

@@ -1,4 +1,5 @@
 // Whether an answer reached its caller, over real sockets.
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { open } from '../../src/http/authentication.ts';
 import { type Recipient, recipientOf } from '../../src/http/recipient.ts';
@@ -9,6 +10,7 @@ import { base, createSample, type Sample } from './sample-server.ts';
 let sample: Sample;
 let port: number;
 let recipients: Recipient[];
+let theirSocket: Socket | null;
 let answer: () => void;
 let body: string;
 
@@ -20,6 +22,7 @@ beforeEach(async () => {
   answer = resolve;
   sample.server.routes((app) => {
     app.get('/test/recipient', { config: { access: open }, schema: { hide: true } }, async (_request, reply) => {
+      theirSocket = reply.raw.socket;
       recipients.push(recipientOf(reply));
       await promise;
       return { body };
@@ -63,6 +66,14 @@ describe('the recipient', () => {
     expect(recipient.hasLeft()).toBe(true);
     // Told at once to whoever asks late.
     await new Promise<void>((resolve) => recipient.onLeft(resolve));
+    answer();
+  });
+
+  it('has left as soon as his last word is read, before the connection is closed: a statement may be answered in between', async () => {
+    const { socket, recipient } = await ask();
+    const atLastWord = new Promise<boolean>((resolve) => theirSocket?.once('end', () => resolve(recipient.hasLeft())));
+    socket.end();
+    expect(await atLastWord).toBe(true);
     answer();
   });
 

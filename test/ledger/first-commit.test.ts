@@ -50,6 +50,30 @@ describe.each(engines)('on %s', (engine) => {
   const claim = (subjectId: string, requestHash = 'asked') =>
     claimKey(database.queries, { merchantId, key: 'k', requestHash, subjectKind: 'command', subjectId });
 
+  describe('a request that nothing names, of a caller who has hung up', () => {
+    const unnamed = { idempotency: undefined, requestHash: 'asked' };
+
+    it('is not begun: he may have been told elsewhere what became of its repeat', async () => {
+      const recipient = createFakeRecipient();
+      recipient.leave();
+      await expect(commits.begin(request({ ...unnamed, recipient }), randomUUID())).rejects.toThrow('was not begun');
+      expect(await count()).toBe(0);
+    });
+
+    it('is not begun either when he does so while it is being written', async () => {
+      const recipient = createFakeRecipient();
+      const guard = async () => recipient.leave();
+      await expect(commits.begin(request({ ...unnamed, recipient, guard }), randomUUID())).rejects.toThrow('was not begun');
+      expect(await count()).toBe(0);
+    });
+
+    it('is begun if a key names it, since its repeat is known by that', async () => {
+      const recipient = createFakeRecipient();
+      recipient.leave();
+      expect(await commits.begin(request({ requestHash: 'asked', recipient }), randomUUID())).toMatchObject({ state: 'sent' });
+    });
+  });
+
   describe('a key that was claimed since it was looked for', () => {
     it('by another request is 22, and nothing is written', async () => {
       const theirs = await onOther({});

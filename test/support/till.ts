@@ -19,6 +19,8 @@ export interface Till {
   admin(path: string, body?: object): Promise<Answer>;
   /** Hears how a Pay stands as soon as the gateway answers, whatever happens to the gateway meanwhile. */
   tryPost(path: string, body: object): Promise<Answer | undefined>;
+  /** Hangs up as soon as the request has left: resolves then. */
+  postAndHangUp(path: string, body: object): Promise<void>;
 }
 
 function parse(text: string): Answer | undefined {
@@ -64,6 +66,14 @@ export function createTill({ baseUrl, apiKey, adminToken }: { baseUrl: string; a
       return body === undefined ? send(url, 'GET', authorization) : send(url, 'POST', { ...authorization, ...json }, JSON.stringify(body));
     },
     tryPost: (path, body) => post(path, body).catch(() => undefined),
+    postAndHangUp: (path, body) =>
+      new Promise((resolve) => {
+        const request = httpRequest(`${baseUrl}${path}`, { method: 'POST', headers: json });
+        request.on('error', () => {});
+        request.on('close', () => resolve());
+        request.on('finish', () => request.destroy());
+        request.end(JSON.stringify({ APIKey: apiKey, ...body }));
+      }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import type { Command } from '../command.ts';
 import type { InsertedTogether, InsertGroup } from '../insert-batch.ts';
+import { callerIsGone } from '../rules.ts';
 import * as store from '../store.ts';
 import type { CommandRequest } from './call.ts';
 import { findUntold } from './content-store.ts';
@@ -52,14 +53,25 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
     if (untold && reception.noteOn(untold.command.id) !== 'told') throw new LostRace();
   }
 
+  /**
+   * A request that nothing names, of a caller who is gone, is not begun: while it lay here (the process stood still) he may have repeated it
+   * at another gateway, where it was done and he was told, so that nothing would show that this is the same [D117]. From here on the
+   * device's lock and the time to begin keep it from being done twice.
+   */
+  function refuseIfGone({ requestHash, idempotency, recipient }: CommandRequest): void {
+    if (requestHash !== undefined && !idempotency && recipient?.hasLeft()) throw callerIsGone();
+  }
+
   function insertUnderLocks(fresh: store.NewCommand, request: CommandRequest): Promise<Command | undefined> {
     const { merchantId, idempotency, guard } = request;
     return transactionOrLost(async (queries) => {
+      refuseIfGone(request);
       await refuseIfRepeat(queries, request);
       await guard?.(queries);
       const command = await store.insertSent(queries, fresh);
       // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
       if (command) await refuseIfRepeat(queries, request, command.id);
+      refuseIfGone(request);
       if (!command || !idempotency) return command;
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
       const claimed = await claimKey(queries, claim);
