@@ -15,6 +15,10 @@ export type SendFate = 'ok' | 'down' | 'absent' | 'returned' | 'unclear' | 'hang
 export interface FakeChannel extends Channel {
   readonly sends: { deviceId: string; command: CommandMessage; expiresInMs: number; fate: SendFate }[];
   fate: SendFate;
+  /** How the sends that hang come to an end after all, the oldest first: with this error, or as sent. */
+  readonly hanging: ((error?: Error) => void)[];
+  /** Devices whose connection the gateway has ended. */
+  readonly disconnected: string[];
   /** The device's end: called for every command that really arrives. */
   onArrival: (deviceId: string, command: CommandMessage) => void;
   says: {
@@ -43,7 +47,10 @@ export function createFakeChannel(name: ChannelName, options: { tellsAbsence?: b
     },
     sends: [],
     fate: 'ok',
+    hanging: [],
+    disconnected: [],
     onArrival() {},
+    disconnectDevice: (deviceId) => void channel.disconnected.push(deviceId),
     async start(given) {
       listener = given;
       channel.mend();
@@ -63,7 +70,10 @@ export function createFakeChannel(name: ChannelName, options: { tellsAbsence?: b
         throw new DeviceNotOnChannel(name);
       }
       if (fate === 'unclear') throw new SendUnclear(name);
-      if (fate === 'hang') return new Promise(() => {});
+      if (fate === 'hang')
+        return new Promise((resolve, reject) => {
+          channel.hanging.push((error) => (error === undefined ? resolve() : reject(error)));
+        });
       channel.onArrival(deviceId, command);
     },
     says: {

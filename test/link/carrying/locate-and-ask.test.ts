@@ -1,5 +1,6 @@
 // Finding a device, asking it, and what is known of it from its messages.
 import { describe, expect, it } from 'vitest';
+import { ChannelDown } from '../../../src/link/channel.ts';
 import { createLinkBench, deviceId, journalId, otherDeviceId, peek } from '../link-bench.ts';
 
 describe('locate', () => {
@@ -113,6 +114,171 @@ describe('ask', () => {
     await asked;
     bench.answer(bench.mqtt, 'done', { id: bench.commandsOn(bench.mqtt, 'Status')[0]?.id ?? '' });
     expect(late).toEqual([]);
+  });
+});
+
+describe('a question on its way', () => {
+  const ask = { args: {}, timeoutMs: 5_000, preferredChannel: 'mqtt' } as const;
+  const status = { ...ask, name: 'Status' } as const;
+
+  it('has to begin by its time only if it is for the last transaction', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt, { clockMs: bench.clock.now() + 60_000 });
+    const at = (ms: number) => new Date(bench.clock.now() + 60_000 + ms).toISOString();
+    void bench.link.ask(deviceId, { ...ask, name: 'LastTransaction' });
+    void bench.link.ask(deviceId, { ...ask, name: 'LastTransaction', timeoutMs: 20_000 });
+    expect(bench.commandsOn(bench.mqtt, 'LastTransaction')).toMatchObject([
+      { startBy: at(5_000), answerBy: at(5_000), replyTo: 'gateway-1' },
+      { startBy: at(10_000), answerBy: at(20_000) },
+    ]);
+    expect(bench.mqtt.sends.map(({ expiresInMs }) => expiresInMs)).toEqual([5_000, 20_000]);
+    await bench.link.stop();
+  });
+
+  it('goes to each connected channel once, where the device is live first', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.queue);
+    bench.queue.fate = 'down';
+    bench.mqtt.fate = 'down';
+    const asked = bench.link.ask(deviceId, status);
+    expect([bench.queue.sends.length, bench.mqtt.sends.length]).toEqual([1, 0]);
+    await bench.clock.advance(4_999);
+    expect([bench.queue.sends.length, bench.mqtt.sends.length]).toEqual([1, 1]);
+    expect(await peek(asked)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await asked).toBeUndefined();
+  });
+
+  it('has no other channel to try while that is down', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    const asked = bench.link.ask(deviceId, status);
+    bench.queue.break();
+    await bench.clock.advance(5_000);
+    expect(await asked).toBeUndefined();
+    expect(bench.queue.sends).toEqual([]);
+    const alone = bench.link.ask(deviceId, status);
+    await bench.clock.advance(5_000);
+    expect(await alone).toBeUndefined();
+    expect([bench.mqtt.sends.length, bench.queue.sends.length]).toEqual([2, 0]);
+  });
+
+  it('is not sent once more when its time is over, nor after its answer', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.mqtt.fate = 'hang';
+    const short = bench.link.ask(deviceId, { ...status, timeoutMs: 1_000 });
+    await bench.clock.advance(1_000);
+    expect(await short).toBeUndefined();
+    bench.mqtt.hanging[0]?.(new ChannelDown('mqtt'));
+    await bench.clock.settle();
+    expect(bench.queue.sends).toEqual([]);
+  });
+
+  it('is answered by an outcome, not by accepted', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const asked = bench.link.ask(deviceId, status);
+    const id = bench.commandsOn(bench.mqtt, 'Status')[0]?.id ?? '';
+    bench.answer(bench.mqtt, 'accepted', { id });
+    expect(await peek(asked)).toBe('pending');
+    bench.answer(bench.mqtt, 'refused', { id, report: { battery: 1 } });
+    expect(await asked).toMatchObject({ outcome: 'refused' });
+    expect(bench.link.presence.of(deviceId)?.report).toMatchObject({ battery: 80 });
+    expect(bench.link.stats().waitingCalls).toBe(0);
+  });
+
+  it('of another kind than Status says nothing about the state of the device', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const asked = bench.link.ask(deviceId, { ...ask, name: 'LastTransaction' });
+    bench.answer(bench.mqtt, 'done', { id: bench.commandsOn(bench.mqtt, 'LastTransaction')[0]?.id ?? '', report: { rrn: '1' } });
+    expect(await asked).toMatchObject({ report: { rrn: '1' } });
+    const empty = bench.link.ask(deviceId, status);
+    bench.answer(bench.mqtt, 'done', { id: bench.commandsOn(bench.mqtt, 'Status')[0]?.id ?? '' });
+    expect(await empty).toMatchObject({ outcome: 'done' });
+    expect(bench.link.presence.of(deviceId)?.report).toMatchObject({ battery: 80 });
+  });
+
+  it('is not asked by a gateway that stops, nor is a device looked for', async () => {
+    const bench = await createLinkBench();
+    await bench.link.stop();
+    expect([await bench.link.ask(deviceId, status), await bench.link.locate(deviceId, 'mqtt')]).toEqual([undefined, undefined]);
+    expect([bench.mqtt.sends, bench.queue.sends, bench.clock.pending]).toEqual([[], [], 0]);
+  });
+});
+
+describe('the search for a device', () => {
+  it('ends by its own messages alone, and leaves nothing waiting', async () => {
+    const bench = await createLinkBench();
+    const located = bench.link.locate(deviceId, 'mqtt');
+    const other = bench.link.locate(otherDeviceId, 'mqtt');
+    expect(bench.link.stats().waitingCalls).toBe(4);
+    bench.presence(bench.queue, { deviceId: otherDeviceId });
+    expect(await other).toBe('queue');
+    expect(await peek(located)).toBe('pending');
+    expect(bench.link.stats()).toMatchObject({ waitingCalls: 2, liveDevices: 1 });
+    await bench.clock.advance(2_000);
+    expect(await located).toBeUndefined();
+    expect(bench.link.stats().waitingCalls).toBe(0);
+    const again = bench.link.locate(deviceId, 'mqtt');
+    expect(bench.commandsOn(bench.mqtt, 'Status')).toHaveLength(3);
+    await bench.clock.advance(2_000);
+    await again;
+  });
+
+  it('asks only on channels that are up', async () => {
+    const bench = await createLinkBench();
+    bench.mqtt.break();
+    const located = bench.link.locate(deviceId, 'mqtt');
+    expect([bench.mqtt.sends.length, bench.queue.sends.length]).toEqual([0, 1]);
+    await bench.clock.advance(2_000);
+    expect(await located).toBeUndefined();
+  });
+});
+
+describe('the link', () => {
+  it('carries again after a stop and a start', async () => {
+    const bench = await createLinkBench();
+    await bench.link.stop();
+    await bench.link.start();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'done');
+    expect(await result).toMatchObject({ outcome: 'done' });
+  });
+
+  it('cuts a device off on every channel', async () => {
+    const bench = await createLinkBench();
+    bench.link.disconnectDevice(deviceId);
+    expect([bench.mqtt.disconnected, bench.queue.disconnected]).toEqual([[deviceId], [deviceId]]);
+  });
+
+  it('says which channels are up', async () => {
+    const bench = await createLinkBench();
+    bench.queue.break();
+    expect(bench.link.stats().connected).toEqual({ mqtt: true, queue: false });
+    bench.mqtt.break();
+    bench.queue.mend();
+    expect(bench.link.stats().connected).toEqual({ mqtt: false, queue: true });
+  });
+
+  it('tells every listener of late answers, also beside one that fails, until he stops listening', async () => {
+    const bench = await createLinkBench();
+    const heard: string[] = [];
+    bench.link.onLateAnswer(() => {
+      throw new Error('not now');
+    });
+    const stopLate = bench.link.onLateAnswer((_device, answer) => heard.push(answer.outcome));
+    const stopSeen = bench.link.onSeen((device) => heard.push(`seen ${device === deviceId}`));
+    bench.answer(bench.mqtt, 'done');
+    expect(heard).toEqual(['done', 'seen true']);
+    stopLate();
+    stopSeen();
+    bench.answer(bench.queue, 'refused');
+    expect(heard).toHaveLength(2);
   });
 });
 

@@ -1,0 +1,222 @@
+// carry() and the channel that the command did not leave on: what its coming, its going and its late word may change, in virtual time.
+import { describe, expect, it } from 'vitest';
+import { SendUnclear } from '../../../src/link/channel.ts';
+import { commandId, createLinkBench, deviceId, otherDeviceId, peek } from '../link-bench.ts';
+
+const otherBootId = '66666666-6666-4666-8666-666666666666';
+
+describe('a channel that opens while a command waits for its device', () => {
+  it('brings a copy once accepted is overdue, not before, and asks nothing', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.queue.break();
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(2_000);
+    bench.queue.mend();
+    expect(bench.queue.sends).toEqual([]);
+    bench.queue.break();
+    await bench.clock.advance(1_000);
+    bench.queue.mend();
+    expect(bench.queue.sends.map(({ command }) => command.id)).toEqual([commandId]);
+    expect(bench.stepNames()).toEqual(['sent mqtt']);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toEqual([]);
+    await bench.link.stop();
+  });
+
+  it('brings nothing to a device that has accepted, and does not ask it either', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.queue.break();
+    void bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.clock.advance(4_000);
+    bench.queue.mend();
+    bench.presence(bench.queue);
+    await bench.clock.settle();
+    expect(bench.queue.sends).toEqual([]);
+    expect(bench.stepNames()).toEqual(['sent mqtt', 'accepted mqtt']);
+    await bench.link.stop();
+  });
+
+  it('brings no second copy to a device whose copy there was given back', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.queue.fate = 'absent';
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(3_000);
+    expect(bench.stepNames()).toEqual(['sent mqtt', 'not-sent queue']);
+    bench.queue.fate = 'ok';
+    bench.presence(bench.queue);
+    bench.queue.says.gone(deviceId);
+    await bench.clock.settle();
+    expect(bench.queue.sends).toHaveLength(1);
+    expect(bench.stepNames()).toEqual(['sent mqtt', 'not-sent queue']);
+    await bench.link.stop();
+  });
+
+  it('is where a device is asked that has booted anew there', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    void bench.link.carry(bench.delivery());
+    await bench.clock.settle();
+    bench.answer(bench.mqtt, 'accepted');
+    bench.presence(bench.queue, { bootId: otherBootId });
+    expect(bench.steps.slice(2)).toEqual([
+      { step: 'seen-again', atMs: bench.clock.now(), channel: 'queue', detail: 'rebooted' },
+      { step: 'recall', atMs: bench.clock.now(), channel: 'mqtt' },
+      { step: 'recall', atMs: bench.clock.now(), channel: 'queue' },
+    ]);
+    await bench.link.stop();
+  });
+});
+
+describe('what happens to another', () => {
+  it('channel or another device is no step of a command', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.presence(bench.mqtt, { deviceId: otherDeviceId });
+    void bench.link.carry(bench.delivery());
+    await bench.clock.settle();
+    bench.queue.says.gone(deviceId);
+    bench.mqtt.says.gone(otherDeviceId);
+    bench.presence(bench.mqtt, { deviceId: otherDeviceId });
+    await bench.clock.settle();
+    expect(bench.stepNames()).toEqual(['sent mqtt']);
+    expect(bench.queue.sends).toEqual([]);
+    await bench.link.stop();
+  });
+});
+
+describe('a copy that the broker gives back', () => {
+  it('makes a command not-sent only if no other copy may have arrived', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.queue.fate = 'absent';
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(3_000);
+    expect(bench.stepNames()).toEqual(['sent mqtt', 'not-sent queue']);
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(7_000);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(1);
+    await bench.link.stop();
+  });
+
+  it('goes to a channel that can tell who is there, though the device was not heard on it', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.fate = 'absent';
+    const result = bench.link.carry(bench.delivery({ journalId: undefined }));
+    await bench.clock.settle();
+    expect(bench.queue.sends.map(({ command }) => command.id)).toEqual([commandId]);
+    bench.answer(bench.queue, 'done');
+    expect(await result).toMatchObject({ outcome: 'done', channel: 'queue' });
+  });
+
+  it('says why nothing went out', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.queue.break();
+    bench.mqtt.fate = 'absent';
+    const result = await bench.link.carry(bench.delivery());
+    expect(result).toEqual({ kind: 'not-sent', reason: 'The device is not connected on the channel mqtt.' });
+    expect(bench.steps).toMatchObject([{ step: 'not-sent', detail: 'The device is not connected on the channel mqtt.' }]);
+  });
+});
+
+describe('a send that ends late', () => {
+  it('and unclear, when the device has accepted another copy, changes nothing', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.mqtt.fate = 'hang';
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(3_000);
+    bench.answer(bench.queue, 'accepted');
+    bench.mqtt.fate = 'ok';
+    bench.mqtt.hanging[0]?.(new SendUnclear('mqtt'));
+    await bench.clock.settle();
+    expect(bench.stepNames()).toEqual(['sent queue', 'accepted queue', 'send-unclear mqtt']);
+    expect(bench.commandsOn(bench.queue, 'Recall')).toEqual([]);
+    expect(await peek(result)).toBe('pending');
+    await bench.link.stop();
+  });
+
+  it('after the command has ended, is no step of it', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.mqtt.fate = 'hang';
+    const result = bench.link.carry(bench.delivery());
+    await bench.link.stop();
+    expect(await result).toMatchObject({ kind: 'silent', wasAccepted: false });
+    bench.mqtt.hanging[0]?.(new SendUnclear('mqtt'));
+    await bench.clock.settle();
+    expect(bench.steps).toEqual([]);
+    expect(bench.clock.pending).toBe(0);
+  });
+
+  it('and in time, on a channel that was lost meanwhile, is followed by one other copy and no more', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.mqtt.fate = 'hang';
+    void bench.link.carry(bench.delivery());
+    bench.mqtt.says.gone(deviceId);
+    expect(bench.queue.sends).toEqual([]);
+    await bench.clock.advance(0);
+    expect(bench.stepNames()).toEqual(['channel-lost mqtt', 'sent queue']);
+    bench.mqtt.hanging[0]?.();
+    await bench.clock.advance(3_000);
+    expect(bench.stepNames()).toEqual(['channel-lost mqtt', 'sent queue', 'sent mqtt']);
+    await bench.link.stop();
+  });
+});
+
+describe('a command that is under way', () => {
+  it('tells accepted once, however often the device says so', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    let accepted = 0;
+    void bench.link.carry(
+      bench.delivery({
+        onAccepted() {
+          accepted += 1;
+        },
+      }),
+    );
+    await bench.clock.advance(10_000);
+    bench.recalled(bench.mqtt, { state: 'running' });
+    bench.answer(bench.mqtt, 'accepted');
+    bench.answer(bench.queue, 'accepted');
+    expect(accepted).toBe(1);
+    expect(bench.stepNames().filter((step) => step.startsWith('accepted'))).toEqual([]);
+    await bench.clock.advance(29_999);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(1);
+    await bench.link.stop();
+  });
+
+  it('is told as accepted when the gateway stops', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.link.stop();
+    expect(await result).toMatchObject({ kind: 'silent', wasAccepted: true });
+  });
+
+  it('and was held up before it left is asked after at its startBy, not ten seconds after it left', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.queue.break();
+    const delivery = bench.delivery();
+    await bench.clock.advance(7_000);
+    void bench.link.carry(delivery);
+    await bench.clock.advance(2_999);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toEqual([]);
+    await bench.clock.advance(1);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(1);
+    await bench.link.stop();
+  });
+});

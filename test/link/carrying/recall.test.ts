@@ -1,0 +1,114 @@
+// Recall: where it is asked, how often, what of its answers counts, and that asking costs no more than its bound.
+import { describe, expect, it } from 'vitest';
+import { bootId, createLinkBench, deviceId, peek } from '../link-bench.ts';
+
+describe('Recall', () => {
+  it('is written in the device clock, may begin at any time, and lies at a broker no longer than until the next', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt, { clockMs: bench.clock.now() + 3_600_000 });
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    const sent = bench.mqtt.sends.find(({ command }) => command.name === 'Recall');
+    expect(sent?.expiresInMs).toBe(5_000);
+    expect(sent?.command.answerBy).toBe(new Date(bench.clock.now() + 3_600_000 + 30_000).toISOString());
+    await bench.link.stop();
+  });
+
+  it('looks in only where the device is live', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    void bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    await bench.clock.advance(30_000);
+    expect([bench.commandsOn(bench.mqtt, 'Recall').length, bench.commandsOn(bench.queue, 'Recall').length]).toEqual([1, 0]);
+    await bench.link.stop();
+  });
+
+  it('is asked everywhere when the device is live nowhere, and of nobody when no channel is up', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    void bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    bench.mqtt.says.gone(deviceId);
+    await bench.clock.advance(30_000);
+    expect([bench.commandsOn(bench.mqtt, 'Recall').length, bench.commandsOn(bench.queue, 'Recall').length]).toEqual([1, 1]);
+    bench.mqtt.break();
+    bench.queue.break();
+    const { waitingCalls } = bench.link.stats();
+    await bench.clock.advance(90_000);
+    expect(bench.stepNames().filter((step) => step.startsWith('recall'))).toEqual(['recall mqtt', 'recall queue']);
+    expect(bench.link.stats().waitingCalls).toBe(waitingCalls);
+    await bench.link.stop();
+  });
+
+  it('asked anew begins anew: two returns of a device make one question every five seconds', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    void bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    for (let count = 0; count < 2; count += 1) {
+      bench.mqtt.says.gone(deviceId);
+      bench.presence(bench.mqtt);
+      await bench.clock.advance(1_000);
+    }
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(2);
+    await bench.clock.advance(4_000);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(3);
+    await bench.clock.advance(23_999);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(7);
+    await bench.link.stop();
+  });
+
+  it('waits for the newest ten answers of a device that boots without end', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    bench.answer(bench.mqtt, 'accepted');
+    for (let count = 0; count < 15; count += 1) {
+      bench.presence(bench.mqtt, { bootId: `${bootId.slice(0, -2)}${count + 10}` });
+    }
+    // The command itself and its questions.
+    expect(bench.link.stats().waitingCalls).toBe(11);
+    const [, , , , , oldestKept] = bench.commandsOn(bench.mqtt, 'Recall');
+    bench.answer(bench.mqtt, 'done', { id: oldestKept?.id ?? '', report: { state: 'final', outcome: 'done' } });
+    expect(await result).toMatchObject({ by: 'recall', outcome: 'done' });
+    expect(bench.link.stats()).toMatchObject({ waitingCalls: 0 });
+  });
+
+  it('is answered by what the device did, not by a refusal to say it', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    bench.recalled(bench.mqtt, { state: 'never' }, { outcome: 'refused' });
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(5_000);
+    bench.recalled(bench.mqtt, { state: 'final', outcome: 'refused', reason: 'wrong pin' }, { reason: 'never mind' });
+    expect(await result).toMatchObject({ by: 'recall', outcome: 'refused', reason: 'wrong pin' });
+  });
+
+  it('gives the reason of its own answer where the journal has none', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    bench.recalled(bench.mqtt, { state: 'unknown' }, { reason: 'the journal was damaged' });
+    expect(await result).toMatchObject({ by: 'recall', outcome: 'unknown', reason: 'the journal was damaged' });
+    expect(bench.steps.at(-1)).toMatchObject({ step: 'recalled', detail: 'unknown' });
+  });
+
+  it('answered after the command has ended is dropped, and is no late answer of the ledger', async () => {
+    const bench = await createLinkBench();
+    const late: string[] = [];
+    bench.link.onLateAnswer((_device, answer) => late.push(answer.id));
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    bench.answer(bench.mqtt, 'done');
+    await result;
+    bench.recalled(bench.mqtt, { state: 'running' });
+    expect(late).toEqual([]);
+    expect(bench.link.stats().dropped).toEqual({ 'late-question': 1 });
+    expect(bench.link.stats().waitingCalls).toBe(0);
+  });
+});
