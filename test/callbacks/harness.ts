@@ -1,9 +1,11 @@
 // What the worker's tests share: callbacks on a database, and an ERP in memory that answers as it is told.
 import { randomUUID } from 'node:crypto';
+import type { KyselyPlugin } from 'kysely';
 import { type Callbacks, type CallbacksDeps, createCallbacks } from '../../src/callbacks/callbacks.ts';
 import { enqueueCallback, type NewCallback } from '../../src/callbacks/outbox.ts';
 import type { AttemptResult, OutgoingCallback, Send } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
+import { databaseDown } from '../../src/database/errors.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 
@@ -36,6 +38,48 @@ export async function enqueue(
     ),
   );
   callbacks.wake(hosts);
+}
+
+export interface WatchedDatabase {
+  database: Database;
+  /** In their order: `scan` over all hosts, `claim`, or the first words of the statement. */
+  statements: string[];
+  wakes(): number;
+  /** From now on statements of this kind fail; undefined: none. */
+  fail(kind: string | undefined): void;
+}
+
+/** The same database, which tells what was asked of it and whom it woke. */
+export function watchDatabase(plain: Database): WatchedDatabase {
+  const statements: string[] = [];
+  let wakes = 0;
+  let failing: string | undefined;
+  const plugin: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      const { sql } = plain.queries.getExecutor().compileQuery(node, queryId);
+      const kind = /recursive hosts/.test(sql) ? 'scan' : /leased_until" = now_ms/.test(sql) ? 'claim' : sql.trim().split(' ', 3).join(' ');
+      statements.push(kind);
+      if (kind === failing) throw databaseDown('It is away.');
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  const database: Database = {
+    ...plain,
+    queries: plain.queries.withPlugin(plugin),
+    wake(topic, detail) {
+      wakes += 1;
+      plain.wake(topic, detail);
+    },
+  };
+  return {
+    database,
+    statements,
+    wakes: () => wakes,
+    fail(kind) {
+      failing = kind;
+    },
+  };
 }
 
 export const answered = (status: number): AttemptResult => ({ status, error: null, durationMs: 3, responseHead: `answer ${status}` });

@@ -1,5 +1,4 @@
 // How many statements sending takes, and what becomes of leases that are held in memory, in virtual time on SQLite in memory.
-import type { KyselyPlugin } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Callbacks, CallbacksDeps } from '../../src/callbacks/callbacks.ts';
 import { enqueueCallback } from '../../src/callbacks/outbox.ts';
@@ -9,40 +8,21 @@ import { systemRandom } from '../../src/kernel/system.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, callbacksOn, enqueue, memoryErp } from './harness.ts';
+import { answered, type Call, callbacksOn, enqueue, memoryErp, type WatchedDatabase, watchDatabase } from './harness.ts';
 
 const host = 'erp.example';
 let clock: VirtualClock;
 let database: Database;
 let merchantId: string;
-let statements: string[];
-let wakes: number;
+let watched: WatchedDatabase;
 const started: Callbacks[] = [];
 
 beforeEach(async () => {
   clock = createVirtualClock(undefined, { settle: 'microtasks' });
   const plain = await memoryDatabase(clock);
   merchantId = (await seedMerchant(plain.queries)).id;
-  statements = [];
-  wakes = 0;
-  const plugin: KyselyPlugin = {
-    transformQuery({ node, queryId }) {
-      const { sql } = plain.queries.getExecutor().compileQuery(node, queryId);
-      statements.push(
-        /recursive hosts/.test(sql) ? 'scan' : /leased_until" = now_ms/.test(sql) ? 'claim' : sql.trim().split(' ', 3).join(' '),
-      );
-      return node;
-    },
-    transformResult: async ({ result }) => result,
-  };
-  database = {
-    ...plain,
-    queries: plain.queries.withPlugin(plugin),
-    wake(topic, detail) {
-      wakes += 1;
-      plain.wake(topic, detail);
-    },
-  };
+  watched = watchDatabase(plain);
+  database = watched.database;
 });
 afterEach(async () => {
   for (const callbacks of started.splice(0)) {
@@ -76,14 +56,14 @@ async function write(count: number): Promise<void> {
   });
 }
 
-const count = (kind: string) => statements.filter((each) => each === kind).length;
+const count = (kind: string) => watched.statements.filter((each) => each === kind).length;
 const held = async () => (await database.queries.selectFrom('callbacks').select('id').where('leased_by', 'is not', null).execute()).length;
 
 describe('statements', () => {
   it('for one callback that was written here: a claim, and no look over all hosts', async () => {
     const { callbacks, calls } = begin(() => answered(200));
     await clock.settle();
-    statements = [];
+    watched.statements.length = 0;
     await enqueue(database, callbacks, { merchantId }, [host]);
     await clock.advance(5_000);
     expect(calls).toHaveLength(1);
@@ -93,15 +73,15 @@ describe('statements', () => {
   it('while nothing happens: a look every ten seconds', async () => {
     begin();
     await clock.settle();
-    statements = [];
+    watched.statements.length = 0;
     await clock.advance(60_000);
-    expect(statements).toEqual(['scan', 'scan', 'scan', 'scan', 'scan', 'scan']);
+    expect(watched.statements).toEqual(['scan', 'scan', 'scan', 'scan', 'scan', 'scan']);
   });
 
   it('for many callbacks to a quick host: one claim for dozens', async () => {
     const { callbacks, calls } = begin(() => answered(200));
     await clock.settle();
-    statements = [];
+    watched.statements.length = 0;
     await write(500);
     callbacks.wake([host]);
     await clock.advance(3_000);
@@ -182,7 +162,7 @@ describe('other instances', () => {
     for (let at = 0; at < 20; at += 1) await enqueue(database, callbacks, { merchantId }, [host]);
     await clock.advance(1_000);
     expect(callbacks.counts().delivered).toBe(20);
-    expect(wakes).toBe(0);
+    expect(watched.wakes()).toBe(0);
   });
 
   it('are called, twice a second at most, while there is more than this one can take', async () => {
@@ -190,12 +170,12 @@ describe('other instances', () => {
     await write(100);
     callbacks.wake([host]);
     await clock.advance(2_000);
-    expect(wakes).toBe(1);
+    expect(watched.wakes()).toBe(1);
   });
 
   it('are told of what is written by one that does not send', async () => {
     const idle = callbacksOn(database, { clock });
     idle.wake([host]);
-    expect(wakes).toBe(1);
+    expect(watched.wakes()).toBe(1);
   });
 });

@@ -1,0 +1,292 @@
+// When the worker looks for what is due, whom it asks first, and what it gives back: in virtual time, counted in statements on SQLite in memory.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Callbacks, CallbacksDeps } from '../../src/callbacks/callbacks.ts';
+import { enqueueCallback } from '../../src/callbacks/outbox.ts';
+import type { AttemptResult } from '../../src/callbacks/sender.ts';
+import type { Database } from '../../src/database/database.ts';
+import { systemRandom } from '../../src/kernel/system.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCallback, seedMerchant } from '../support/fixtures.ts';
+import { recordingLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { answered, type Call, callbacksOn, enqueue, memoryErp, type WatchedDatabase, watchDatabase } from './harness.ts';
+
+const host = 'erp.example';
+let clock: VirtualClock;
+let startMs: number;
+let plain: Database;
+let watched: WatchedDatabase;
+let merchantId: string;
+const started: Callbacks[] = [];
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  startMs = clock.now();
+  plain = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(plain.queries)).id;
+  watched = watchDatabase(plain);
+});
+afterEach(async () => {
+  watched.fail(undefined);
+  for (const callbacks of started.splice(0)) {
+    const stopped = callbacks.stop();
+    await clock.advance(10_000);
+    await stopped;
+  }
+  await plain.close();
+});
+
+function begin(answer?: (call: Call) => AttemptResult | undefined, overrides: Partial<CallbacksDeps> = {}) {
+  const erp = memoryErp({ nowMs: () => clock.now() - startMs, ...(answer ? { answer } : {}) });
+  const callbacks = callbacksOn(watched.database, { clock, send: erp.send, ...overrides });
+  callbacks.start();
+  started.push(callbacks);
+  return { ...erp, callbacks };
+}
+
+async function write(urls: readonly string[], subject: { subjectId: string; sequence: number } | undefined = undefined): Promise<void> {
+  await plain.transaction(async (queries) => {
+    for (const url of urls) {
+      const callback = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, ...subject, url };
+      await enqueueCallback(queries, { random: systemRandom }, callback);
+    }
+  });
+}
+
+const many = (count: number, name = host) => Array.from({ length: count }, (_, at) => `http://${name}/${at}`);
+const count = (kind: string) => watched.statements.filter((each) => each === kind).length;
+const timesOf = (calls: Call[]) => calls.map(({ atMs }) => atMs);
+const forgetStatements = () => {
+  watched.statements.length = 0;
+};
+
+describe('the worker looks again', () => {
+  it('when a retry is due, though it would have slept on', async () => {
+    const { callbacks, calls } = begin(() => answered(500), { delaysS: [3] });
+    await clock.advance(1_000);
+    await write(many(1));
+    callbacks.wake([host]);
+    await clock.advance(20_000);
+    expect(timesOf(calls)).toEqual([1_000, 4_000]);
+  });
+
+  it('when the next one of any host is due, and not before', async () => {
+    await seedCallback(plain.queries, merchantId, { next_attempt_at: clock.now() + 4_000, attempts: 1 });
+    await seedCallback(plain.queries, merchantId, { next_attempt_at: clock.now() + 2_500, attempts: 1, host: 'other.example' });
+    const { calls } = begin();
+    await clock.advance(9_000);
+    expect(timesOf(calls)).toEqual([2_500, 4_000]);
+    expect(count('claim')).toBe(2);
+  });
+
+  it('at once when somebody else has written, and not by itself after that', async () => {
+    const { calls } = begin(() => answered(200));
+    await clock.advance(1_000);
+    await write(many(1));
+    plain.wake('callbacks');
+    await clock.advance(1_000);
+    expect(timesOf(calls)).toEqual([1_000]);
+    forgetStatements();
+    await clock.advance(8_000);
+    expect(count('scan')).toBe(0);
+  });
+
+  it('after a quarter of a second when what was written here stands behind an attempt elsewhere', async () => {
+    const subjectId = randomUUID();
+    const other = begin();
+    await clock.settle();
+    await write(many(1), { subjectId, sequence: 1 });
+    other.callbacks.wake([host]);
+    await clock.settle();
+    const here = begin(() => answered(200));
+    await clock.settle();
+    await write(many(1), { subjectId, sequence: 2 });
+    here.callbacks.wake([host]);
+    await clock.advance(100);
+    other.calls[0]?.end(answered(200));
+    await clock.advance(149);
+    expect(here.calls).toEqual([]);
+    await clock.advance(1);
+    expect(timesOf(here.calls)).toEqual([250]);
+  });
+
+  it('for the next of a subject when the one before is on record, without a look over all hosts', async () => {
+    const subjectId = randomUUID();
+    const { callbacks, calls } = begin();
+    await clock.settle();
+    await write(many(1), { subjectId, sequence: 1 });
+    callbacks.wake([host]);
+    await clock.settle();
+    await write(many(1), { subjectId, sequence: 2 });
+    callbacks.wake([host]);
+    await clock.advance(1_000);
+    forgetStatements();
+    calls[0]?.end(answered(200));
+    await clock.settle();
+    expect(calls.map(({ sequence }) => sequence)).toEqual([1, 2]);
+    expect([count('claim'), count('scan')]).toEqual([1, 0]);
+  });
+
+  it('with growing pauses while the database is away, and from the shortest again the next time', async () => {
+    begin();
+    await clock.settle();
+    for (let round = 0; round < 2; round += 1) {
+      forgetStatements();
+      watched.fail('scan');
+      plain.wake('callbacks');
+      await clock.advance(0);
+      const seen: number[] = [];
+      for (let at = 0; at <= 700; at += 50) {
+        if (count('scan') > seen.length) seen.push(at);
+        await clock.advance(50);
+      }
+      expect(seen).toEqual([0, 100, 300, 700]);
+      watched.fail(undefined);
+      await clock.advance(5_000);
+      forgetStatements();
+      await clock.advance(5_000);
+      expect(count('scan')).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('for what dead gateways had leased until that has worked once, and never again', async () => {
+    watched.fail('select "id" from');
+    begin();
+    await clock.advance(50);
+    const [ofDead] = watched.statements;
+    expect(count('scan')).toBe(0);
+    watched.fail(undefined);
+    await clock.advance(1_000);
+    expect(count(ofDead ?? '')).toBe(2);
+    expect(count('scan')).toBe(1);
+    await clock.advance(60_000);
+    expect(count(ofDead ?? '')).toBe(2);
+  });
+});
+
+describe('many hosts', () => {
+  it('get their turn from the one with the least under way on, four at a time, each its share of the places', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 12, perHost: 8 } });
+    await write(many(6, 'busy.example'));
+    callbacks.wake(['busy.example']);
+    await clock.settle();
+    expect(calls).toHaveLength(6);
+    await write([...many(6, 'busy.example'), ...many(3, 'idle.example')]);
+    callbacks.wake(['busy.example', 'idle.example']);
+    await clock.settle();
+    expect(calls.slice(6).map(({ url }) => new URL(url).host)).toEqual(
+      ['idle.example', 'idle.example', 'idle.example', 'busy.example', 'busy.example'].slice(0, calls.length - 6),
+    );
+    expect(calls.length).toBe(12 - 1);
+  });
+
+  it('wait for the last place and get it when any of them leaves it', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 1 } });
+    await write([...many(1, 'one.example'), ...many(1, 'two.example')]);
+    callbacks.wake(['one.example', 'two.example']);
+    await clock.settle();
+    expect(calls.map(({ url }) => url)).toEqual(['http://one.example/0']);
+    forgetStatements();
+    calls[0]?.end(answered(200));
+    await clock.settle();
+    expect(calls.map(({ url }) => url)).toEqual(['http://one.example/0', 'http://two.example/0']);
+    expect(count('scan')).toBe(0);
+  });
+
+  it('are not asked about again while nothing of theirs could be sent', async () => {
+    const { callbacks } = begin(undefined, { limits: { total: 8 } });
+    await write(many(20));
+    callbacks.wake([host]);
+    await clock.settle();
+    forgetStatements();
+    callbacks.wake([host]);
+    callbacks.wake([host]);
+    await clock.settle();
+    expect(count('claim')).toBe(0);
+  });
+});
+
+describe('the call for help', () => {
+  it('goes out again after half a second while there is more than fits, and makes the caller itself look for nothing', async () => {
+    const { callbacks } = begin();
+    await clock.settle();
+    await write(many(50));
+    callbacks.wake([host]);
+    await clock.settle();
+    expect(watched.wakes()).toBe(1);
+    forgetStatements();
+    await clock.advance(499);
+    callbacks.wake([host]);
+    await clock.settle();
+    expect(watched.wakes()).toBe(1);
+    await clock.advance(1);
+    callbacks.wake([host]);
+    await clock.settle();
+    expect(watched.wakes()).toBe(2);
+    expect(count('scan')).toBe(0);
+  });
+
+  it('does not go out for what this one can take', async () => {
+    const { callbacks } = begin();
+    await write(many(7));
+    callbacks.wake([host]);
+    await clock.advance(2_000);
+    expect(watched.wakes()).toBe(0);
+  });
+});
+
+describe('stopping', () => {
+  it('gives back what was being claimed, sends nothing, and tells the others once, however often it is called', async () => {
+    const { callbacks, calls } = begin(() => answered(200));
+    await clock.settle();
+    await write(many(5));
+    callbacks.wake([host]);
+    const stopped = Promise.all([callbacks.stop(), callbacks.stop()]);
+    await clock.advance(10);
+    await stopped;
+    expect(calls).toEqual([]);
+    expect(watched.wakes()).toBe(1);
+    const rows = await plain.queries.selectFrom('callbacks').select(['leased_by', 'next_attempt_at']).execute();
+    expect(rows).toEqual(rows.map(() => ({ leased_by: null, next_attempt_at: startMs })));
+  });
+
+  it('leaves what is written after it to the others', async () => {
+    const { callbacks, calls } = begin(() => answered(200));
+    const stopped = callbacks.stop();
+    await clock.settle();
+    await stopped;
+    const wakes = watched.wakes();
+    await enqueue(plain, callbacks, { merchantId }, [host]);
+    plain.wake('callbacks');
+    await clock.advance(30_000);
+    expect(calls).toEqual([]);
+    expect(watched.wakes()).toBe(wakes + 1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('ends though the leases cannot be given back', async () => {
+    const logger = recordingLogger();
+    const { callbacks, calls } = begin(undefined, { logger });
+    await write(many(1));
+    callbacks.wake([host]);
+    await clock.settle();
+    watched.fail('update "callbacks" set');
+    const stopped = callbacks.stop();
+    await clock.advance(3_000);
+    await stopped;
+    expect(calls[0]?.signal.aborted).toBe(true);
+    expect(logger.lines.map(({ message }) => message)).toEqual(['leases of callbacks could not be given back; they run out by themselves']);
+  });
+
+  it('counts nothing as under way any more', async () => {
+    const { callbacks, calls } = begin();
+    await write(many(3));
+    callbacks.wake([host]);
+    await clock.settle();
+    expect(callbacks.counts().inFlight).toBe(3);
+    calls[0]?.end(answered(200));
+    await clock.settle();
+    expect(callbacks.counts()).toEqual({ inFlight: 2, delivered: 1, failedAttempts: 0, died: 0 });
+  });
+});
