@@ -97,7 +97,7 @@ export function createSender(options: SenderOptions): Sender {
       return await answerOf(first, clock);
     } catch (error) {
       // The server closed an idle connection just as we used it again: that says nothing about the callback.
-      if (!first.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET' || attempt.brokenOffBy) throw error;
+      if (!first.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
       return await answerOf(open(url.protocol, { ...request, agent: fresh }, attempt), clock);
     }
   }
@@ -162,11 +162,13 @@ function open(protocol: 'http:' | 'https:', options: RequestOptions, attempt: At
 function answerOf(request: ClientRequest, clock: Clock): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let hasAnswer = false;
-    request.on('error', reject);
+    // What breaks after the status line is only the body: the ERP has heard the callback.
+    const fail = (error: Error) => {
+      if (!hasAnswer) reject(error);
+    };
+    request.on('error', fail);
     // An answer such as 101 ends without an error and without a response.
-    request.on('close', () => {
-      if (!hasAnswer) reject(new Error('The connection was closed without an answer.'));
-    });
+    request.on('close', () => fail(new Error('The connection was closed without an answer.')));
     request.on('response', (response) => {
       hasAnswer = true;
       readHead(response, clock, (responseHead) => resolve({ status: response.statusCode ?? 0, responseHead }));

@@ -45,7 +45,7 @@ function begin(answer?: (call: Call) => AttemptResult | undefined, overrides: Pa
   return { ...erp, callbacks };
 }
 
-async function write(urls: readonly string[], subject: { subjectId: string; sequence: number } | undefined = undefined): Promise<void> {
+async function write(urls: readonly string[], subject?: { subjectId: string; sequence: number }): Promise<void> {
   await plain.transaction(async (queries) => {
     for (const url of urls) {
       const callback = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, ...subject, url };
