@@ -1,35 +1,61 @@
-// The picture of a QR text: PNG with one bit a pixel, written here (0.6 KB, a tenth of a millisecond), and SVG.
-import { crc32 } from 'node:zlib';
+// The picture of a QR text: PNG with one bit a pixel, written here (0.5 KB, a fraction of a millisecond), and SVG.
+import { crc32, deflateSync } from 'node:zlib';
 import { encodeQR } from 'qr';
-import { pixelsPerModule, quietModules, sidePixels, zlibPixels } from './qr-pixels.ts';
+
+/** Modules of white around the symbol, as the standard asks. */
+const quietModules = 4;
+const pixelsPerModule = 6;
 
 /** true is black. The text is letters and digits in both cases, so it is encoded as bytes. */
 function modulesOf(text: string): boolean[][] {
   return encodeQR(text, 'raw', { ecc: 'medium', border: quietModules });
 }
 
-/** All but the pixels is the same in every picture. */
-const before = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), chunk('IHDR', header())]);
-const after = chunk('IEND', Buffer.alloc(0));
+/** The 24 pixels of four modules, by their colours as four bits, the leftmost highest: three bytes of a line, 1 for white. */
+const pixelsOfFour = Array.from({ length: 16 }, (_, colours) => {
+  const pixels = [8, 4, 2, 1].map((module) => (colours & module ? '000000' : '111111')).join('');
+  return [0, 8, 16].map((at) => Number.parseInt(pixels.slice(at, at + 8), 2));
+});
 
-export function qrPng(text: string): Buffer {
-  return Buffer.concat([before, chunk('IDAT', zlibPixels(modulesOf(text))), after]);
+/** Each line starts with a filter byte; its pixels follow. Six lines that are the same make a row of modules. */
+function linesOf(modules: boolean[][], sizePixels: number): Buffer {
+  const lineBytes = 1 + Math.ceil(sizePixels / 8);
+  const lines = Buffer.alloc(lineBytes * sizePixels);
+  for (const [y, row] of modules.entries()) {
+    const start = y * pixelsPerModule * lineBytes;
+    for (let x = 0; x < row.length; x += 4) {
+      const [first = 0, second = 0, third = 0] =
+        pixelsOfFour[(row[x] ? 8 : 0) | (row[x + 1] ? 4 : 0) | (row[x + 2] ? 2 : 0) | (row[x + 3] ? 1 : 0)] ?? [];
+      const at = 1 + (x / 4) * 3;
+      lines[start + at] = first;
+      if (at + 1 < lineBytes) lines[start + at + 1] = second;
+      if (at + 2 < lineBytes) lines[start + at + 2] = third;
+    }
+    for (let copy = 1; copy < pixelsPerModule; copy += 1) lines.copyWithin(start + copy * lineBytes, start, start + lineBytes);
+  }
+  return lines;
 }
 
-function header(): Buffer {
-  const bytes = Buffer.alloc(13);
-  bytes.writeUInt32BE(sidePixels, 0);
-  bytes.writeUInt32BE(sidePixels, 4);
-  bytes[8] = 1; // bits a pixel; the colour type, compression, filter and interlace bytes that follow are 0
-  return bytes;
+export function qrPng(text: string): Buffer {
+  const modules = modulesOf(text);
+  const sizePixels = modules.length * pixelsPerModule;
+  const lines = linesOf(modules, sizePixels);
+
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(sizePixels, 0);
+  header.writeUInt32BE(sizePixels, 4);
+  header[8] = 1; // bits a pixel; the colour type, compression, filter and interlace bytes that follow are 0
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  // A better level saves a hundred bytes and takes three times as long.
+  return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', deflateSync(lines, { level: 1 })), chunk('IEND', Buffer.alloc(0))]);
 }
 
 function chunk(type: string, data: Buffer): Buffer {
-  const whole = Buffer.allocUnsafe(data.length + 12);
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const whole = Buffer.alloc(body.length + 8);
   whole.writeUInt32BE(data.length, 0);
-  whole.write(type, 4, 'latin1');
-  data.copy(whole, 8);
-  whole.writeUInt32BE(crc32(whole.subarray(4, data.length + 8)), data.length + 8);
+  body.copy(whole, 4);
+  whole.writeUInt32BE(crc32(body), body.length + 4);
   return whole;
 }
 

@@ -1,6 +1,7 @@
 // The secrets behind the QRs' MAC: made at the first start, kept in the database, shared by all gateways, rotated by adding one.
 // Every secret stays good for reading. A new one signs only when it is a minute old, so that no gateway meets a text
 // whose secret it could not have loaded: a text that fits no known secret is judged by a list that is seconds old.
+import { createSecretKey } from 'node:crypto';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -45,7 +46,7 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
       .orderBy('id')
       .execute();
     // A comparison comes back as a boolean from one engine and as 0 or 1 from the other.
-    return rows.map((row) => ({ id: row.id, secret: Buffer.from(row.secret, 'hex'), isRipe: Boolean(row.is_ripe) }));
+    return rows.map((row) => ({ id: row.id, secret: createSecretKey(row.secret, 'hex'), isRipe: Boolean(row.is_ripe) }));
   }
 
   async function insert(queries: Queries, id: number): Promise<boolean> {
