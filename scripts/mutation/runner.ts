@@ -2,7 +2,7 @@
 // first, and stops at the first failure. What failed by real time alone must fail twice: a slow machine kills no mutant.
 // Rejections that nobody handles are no failure here: they may come from the mutant before.
 
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
@@ -27,7 +27,7 @@ interface StrykerState {
 }
 
 interface MutantRun {
-  activeMutant: { id: string };
+  activeMutant: { id: string; fileName?: string; location?: { start: { line: number } }; replacement?: string };
   testFilter?: string[];
   hitLimit?: number;
   mutantActivation: 'static' | 'runtime';
@@ -154,6 +154,12 @@ class Runner {
       return { status: 'killed', killedBy: [test.id], failureMessage, nrOfTests };
     }
     await this.#calmDown(module);
+    // For whoever cannot wait for the end of a long run.
+    const { fileName, location, replacement } = activeMutant;
+    appendFileSync(
+      join(notes, 'survivors'),
+      `${JSON.stringify({ fileName, line: location && location.start.line + 1, replacement, nrOfTests })}\n`,
+    );
     return { status: 'survived', nrOfTests };
   }
 

@@ -1,7 +1,7 @@
 // What a device's answer to Recall and to LastTransaction says about a command, and what is not believed.
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../src/ledger/command.ts';
-import { findingOfLastTransaction, findingOfRecall } from '../../src/ledger/settling/findings.ts';
+import { findingOfAnswer, findingOfLastTransaction, findingOfRecall } from '../../src/ledger/settling/findings.ts';
 import type { JsonObject, Outcome } from '../../src/link/protocol.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 
@@ -11,6 +11,13 @@ const command = { id } as Command;
 function answer(outcome: Outcome, report?: JsonObject): AnswerMessage {
   return { v: 1, id: 'asked', device: 'd', clock: '', journalId: 'j', outcome, ...(report && { report }) };
 }
+
+const notAccepted = { journalId: 'j', wasAccepted: false };
+
+it('an answer that ends a command tells its outcome, and not that the command had been accepted', () => {
+  const said = { ...answer('refused', { code: 51 }), reason: 'No money.' };
+  expect(findingOfAnswer(said)).toEqual({ ...notAccepted, outcome: 'refused', report: { code: 51 }, reason: 'No money.' });
+});
 
 describe('an answer to Recall', () => {
   it('tells the outcome with its report when the command has ended', () => {
@@ -22,6 +29,14 @@ describe('an answer to Recall', () => {
     expect(findingOfRecall(answer('done', { state: 'running' }))).toBe('running');
     expect(findingOfRecall(answer('done', { state: 'never' }))).toMatchObject({ outcome: 'never', report: undefined });
     expect(findingOfRecall(answer('done', { state: 'unknown' }))).toMatchObject({ outcome: 'unknown' });
+  });
+
+  it('takes a report only of what has ended, and the journal’s reason before the answer’s', () => {
+    const never = findingOfRecall({ ...answer('done', { state: 'never', report: { rrn: '1' } }), reason: 'Not in the journal.' });
+    expect(never).toEqual({ ...notAccepted, outcome: 'never', report: undefined, reason: 'Not in the journal.' });
+    const refused = { state: 'final', outcome: 'refused', report: { code: 51 }, reason: 'No money.' };
+    const both = { ...answer('done', refused), reason: 'Asked.' };
+    expect(findingOfRecall(both)).toEqual({ ...notAccepted, outcome: 'refused', report: { code: 51 }, reason: 'No money.' });
   });
 
   it('tells nothing when Recall itself was refused, or makes no sense', () => {
@@ -36,7 +51,8 @@ describe('an answer to LastTransaction', () => {
     ['approved', 'done'],
     ['refused', 'refused'],
   ])('settles by an equal command id: %s is %s', (state, outcome) => {
-    expect(findingOfLastTransaction(command, answer('done', { commandId: id, state }))).toMatchObject({ outcome, journalId: 'j' });
+    const report = { commandId: id, state };
+    expect(findingOfLastTransaction(command, answer('done', report))).toEqual({ ...notAccepted, outcome, report, reason: undefined });
   });
 
   it('tells that it runs', () => {

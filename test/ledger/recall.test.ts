@@ -1,0 +1,206 @@
+// Asking a device about a command, with a link that a test holds in its hand: who asks, how often, what is believed, and what a person sees.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { createRecall, type Recall } from '../../src/ledger/settling/recall.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import type { CommandEvent } from '../../src/ledger/timeline.ts';
+import type { JsonObject } from '../../src/link/protocol.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+interface Question {
+  deviceId: string;
+  asked: { name: string; args: object; timeoutMs: number; preferredChannel: string };
+  answer: (answer?: AnswerMessage) => void;
+}
+
+let clock: VirtualClock;
+let database: Database;
+let recall: Recall;
+let merchantId: string;
+let deviceId: string;
+let questions: Question[];
+let liveOn: string[] | undefined;
+let events: Omit<CommandEvent, 'atMs'>[];
+let said: [string, ...unknown[]][];
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(database.queries)).id;
+  deviceId = (await seedDevice(database.queries, merchantId)).id;
+  questions = [];
+  events = [];
+  said = [];
+  liveOn = ['queue'];
+  const deps = {
+    database,
+    instanceId: 'here',
+    link: {
+      ask: (asked: string, question: Question['asked']) =>
+        new Promise((resolve) => {
+          questions.push({ deviceId: asked, asked: question, answer: resolve });
+        }),
+      presence: { of: () => liveOn && { liveOn } },
+    },
+    settlements: {
+      accepted: (id: string) => said.push(['accepted', id]),
+      async apply(command: Command, { outcome }: { outcome: string }, by: string) {
+        said.push(['apply', command.id, outcome, by]);
+        return { ...command, state: 'done', settledBy: by };
+      },
+    },
+    timeline: { add: (event: CommandEvent) => events.push(event) },
+  };
+  recall = createRecall(deps as unknown as Parameters<typeof createRecall>[0]);
+});
+
+async function command(overrides: object = {}): Promise<Command> {
+  const seeded = { state: 'unknown' as const, journal_id: 'j', instance_id: 'there', ...overrides };
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, seeded);
+  return latest(id);
+}
+const latest = async (id: string) => (await findCommand(database.queries, id)) as Command;
+const answer = (report?: JsonObject): AnswerMessage => ({
+  v: 1,
+  id: 'q',
+  device: deviceId,
+  clock: '',
+  outcome: 'done',
+  ...(report && { report }),
+});
+const final = answer({ state: 'final', outcome: 'done', report: {} });
+const steps = () => events.map(({ step, channel, detail }) => [step, channel, detail]);
+
+describe('a question about an open command', () => {
+  it('is asked by one instance, which says when the next is due before it asks', async () => {
+    const open = await command({ recalls: 2 });
+    const asking = recall.ask(open);
+    await clock.settle();
+    expect(questions).toMatchObject([
+      { deviceId, asked: { name: 'Recall', args: { target: open.id }, timeoutMs: 10_000, preferredChannel: 'queue' } },
+    ]);
+    const row = await database.queries.selectFrom('commands').selectAll().executeTakeFirstOrThrow();
+    expect(row).toMatchObject({ instance_id: 'here', recalls: 3, next_recall_at: clock.now() + 8_000, unheard_at: clock.now() });
+    questions[0]?.answer(final);
+    expect(await asking).toMatchObject({ state: 'done', settledBy: 'recall' });
+    expect(said).toEqual([['apply', open.id, 'done', 'recall']]);
+    expect(steps()).toEqual([['recall', undefined, undefined]]);
+  });
+
+  it('that another instance was faster with is not asked: how it stands is told', async () => {
+    const open = await command();
+    await database.queries.updateTable('commands').set({ instance_id: 'elsewhere', recalls: 1 }).execute();
+    expect(await recall.ask(open)).toMatchObject({ id: open.id, instanceId: 'elsewhere', recalls: 1 });
+    expect([questions, events]).toEqual([[], []]);
+  });
+
+  it('is one at a time, also for two who want to know; when it is over another may be asked', async () => {
+    const open = await command();
+    const asking = [recall.ask(open), recall.ask(open)];
+    await clock.settle();
+    expect(questions).toHaveLength(1);
+    questions[0]?.answer();
+    const [one, other] = await Promise.all(asking);
+    expect(one).toEqual(await latest(open.id));
+    expect(other).toBe(one);
+    void recall.ask(one as Command);
+    await clock.settle();
+    expect(questions).toHaveLength(2);
+  });
+
+  it('is asked anew when the device has just come back, and whoever comes then waits for that one', async () => {
+    const open = await command();
+    const before = recall.ask(open);
+    await clock.settle();
+    const after = recall.ask(await latest(open.id), true);
+    await clock.settle();
+    expect(questions).toHaveLength(2);
+    questions[0]?.answer();
+    await before;
+    const joined = recall.ask(await latest(open.id));
+    questions[1]?.answer(final);
+    expect(await joined).toBe(await after);
+    expect(questions).toHaveLength(2);
+  });
+
+  it.each([[undefined], [[]]])('goes by MQTT when it is not known where the device is (%j)', async (known) => {
+    liveOn = known;
+    void recall.ask(await command());
+    await clock.settle();
+    expect(questions[0]?.asked.preferredChannel).toBe('mqtt');
+  });
+
+  it('that is answered with running, with nonsense or not at all settles nothing', async () => {
+    const open = await command();
+    let told = open;
+    for (const word of [answer({ state: 'running' }), answer({ state: 'maybe' }), undefined]) {
+      const asking = recall.ask(told);
+      await clock.settle();
+      questions.at(-1)?.answer(word);
+      told = await asking;
+      expect(told).toEqual(await latest(open.id));
+    }
+    expect(said).toEqual([['accepted', open.id]]);
+  });
+});
+
+describe('a device without a journal', () => {
+  const lastTransaction = async (word: AnswerMessage | undefined, overrides: object = {}) => {
+    const open = await command({ journal_id: null, ...overrides });
+    const asking = recall.ask(open);
+    await clock.settle();
+    expect(questions.map(({ asked }) => asked)).toMatchObject([
+      { name: 'LastTransaction', args: {}, timeoutMs: 10_000, preferredChannel: 'queue' },
+    ]);
+    questions[0]?.answer(word?.report?.['commandId'] === 'same' ? { ...word, report: { ...word.report, commandId: open.id } } : word);
+    await asking;
+    return latest(open.id);
+  };
+  const asked = ['asked last transaction', undefined, undefined];
+  const why = 'The device keeps no journal, and its last transaction is another one.';
+
+  it('is asked for its last transaction, which settles by an equal id', async () => {
+    const { id } = await lastTransaction(answer({ commandId: 'same', state: 'approved' }));
+    expect(said).toEqual([['apply', id, 'done', 'last-transaction']]);
+    expect(steps()).toEqual([asked]);
+  });
+
+  it('that is at it has accepted it', async () => {
+    const { id, reviewSinceMs } = await lastTransaction(answer({ commandId: 'same', state: 'running' }));
+    expect([said, reviewSinceMs]).toEqual([[['accepted', id]], null]);
+  });
+
+  it('that tells of another one leaves it to a person, who is told once', async () => {
+    expect(await lastTransaction(answer({ commandId: 'other', state: 'approved' }))).toMatchObject({
+      reviewSinceMs: clock.now(),
+      reviewReason: why,
+    });
+    expect(steps()).toEqual([asked, ['review', undefined, why]]);
+    expect(said).toEqual([]);
+  });
+
+  it('that is silent, or whose command is on the list already, changes nothing', async () => {
+    expect(await lastTransaction(undefined)).toMatchObject({ reviewSinceMs: null });
+    questions = [];
+    await database.queries.deleteFrom('commands').execute();
+    const listed = { review_since: 1, review_reason: 'something else' };
+    expect(await lastTransaction(answer({ commandId: 'other', state: 'approved' }), listed)).toMatchObject({
+      reviewReason: 'something else',
+    });
+    expect(steps()).toEqual([asked, asked]);
+  });
+
+  it('whose command was settled while it was asked puts nothing on the list', async () => {
+    const open = await command({ journal_id: null });
+    const asking = recall.ask(open);
+    await clock.settle();
+    await database.queries.updateTable('commands').set({ state: 'refused', settled_at: 1, settled_by: 'late-answer' }).execute();
+    questions[0]?.answer(answer({ commandId: 'other', state: 'approved' }));
+    expect(await asking).toMatchObject({ state: 'refused', reviewSinceMs: null });
+    expect(steps()).toEqual([asked]);
+  });
+});

@@ -1,0 +1,268 @@
+// What a device says about a command that was settled before, and what a person's decision writes: each by itself, on a small database.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database, Queries } from '../../src/database/database.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import type { CommandKinds } from '../../src/ledger/command-kind.ts';
+import type { Finding } from '../../src/ledger/rules.ts';
+import { type Contradictions, createContradictions } from '../../src/ledger/settling/contradictions.ts';
+import { createReview } from '../../src/ledger/settling/review.ts';
+import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
+import { findCommand, type Settlement } from '../../src/ledger/store.ts';
+import type { CommandEvent } from '../../src/ledger/timeline.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+let clock: VirtualClock;
+let database: Database;
+let merchantId: string;
+let deviceId: string;
+let events: Omit<CommandEvent, 'atMs'>[];
+let counted: Omit<CommandEvent, 'atMs'>[];
+const timeline = {
+  add: (event: CommandEvent) => void events.push(event),
+  addCounted: (event: CommandEvent) => void counted.push(event),
+  flush: async () => {},
+} as never;
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(database.queries)).id;
+  deviceId = (await seedDevice(database.queries, merchantId)).id;
+  events = [];
+  counted = [];
+});
+
+async function command(overrides: object = {}): Promise<Command> {
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, { journal_id: 'j', ...overrides });
+  return latest(id);
+}
+const latest = async (id: string) => (await findCommand(database.queries, id)) as Command;
+const done = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'closed', operation_id: '1' } as const;
+const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
+
+describe('an answer to what was settled before', () => {
+  let contradictions: Contradictions;
+  beforeEach(() => {
+    contradictions = createContradictions({ database, logger: quietLogger, timeline });
+  });
+  const finding = (outcome: Finding['outcome'], report?: Finding['report']): Finding => ({
+    outcome,
+    report,
+    reason: undefined,
+    journalId: 'j',
+    wasAccepted: false,
+  });
+
+  it('that says the same is counted, and nothing changes', async () => {
+    const settled = await command(done);
+    expect(await contradictions.compare(settled, finding('done'), '1')).toBe(settled);
+    expect(counted).toEqual([{ commandId: settled.id, step: 'answered again', detail: 'done' }]);
+    expect([await latest(settled.id), contradictions.count()]).toEqual([settled, 0]);
+  });
+
+  it('of one that is open after all says nothing yet', async () => {
+    const open = await command({ state: 'unknown' });
+    expect(await contradictions.compare(open, finding('done'))).toBe(open);
+    expect([counted, await latest(open.id)]).toEqual([[], open]);
+  });
+
+  it.each([
+    [
+      'a second operation',
+      done,
+      finding('done', { amount: 10 }),
+      'The device reports a second operation, 2, for a command that was settled with 1.',
+    ],
+    ['done', refused, finding('done', { amount: 10 }), 'The device now says "done", but the command was settled as "refused".'],
+    ['refused', done, finding('refused'), 'The device now says "refused", but the command was settled as "done".'],
+  ])('that says %s is for a person, with what was said', async (_what, row, said, why) => {
+    const settled = await command(row);
+    expect(await contradictions.compare(settled, said, '2')).toEqual({ ...settled, reviewSinceMs: clock.now(), reviewReason: why });
+    expect(counted).toEqual([{ commandId: settled.id, step: 'contradiction', detail: JSON.stringify({ why, report: said.report }) }]);
+    expect(contradictions.count()).toBe(1);
+  });
+});
+
+describe('a decision', () => {
+  const reviewOf = (kinds: CommandKinds = {}, decide: (settlement: Settlement) => Promise<Command | undefined> = async () => undefined) =>
+    createReview({
+      database,
+      kinds,
+      timeline,
+      settlements: { decide: (_command: Command, settlement: Settlement) => decide(settlement) } as never,
+    });
+  const yes = { state: 'done', reason: 'In the list.', actor: 'ana', operationId: '7', rrn: '8' } as const;
+  const no = { ...yes, state: 'refused' } as const;
+
+  it('that it was done stands with the report that later calls need; that it was not, without one', async () => {
+    const open = await command({ state: 'unknown' });
+    const settlements: Settlement[] = [];
+    const { decide } = reviewOf({ Pay: { module: 'POS', reportOfDecision: (_command, found) => ({ found }) } }, async (settlement) => {
+      settlements.push(settlement);
+      return open;
+    });
+    expect(await decide(open.id, yes)).toBe(open);
+    await decide(open.id, no);
+    const { actor: _actor, ...fields } = yes;
+    expect(settlements).toEqual([
+      { ...fields, by: 'person', outcome: undefined, report: '{"found":{"operationId":"7","rrn":"8"}}' },
+      { ...fields, state: 'refused', by: 'person', outcome: undefined, report: undefined },
+    ]);
+    expect(events).toEqual([
+      { commandId: open.id, step: 'decided', detail: 'ana: done, In the list.' },
+      { commandId: open.id, step: 'decided', detail: 'ana: refused, In the list.' },
+    ]);
+  });
+
+  it('needs no report of a kind that has none', async () => {
+    const open = await command({ state: 'unknown', name: 'Refund' });
+    const reports: unknown[] = [];
+    for (const kinds of [{}, { Refund: { module: 'POS' } }] as CommandKinds[]) {
+      await reviewOf(kinds, async ({ report }) => {
+        reports.push(report);
+        return open;
+      }).decide(open.id, yes);
+    }
+    expect(reports).toEqual([undefined, undefined]);
+  });
+
+  it('that comes too late is told what was decided', async () => {
+    const open = await command({ state: 'unknown' });
+    const { decide } = reviewOf({}, async () => {
+      await database.queries
+        .updateTable('commands')
+        .set({ ...refused, settled_by: 'recall' })
+        .execute();
+      return undefined;
+    });
+    await expect(decide(open.id, yes)).rejects.toThrow('The command is settled already: refused by recall.');
+    expect(events).toEqual([]);
+  });
+
+  it('about what is settled closes its review, with what its maker writes in the same transaction, once', async () => {
+    const settled = await command({ ...refused, review_since: 1, review_reason: 'why' });
+    const { decide } = reviewOf();
+    await expect(
+      decide(settled.id, yes, async () => {
+        throw new Error('the audit log');
+      }),
+    ).rejects.toThrow('the audit log');
+    expect(await latest(settled.id)).toEqual(settled);
+    const seen: Command[] = [];
+    const alongside = async (_queries: unknown, closed: Command) => void seen.push(closed);
+    const closed = await decide(settled.id, yes, alongside);
+    expect(closed).toEqual({ ...settled, reviewedAtMs: clock.now() });
+    expect(seen).toEqual([closed]);
+    await expect(decide(settled.id, yes, alongside)).rejects.toThrow('The command is settled already: refused by answer.');
+    expect([seen.length, events]).toEqual([1, [{ commandId: settled.id, step: 'review closed', detail: 'ana: In the list.' }]]);
+    await expect(reviewOf().decide(settled.id, yes)).rejects.toThrow('settled already');
+  });
+});
+
+describe('a command that enters another state', () => {
+  let hints: unknown[];
+  let kinds: CommandKinds;
+  const changeState = (change: Parameters<ReturnType<typeof createStateChanges>>[0]) =>
+    createStateChanges({
+      database: { ...database, hint: (...args: unknown[]) => hints.push(args) },
+      timeline,
+      kinds,
+      onSettled: (id) => hints.push(['settled', id]),
+    })(change);
+
+  beforeEach(() => {
+    hints = [];
+    kinds = {};
+  });
+
+  const closing = async () => {
+    const payment = await command({ ...done, document_state: 'open' });
+    return { payment, closeDoc: await command({ name: 'CloseDoc', target_id: payment.id }) };
+  };
+  const moveTo =
+    (state: 'done' | 'refused' | 'unknown', { id }: Command, overrides: object = {}) =>
+    async (queries: Queries) => ({
+      ...((await findCommand(queries, id)) as Command),
+      state,
+      settledBy: state === 'unknown' ? null : ('answer' as const),
+      ...overrides,
+    });
+
+  it('is told to whoever waits, to the timeline and to its slice; nothing of it when nothing has changed', async () => {
+    const after: Command[] = [];
+    kinds = { Pay: { module: 'POS', afterState: (changed) => after.push(changed) } };
+    const open = await command();
+    expect(await changeState({ command: open, to: 'done', update: async () => undefined })).toBeUndefined();
+    expect([hints, events, after]).toEqual([[], [], []]);
+    const settled = await changeState({ command: open, to: 'done', update: moveTo('done', open) });
+    expect(hints).toEqual([
+      ['settled', open.id],
+      ['commands', open.id],
+    ]);
+    expect(events).toEqual([{ commandId: open.id, step: 'settled', detail: 'done by answer' }]);
+    expect(after).toEqual([settled]);
+  });
+
+  it('that is unknown is not settled, and says by nobody', async () => {
+    const open = await command();
+    await changeState({ command: open, to: 'unknown', update: moveTo('unknown', open) });
+    expect(hints).toEqual([['commands', open.id]]);
+    expect(events).toEqual([{ commandId: open.id, step: 'unknown', detail: undefined }]);
+  });
+
+  it.each([
+    ['done', 'closed'],
+    ['refused', 'open'],
+  ] as const)('closes its target’s document when it is to and was done: %s', async (state, documentState) => {
+    kinds = { CloseDoc: { module: 'POS', closesDocument: true } };
+    const { payment, closeDoc } = await closing();
+    await changeState({ command: closeDoc, to: state, update: moveTo(state, closeDoc) });
+    expect((await latest(payment.id)).documentState).toBe(documentState);
+  });
+
+  it('leaves the document alone when closing it is not its affair, or it has no target', async () => {
+    const { payment, closeDoc } = await closing();
+    await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc) });
+    kinds = { CloseDoc: { module: 'POS', closesDocument: true } };
+    await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc, { targetId: null }) });
+    await changeState({ command: closeDoc, to: 'done', update: async () => undefined });
+    expect((await latest(payment.id)).documentState).toBe('open');
+  });
+
+  it('goes with others in one commit unless something is written alongside', async () => {
+    const open = await command();
+    const ways: string[] = [];
+    const settled = moveTo('done', open);
+    const change = {
+      command: open,
+      to: 'done' as const,
+      update: (queries: Queries) => {
+        ways.push('alone');
+        return settled(queries);
+      },
+      together: () => {
+        ways.push('together');
+        return settled(database.queries);
+      },
+    };
+    await changeState(change);
+    await changeState({ ...change, alongside: async (_queries, { state }) => void ways.push(`alongside ${state}`) });
+    kinds = { Pay: { module: 'POS', onState: { done: async () => void ways.push('slice') } } };
+    await changeState(change);
+    kinds = { Pay: { module: 'POS', onState: { refused: async () => void ways.push('slice') } } };
+    await changeState(change);
+    expect(ways).toEqual(['together', 'alone', 'alongside done', 'alone', 'slice', 'together']);
+  });
+
+  it('writes nothing alongside when it was in another state', async () => {
+    const open = await command();
+    const ways: string[] = [];
+    kinds = { Pay: { module: 'POS', onState: { done: async () => void ways.push('slice') } } };
+    const alongside = async () => void ways.push('alongside');
+    expect(await changeState({ command: open, to: 'done', update: async () => undefined, alongside })).toBeUndefined();
+    expect(ways).toEqual([]);
+  });
+});

@@ -1,0 +1,195 @@
+// What the background does about commands that stayed open, with a device's answers that a test holds in its hand.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { databaseDown } from '../../src/database/errors.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { Recovery } from '../../src/ledger/settling/recovery.ts';
+import type { CommandEvent } from '../../src/ledger/timeline.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { recordingLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+type Deps = ConstructorParameters<typeof Recovery>[0];
+
+let clock: VirtualClock;
+let database: Database;
+let recovery: Recovery;
+let logger: ReturnType<typeof recordingLogger>;
+let merchantId: string;
+let inFlight: Set<string>;
+let asked: { id: string; isDeviceBack: boolean | undefined; atMs: number }[];
+let asking: () => Promise<Command>;
+let unknown: string[];
+let events: Omit<CommandEvent, 'atMs'>[];
+let listeners: { lateAnswer?: (deviceId: string, answer: AnswerMessage) => void; seen?: (deviceId: string) => void };
+let isDown: boolean;
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(database.queries)).id;
+  const living = { host: 'h', pid: 1, embedded: '', started_at: 1, heartbeat_at: clock.now() * 2, stopped_at: null };
+  const rows = ['here', 'there'].map((id) => ({ ...living, id }));
+  await database.queries.insertInto('instances').values(rows).execute();
+  inFlight = new Set();
+  asked = [];
+  asking = async () => ({}) as Command;
+  unknown = [];
+  events = [];
+  listeners = {};
+  isDown = false;
+  logger = recordingLogger();
+  const failing = database.queries.withPlugin({
+    transformQuery({ node }) {
+      if (isDown) throw databaseDown('away');
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  const deps = {
+    database: { ...database, queries: failing },
+    clock,
+    logger,
+    instanceId: 'here',
+    inFlight: {
+      has: (id: string) => inFlight.has(id),
+      get count() {
+        return inFlight.size;
+      },
+    },
+    timeline: { add: (event: CommandEvent) => events.push(event) },
+    recall: {
+      ask({ id }: Command, isDeviceBack?: boolean) {
+        asked.push({ id, isDeviceBack, atMs: clock.elapsed() });
+        return asking();
+      },
+    },
+    settlements: { becomeUnknown: async (command: Command) => void unknown.push(command.id) },
+    lateAnswers: { settle: () => Promise.reject(databaseDown('away')) },
+    link: {
+      onLateAnswer(listener: typeof listeners.lateAnswer) {
+        listeners = { ...listeners, ...(listener && { lateAnswer: listener }) };
+        return () => delete listeners.lateAnswer;
+      },
+      onSeen(listener: typeof listeners.seen) {
+        listeners = { ...listeners, ...(listener && { seen: listener }) };
+        return () => delete listeners.seen;
+      },
+    },
+  };
+  recovery = new Recovery(deps as unknown as Deps);
+});
+
+async function open(overrides: object = {}, deviceId?: string): Promise<string> {
+  const device = deviceId ?? (await seedDevice(database.queries, merchantId)).id;
+  const due = { state: 'unknown' as const, instance_id: 'here', answer_by: clock.now() + 300_000, ...overrides };
+  return (await seedCommand(database.queries, merchantId, device, due)).id;
+}
+const askedIds = () => asked.map(({ id }) => id);
+
+describe('the background', () => {
+  it('looks at once and every two seconds, until it is stopped', async () => {
+    const id = await open();
+    recovery.start();
+    await clock.advance(4_500);
+    expect(asked).toEqual([0, 2_000, 4_000].map((atMs) => ({ id, isDeviceBack: false, atMs })));
+    recovery.stop();
+    await clock.advance(60_000);
+    expect(asked).toHaveLength(3);
+    expect([listeners, clock.pending]).toEqual([{}, 0]);
+  });
+
+  it('asks about nothing that a call carries here, that is not due yet, or that a living instance has', async () => {
+    inFlight.add(await open());
+    await open({ next_recall_at: clock.now() + 1_000_000 });
+    await open({ instance_id: 'there' });
+    const orphan = await open({ instance_id: 'dead' });
+    recovery.start();
+    await clock.advance(1);
+    expect(askedIds()).toEqual([orphan]);
+  });
+
+  it('asks about fifty at a time, however many are in flight before them', async () => {
+    for (let count = 0; count < 120; count += 1) inFlight.add(await open({ issued_at: count }));
+    const others = [];
+    for (let count = 0; count < 60; count += 1) others.push(await open({ issued_at: 1_000 + count }));
+    recovery.start();
+    await clock.advance(1);
+    expect(askedIds()).toEqual(others.slice(0, 50));
+  });
+
+  it('begins no question once it is stopped, although the look was under way', async () => {
+    await open();
+    recovery.start();
+    recovery.stop();
+    await clock.advance(1);
+    expect(asked).toEqual([]);
+  });
+
+  it('says of what is open five seconds after its time that it is unknown, unless a call still carries it', async () => {
+    const later = clock.now() + 60_000;
+    const over = await open({ state: 'sent', next_recall_at: clock.now() * 2, answer_by: later });
+    const carried = await open({ state: 'sent', next_recall_at: clock.now() * 2, answer_by: later });
+    inFlight.add(carried);
+    recovery.start();
+    await clock.advance(65_000);
+    expect(unknown).toEqual([]);
+    await clock.advance(2_000);
+    expect(unknown).toEqual([over]);
+  });
+
+  it('puts what has no outcome 15 minutes after its time on the review list, once, and says so', async () => {
+    const id = await open({ answer_by: clock.now(), next_recall_at: clock.now() * 2 });
+    recovery.start();
+    await clock.advance(15 * 60_000);
+    expect(events).toEqual([]);
+    await clock.advance(10_000);
+    expect(events).toEqual([{ commandId: id, step: 'review' }]);
+    expect(logger.lines).toMatchObject([{ level: 'warn', fields: { commandId: id } }]);
+  });
+
+  it('goes on after looks and questions that failed', async () => {
+    const id = await open();
+    isDown = true;
+    recovery.start();
+    await clock.advance(3_000);
+    isDown = false;
+    asking = () => Promise.reject(databaseDown('away'));
+    await clock.advance(4_000);
+    expect(askedIds()).toEqual([id, id]);
+    expect(logger.lines.map(({ level }) => level)).toEqual(['warn', 'warn', 'warn', 'warn']);
+  });
+});
+
+describe('a device that appears', () => {
+  it('is asked at once about what this instance has open on it, and about nothing else', async () => {
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const notDue = { next_recall_at: clock.now() * 2 };
+    const own = await open(notDue, deviceId);
+    await open(notDue);
+    recovery.start();
+    await clock.advance(1);
+    listeners.seen?.(deviceId);
+    await clock.advance(1);
+    expect(asked).toMatchObject([{ id: own, isDeviceBack: true }]);
+    await database.queries.updateTable('commands').set({ instance_id: 'there' }).execute();
+    listeners.seen?.(deviceId);
+    await clock.advance(1);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('or answers late while the database is away ends nothing', async () => {
+    recovery.start();
+    await clock.advance(1);
+    isDown = true;
+    listeners.seen?.('d');
+    listeners.lateAnswer?.('d', { v: 1, id: 'c', device: 'd', clock: '', outcome: 'done' });
+    await clock.advance(1);
+    expect(logger.lines.map(({ level, fields }) => [level, fields])).toMatchObject([
+      ['warn', { commandId: 'c' }],
+      ['warn', { deviceId: 'd' }],
+    ]);
+  });
+});
