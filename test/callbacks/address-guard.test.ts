@@ -336,6 +336,7 @@ describe('the guard', () => {
     ['192.168.5.0/24', '192.168.5.77', '192.168.6.1'],
     ['fd00::/8', 'fd12::1', 'fc00::1'],
     ['10.1.2.3', '10.1.2.3', '10.1.2.4'],
+    ['fd00::1', 'fd00::1', 'fd00::2'],
     ['fe80::/10', 'fe80::1%eth0', 'fd00::1'],
   ])('with %s allowed, %s passes and %s does not', (range, inside, outside) => {
     const open = createAddressGuard({ allow: [range] });
@@ -358,6 +359,16 @@ describe('the guard', () => {
     ).toBe(200);
     expect(dials.addresses).toEqual(['127.0.0.1', '127.0.0.1', '::1', '127.0.0.1']);
     expect(heard).toBe(before + 4);
+  });
+
+  it.each([
+    [6, '2606:4700::1111'],
+    ['IPv4', '8.8.8.8'],
+    [0, '8.8.8.8'],
+  ] as const)('hands on addresses of the family %s alone', async (family, expected) => {
+    const both = createAddressGuard({ allow: [], lookup: answering(['8.8.8.8', '2606:4700::1111']) });
+    const found = new Promise((resolve) => both.lookup('erp.example', { family }, (_error, address) => resolve(address)));
+    expect(await found).toBe(expected);
   });
 
   it('asks for one name once at a time', () => {

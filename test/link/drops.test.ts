@@ -1,5 +1,6 @@
 // What is dropped tells which device, which field and why, in the log and on request; a flood of one kind hides no other.
 import { describe, expect, it } from 'vitest';
+import type { ChannelListener } from '../../src/link/channel.ts';
 import { offerAnswer, offerPresence } from '../../src/link/channels/inbox.ts';
 import { createDropCounts } from '../../src/link/drop-counts.ts';
 import { createLink } from '../../src/link/link.ts';
@@ -19,8 +20,9 @@ async function listening() {
     mqtt.offers(deviceId, 'answer', JSON.stringify(message), (listener) =>
       offer(listener, { channel: 'mqtt', deviceId, bytes: Buffer.from(JSON.stringify(message)) }),
     );
+  const tell = (word: (listener: ChannelListener) => void) => mqtt.offers(deviceId, 'answer', '{}', word);
   const warnings = () => logger.lines.filter(({ level }) => level === 'warn');
-  return { clock, link, say, warnings };
+  return { clock, link, say, tell, warnings };
 }
 
 describe('a message that is dropped', () => {
@@ -50,6 +52,21 @@ describe('a message that is dropped', () => {
     }
     expect(link.dropNotesOf(deviceId)).toMatchObject([{ reason: 'version', field: 'v', count: 300 }]);
     expect(warnings().map(({ fields }) => (fields as { count: number }).count)).toEqual([1, 10, 100]);
+    await link.stop();
+  });
+
+  it('of nobody known is told with what is known', async () => {
+    const { clock, link, tell, warnings } = await listening();
+    tell((listener) => listener.dropped('mqtt', 'unknown-sender'));
+    tell((listener) => listener.dropped('mqtt', 'unknown-address', undefined, { field: 'topic', why: 'nobody reads it' }));
+    tell((listener) => listener.dropped('mqtt', 'retained', deviceId));
+    await clock.settle();
+    expect(link.stats().dropped).toEqual({ 'unknown-sender': 1, 'unknown-address': 1, retained: 1 });
+    expect(warnings().map(({ fields }) => fields)).toEqual([
+      { deviceId: undefined, channel: 'mqtt', reason: 'unknown-sender', field: undefined, why: undefined, count: undefined },
+      { deviceId: undefined, channel: 'mqtt', reason: 'unknown-address', field: 'topic', why: 'nobody reads it', count: undefined },
+      { deviceId, channel: 'mqtt', reason: 'retained', field: undefined, why: expect.stringContaining('another time'), count: 1 },
+    ]);
     await link.stop();
   });
 

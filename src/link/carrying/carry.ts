@@ -79,10 +79,8 @@ export class Carry {
 
   /** The device's connection, or our own, ended on this channel. */
   lost(channel: ChannelName): void {
-    const copy = this.#copies.stateOn(channel);
-    if (this.#isFinished || copy === undefined || copy === 'not-sent') return;
     // The result of a send under way is awaited first: if the broker gives the command back, it went nowhere, and no copy may be sent on suspicion.
-    if (copy === 'under-way') this.#timers.after(0, () => this.#channelLost(channel));
+    if (this.#copies.stateOn(channel) === 'under-way') this.#timers.after(0, () => this.#channelLost(channel));
     else this.#channelLost(channel);
   }
 
@@ -135,11 +133,10 @@ export class Carry {
     const copy = this.#copies.stateOn(channel);
     if (this.#isFinished || copy === undefined || copy === 'not-sent') return;
     this.#step('channel-lost', channel);
-    if (!this.#wasAccepted && this.#hasJournal) this.#copies.sendOnOther();
+    if (!this.#wasAccepted) this.#copies.sendOnOther();
   }
 
   #answered(channel: ChannelName, answer: AnswerMessage): void {
-    if (this.#isFinished) return;
     this.#copies.hasArrived(channel);
     if (answer.outcome === 'accepted') {
       if (!this.#wasAccepted) this.#step('accepted', channel);

@@ -1,7 +1,7 @@
 // carry() and the channel that the command did not leave on: what its coming, its going and its late word may change, in virtual time.
 import { describe, expect, it } from 'vitest';
 import { SendUnclear } from '../../../src/link/channel.ts';
-import { commandId, createLinkBench, deviceId, otherDeviceId, peek } from '../link-bench.ts';
+import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } from '../link-bench.ts';
 
 const otherBootId = '66666666-6666-4666-8666-666666666666';
 
@@ -62,7 +62,7 @@ describe('a channel that opens while a command waits for its device', () => {
     await bench.clock.settle();
     bench.answer(bench.mqtt, 'accepted');
     bench.presence(bench.queue, { bootId: otherBootId });
-    expect(bench.steps.slice(2)).toEqual([
+    expect(bench.steps.slice(2)).toStrictEqual([
       { step: 'seen-again', atMs: bench.clock.now(), channel: 'queue', detail: 'rebooted' },
       { step: 'recall', atMs: bench.clock.now(), channel: 'mqtt' },
       { step: 'recall', atMs: bench.clock.now(), channel: 'queue' },
@@ -85,6 +85,63 @@ describe('what happens to another', () => {
     await bench.clock.settle();
     expect(bench.stepNames()).toEqual(['sent mqtt']);
     expect(bench.queue.sends).toEqual([]);
+    await bench.link.stop();
+  });
+});
+
+describe('a channel that is lost', () => {
+  it('brings the second copy forward when it is our own connection, as when it is the device’s', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(500);
+    bench.mqtt.break();
+    expect(bench.queue.sends.map(({ command }) => command.id)).toEqual([commandId]);
+    await bench.link.stop();
+  });
+
+  it('brings no copy of what the device has accepted, nor of what it keeps no journal for', async () => {
+    for (const journal of [journalId, undefined]) {
+      const bench = await createLinkBench();
+      bench.presence(bench.mqtt, { journalId: journal });
+      bench.presence(bench.queue, { journalId: journal });
+      void bench.link.carry(bench.delivery({ journalId: journal }));
+      await bench.clock.settle();
+      if (journal !== undefined) bench.answer(bench.mqtt, 'accepted');
+      bench.mqtt.says.gone(deviceId);
+      await bench.clock.advance(9_000);
+      expect(bench.queue.sends).toEqual([]);
+      await bench.link.stop();
+    }
+  });
+
+  it('in the very moment in which the command ended, or a boot then, is no step of it', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.settle();
+    bench.answer(bench.mqtt, 'done');
+    bench.mqtt.says.gone(deviceId);
+    bench.presence(bench.mqtt, { bootId: otherBootId });
+    await result;
+    expect(bench.stepNames()).toEqual(['sent mqtt', 'answered mqtt done']);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toEqual([]);
+  });
+});
+
+describe('an unclear send under a journal that is lost', () => {
+  it('is asked after at once: the other channel may bring no copy', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue);
+    bench.mqtt.fate = 'hang';
+    void bench.link.carry(bench.delivery());
+    bench.presence(bench.queue, { journalId: otherBootId });
+    bench.mqtt.fate = 'ok';
+    bench.mqtt.hanging[0]?.(new SendUnclear('mqtt'));
+    await bench.clock.settle();
+    expect(bench.queue.sends.map(({ command }) => command.name)).toEqual(['Recall']);
     await bench.link.stop();
   });
 });

@@ -183,6 +183,7 @@ describe('answers', () => {
     await bench.clock.settle();
     expect(await peek(result)).toBe('pending');
     expect(bench.link.stats().dropped).toEqual({ 'foreign-device': 1 });
+    expect(bench.link.dropNotesOf(otherDeviceId)).toMatchObject([{ field: 'id', why: 'the command is of another device' }]);
     bench.answer(bench.mqtt, 'refused');
     expect(await result).toMatchObject({ outcome: 'refused' });
   });
@@ -239,7 +240,8 @@ describe('limits', () => {
     expect(await asked).toBeUndefined();
     expect(await located).toBeUndefined();
     expect(bench.clock.pending).toBe(0);
-    expect(await bench.link.carry(bench.delivery())).toMatchObject({ kind: 'not-sent' });
+    expect(await bench.link.carry(bench.delivery())).toEqual({ kind: 'not-sent', reason: 'The gateway is stopping.' });
+    expect([bench.mqtt.isConnected, bench.queue.isConnected]).toEqual([false, false]);
   });
 
   it('a full waiting room refuses before anything is sent', async () => {
@@ -250,6 +252,7 @@ describe('limits', () => {
     expect(await bench.link.carry(bench.delivery({ id: '77777777-7777-4777-8777-777777777777' }))).toMatchObject({ kind: 'not-sent' });
     await expect(bench.link.ask(deviceId, { name: 'Status', args: {}, timeoutMs: 1_000, preferredChannel: 'mqtt' })).rejects.toMatchObject({
       errorName: 'Too_Many_Requests',
+      retryAfterS: 1,
     });
     await expect(bench.link.locate(otherDeviceId, 'mqtt')).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });
     expect(bench.mqtt.sends).toHaveLength(sends);

@@ -239,49 +239,6 @@ describe('the search for a device', () => {
   });
 });
 
-describe('the link', () => {
-  it('carries again after a stop and a start', async () => {
-    const bench = await createLinkBench();
-    await bench.link.stop();
-    await bench.link.start();
-    bench.presence(bench.mqtt);
-    const result = bench.link.carry(bench.delivery());
-    bench.answer(bench.mqtt, 'done');
-    expect(await result).toMatchObject({ outcome: 'done' });
-  });
-
-  it('cuts a device off on every channel', async () => {
-    const bench = await createLinkBench();
-    bench.link.disconnectDevice(deviceId);
-    expect([bench.mqtt.disconnected, bench.queue.disconnected]).toEqual([[deviceId], [deviceId]]);
-  });
-
-  it('says which channels are up', async () => {
-    const bench = await createLinkBench();
-    bench.queue.break();
-    expect(bench.link.stats().connected).toEqual({ mqtt: true, queue: false });
-    bench.mqtt.break();
-    bench.queue.mend();
-    expect(bench.link.stats().connected).toEqual({ mqtt: false, queue: true });
-  });
-
-  it('tells every listener of late answers, also beside one that fails, until he stops listening', async () => {
-    const bench = await createLinkBench();
-    const heard: string[] = [];
-    bench.link.onLateAnswer(() => {
-      throw new Error('not now');
-    });
-    const stopLate = bench.link.onLateAnswer((_device, answer) => heard.push(answer.outcome));
-    const stopSeen = bench.link.onSeen((device) => heard.push(`seen ${device === deviceId}`));
-    bench.answer(bench.mqtt, 'done');
-    expect(heard).toEqual(['done', 'seen true']);
-    stopLate();
-    stopSeen();
-    bench.answer(bench.queue, 'refused');
-    expect(heard).toHaveLength(2);
-  });
-});
-
 describe('what is known of a device', () => {
   it('onSeen: first message, reconnect and reboot, not the heartbeat in between', async () => {
     const bench = await createLinkBench();

@@ -59,6 +59,31 @@ describe('Recall', () => {
     await bench.link.stop();
   });
 
+  it('that is asked anew has all of its patience again', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(35_000);
+    bench.mqtt.says.gone(deviceId);
+    bench.presence(bench.mqtt);
+    await bench.clock.advance(29_999);
+    expect(await peek(result)).toBe('pending');
+    await bench.clock.advance(1);
+    expect(await result).toMatchObject({ kind: 'silent' });
+  });
+
+  it('that was answered waits for nothing more', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    bench.recalled(bench.mqtt, { state: 'running' });
+    expect(bench.link.stats().waitingCalls).toBe(1);
+    bench.recalled(bench.mqtt, { state: 'never' });
+    expect(bench.stepNames().at(-1)).toBe('recalled mqtt running');
+    await bench.link.stop();
+  });
+
   it('waits for the newest ten answers of a device that boots without end', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
