@@ -1,0 +1,60 @@
+// The devices on the embedded broker: one connection each, told as gone before the next one speaks, listening only to its own commands.
+import { EventEmitter } from 'node:events';
+import type { Aedes, Client } from 'aedes';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type BrokerClients, createBrokerClients } from '../../../../src/link/channels/mqtt/broker-clients.ts';
+import { mqttTopics } from '../../../../src/link/protocol.ts';
+
+const aClient = (id: string) => ({ id }) as Client;
+let aedes: EventEmitter;
+let clients: BrokerClients;
+let gone: string[];
+beforeEach(() => {
+  aedes = new EventEmitter();
+  gone = [];
+  clients = createBrokerClients((deviceId) => gone.push(deviceId));
+  clients.watch(aedes as unknown as Aedes);
+});
+
+describe('the clients of the broker', () => {
+  it('are one a device: a second replaces the first, whose end is told at once and only once', () => {
+    const [first, second] = [aClient('a'), aClient('a')];
+    aedes.emit('client', first);
+    expect([clients.of('a'), clients.deviceIdOf(first), gone]).toEqual([first, 'a', []]);
+    aedes.emit('client', second);
+    expect([clients.of('a'), clients.deviceIdOf(first), clients.deviceIdOf(second), gone]).toEqual([second, undefined, 'a', ['a']]);
+    aedes.emit('clientDisconnect', first);
+    expect([clients.of('a'), gone]).toEqual([second, ['a']]);
+    aedes.emit('clientDisconnect', second);
+    expect([clients.of('a'), gone]).toEqual([undefined, ['a', 'a']]);
+  });
+
+  it('listen when their own commands were granted, until they unsubscribe', () => {
+    const client = aClient('a');
+    aedes.emit('client', client);
+    aedes.emit('subscribe', [{ topic: mqttTopics.commands('b'), qos: 0 }], client);
+    aedes.emit('subscribe', [{ topic: mqttTopics.commands('a'), qos: 128 }], client);
+    aedes.emit('subscribe', [{ topic: mqttTopics.commands('a'), qos: 0 }], null);
+    expect(clients.isListening(client)).toBe(false);
+    aedes.emit(
+      'subscribe',
+      [
+        { topic: 'else', qos: 128 },
+        { topic: mqttTopics.commands('a'), qos: 127 },
+      ],
+      client,
+    );
+    expect(clients.isListening(client)).toBe(true);
+    aedes.emit('unsubscribe', [mqttTopics.commands('b')], client);
+    aedes.emit('unsubscribe', [mqttTopics.commands('a')], null);
+    expect(clients.isListening(client)).toBe(true);
+    aedes.emit('unsubscribe', [mqttTopics.commands('a')], client);
+    expect(clients.isListening(client)).toBe(false);
+  });
+
+  it('are forgotten, without a word, when the broker closes', () => {
+    aedes.emit('client', aClient('a'));
+    clients.clear();
+    expect([clients.of('a'), gone]).toEqual([undefined, []]);
+  });
+});

@@ -1,0 +1,136 @@
+// An MQTT socket is read at its pace and to its size, byte by byte, before anybody parses it.
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { holdSocket } from '../../../../src/link/channels/mqtt/held-socket.ts';
+import { createPace } from '../../../../src/link/channels/reading-pace.ts';
+import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
+
+const limits = { firstBytes: 100, bytes: 1_000, controlBytes: 50 };
+const ping = Buffer.from([0xc0, 0]);
+const message = (bytes: number) => Buffer.concat([Buffer.from([0x30, bytes]), Buffer.alloc(bytes)]);
+const times = (count: number, packet: Buffer) => Buffer.concat(Array.from({ length: count }, () => packet));
+
+class FakeSocket extends EventEmitter {
+  readonly chunks: Buffer[] = [];
+  destroyed = false;
+  reads = 0;
+
+  read(): Buffer | null {
+    this.reads += 1;
+    return this.chunks.shift() ?? null;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+let clock: VirtualClock;
+let socket: FakeSocket;
+let cuts: string[];
+beforeEach(() => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  socket = new FakeSocket();
+  cuts = [];
+  holdSocket(socket as unknown as Socket, { clock, limits, cut: (why) => cuts.push(why) });
+});
+
+const read = (...chunks: Buffer[]) => {
+  socket.chunks.push(...chunks);
+  return socket.read();
+};
+
+describe('a held socket', () => {
+  it('gives what came, and nothing when nothing came', () => {
+    const chunk = message(10);
+    expect(read(chunk)).toBe(chunk);
+    expect(read()).toBeNull();
+    expect([cuts, clock.pending]).toEqual([[], 0]);
+  });
+
+  it('ends at a packet that is too large, and gives nothing of it', () => {
+    read(message(10));
+    expect(read(Buffer.from([0x80, 51]))).toBeNull();
+    expect([cuts, socket.destroyed]).toEqual([['too-large'], true]);
+    const { reads } = socket;
+    expect(read(message(1))).toBeNull();
+    expect(socket.reads).toBe(reads);
+  });
+
+  it('takes 500 pings at once and 20 a second after that', async () => {
+    expect(read(times(500, ping))).not.toBeNull();
+    await clock.advance(1_000);
+    expect(read(times(20, ping))).not.toBeNull();
+    expect(cuts).toEqual([]);
+    expect(read(ping)).toBeNull();
+    expect([cuts, socket.destroyed]).toEqual([['over-budget'], true]);
+  });
+
+  it('never takes 501 pings at once', () => {
+    expect(read(times(501, ping))).toBeNull();
+    expect(cuts).toEqual(['over-budget']);
+  });
+
+  it('rests after more than its share, gives nothing meanwhile, and says when there is more', async () => {
+    let readable = 0;
+    socket.on('readable', () => {
+      readable += 1;
+    });
+    expect(read(times(500, message(1)))).not.toBeNull();
+    expect(clock.pending).toBe(0);
+    expect(read(times(10, message(1)))).not.toBeNull();
+    expect(clock.pending).toBe(1);
+    expect(read(message(1))).toBeNull();
+    expect(socket.chunks).toHaveLength(1);
+    await clock.advance(99);
+    expect(readable).toBe(0);
+    await clock.advance(1);
+    expect(readable).toBe(1);
+    expect(socket.listenerCount('close')).toBe(0);
+    expect(socket.read()).not.toBeNull();
+  });
+
+  it('that closes while it rests leaves no timer and says nothing more', async () => {
+    let readable = 0;
+    socket.on('readable', () => {
+      readable += 1;
+    });
+    read(times(600, message(1)));
+    socket.destroy();
+    expect(clock.pending).toBe(0);
+    await clock.advance(1_000);
+    expect(readable).toBe(0);
+  });
+});
+
+describe('the pace of reading', () => {
+  it('is 500 packets at once, then 100 a second, with rests of a quarter of a second at most', async () => {
+    const { restAfter } = createPace(clock);
+    expect(restAfter(500, 0)).toBe(0);
+    expect(restAfter(1, 0)).toBe(10);
+    expect(restAfter(100, 0)).toBe(250);
+    await clock.advance(1_010);
+    expect(restAfter(0, 0)).toBe(0);
+    expect(restAfter(1, 0)).toBe(10);
+  });
+
+  it('is 8 MiB at once, then 1 MiB a second', () => {
+    const { restAfter } = createPace(clock);
+    const mebibyte = 1024 * 1024;
+    expect(restAfter(1, 8 * mebibyte)).toBe(0);
+    expect(restAfter(1, mebibyte / 8)).toBe(125);
+    expect(restAfter(1, mebibyte)).toBe(250);
+  });
+
+  it('is soon as before for whoever stops, however much he sent', async () => {
+    const { restAfter } = createPace(clock);
+    restAfter(1_000_000, 0);
+    await clock.advance(5_000);
+    expect(restAfter(0, 0)).toBe(0);
+    expect(restAfter(1, 0)).toBe(10);
+    await clock.advance(3_600_000);
+    expect(restAfter(501, 0)).toBe(10);
+  });
+});
