@@ -1,4 +1,5 @@
-// The raw limits: what the parts below a gateway can do here, with nothing of ours in between. A gateway cannot be faster than these.
+// The raw parts: what lies below a gateway and can do here by itself, with nothing of ours in between. Every call goes through them, but not
+// always alone: a gateway that commits calls together may pass the bare statements.
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,7 @@ import { connectAsync as connectMqtt } from 'mqtt';
 import { Pool } from 'pg';
 import { createDatabase, startLightDevices, startScript } from './contenders.ts';
 import { openConnection } from './http-client.ts';
-import { type Measured, runLoad } from './load.ts';
+import { type Measured, runLoad, type Timed } from './load.ts';
 import { cpuMsOf } from './process-figures.ts';
 import type { Round } from './turns.ts';
 
@@ -76,27 +77,20 @@ function settle(waiting: Map<string, () => void>, payload: Buffer): void {
 }
 
 /** Statements, each its own commit, on ten connections, in the order of an invoice's or a command's life. */
-async function bareStatements(
-  postgresUrl: string,
-  table: string,
-  life: (id: string, ask: Ask) => Promise<void>,
-  isWholeTimed: boolean,
-): Promise<RawLimit> {
+async function bareStatements(postgresUrl: string, table: string, life: Life, isWholeTimed: boolean): Promise<RawLimit> {
   const pool = new Pool({ connectionString: await createDatabase(postgresUrl), max: 10 });
   await pool.query(table);
+  const ask: Ask = async (text, values) => void (await pool.query({ name: nameOf(text), text, values }));
   return {
-    run: (round) =>
-      runLoad({
-        ...round,
-        step: async (_lane, timed) => {
-          const ask: Ask = async (text, values) => void (await pool.query({ name: nameOf(text), text, values }));
-          const id = randomUUID();
-          if (isWholeTimed) await timed(() => life(id, ask));
-          else await life(id, (text, values) => timed(() => ask(text, values)));
-        },
-      }),
+    run: (round) => runLoad({ ...round, step: (_lane, timed) => live(life, ask, timed, isWholeTimed) }),
     stop: () => pool.end(),
   };
+}
+
+/** One life, timed as a whole or statement by statement. */
+function live(life: Life, ask: Ask, timed: Timed, isWholeTimed: boolean): Promise<void> {
+  const id = randomUUID();
+  return isWholeTimed ? timed(() => life(id, ask)) : life(id, (text, values) => timed(() => ask(text, values)));
 }
 
 /** A prepared statement has a short name. */
@@ -108,22 +102,34 @@ function nameOf(text: string): string {
 }
 
 type Ask = (text: string, values: unknown[]) => Promise<void>;
+type Life = (id: string, ask: Ask) => Promise<void>;
+
+const commandTable = 'create table commands (id text primary key, state text not null, args text not null, report text)';
 
 /** One insert and one update, each its own commit: what a command cannot do without. Both together are one call. */
-export function twoCommits(postgresUrl: string): Promise<RawLimit> {
-  const table = 'create table commands (id text primary key, state text not null, args text not null, report text)';
-  const args = JSON.stringify({ amount: 150.5, documentNr: randomUUID() });
-  const life = async (id: string, ask: Ask) => {
-    await ask('insert into commands (id, state, args) values ($1, $2, $3)', [id, 'sent', args]);
-    await ask('update commands set state = $2, report = $3 where id = $1', [id, 'done', args]);
-  };
-  return bareStatements(postgresUrl, table, life, true);
+async function commandLife(id: string, ask: Ask): Promise<void> {
+  const args = JSON.stringify({ amount: 150.5, documentNr: id });
+  await ask('insert into commands (id, state, args) values ($1, $2, $3)', [id, 'sent', args]);
+  await ask('update commands set state = $2, report = $3 where id = $1', [id, 'done', args]);
 }
+
+export function twoCommits(postgresUrl: string): Promise<RawLimit> {
+  return bareStatements(postgresUrl, commandTable, commandLife, true);
+}
+
+export function sqliteTwoCommits(file: string): Promise<RawLimit> {
+  return sqliteStatements(file, commandTable, commandLife, true);
+}
+
+const invoiceTable = 'create table invoices (id text primary key, state int not null, receipt text not null, receipt_id text)';
 
 /** The same four calls as statements: Create, Status, Get, Payd. */
 export function invoiceStatements(postgresUrl: string): Promise<RawLimit> {
-  const table = 'create table invoices (id text primary key, state int not null, receipt text not null, receipt_id text)';
-  return bareStatements(postgresUrl, table, (id, ask) => invoiceLife(id, ask), false);
+  return bareStatements(postgresUrl, invoiceTable, invoiceLife, false);
+}
+
+export function sqliteInvoiceStatements(file: string): Promise<RawLimit> {
+  return sqliteStatements(file, invoiceTable, invoiceLife, false);
 }
 
 const receipt = JSON.stringify({ Number: '4127', Items: Array.from({ length: 3 }, () => ({ Name: 'Bread', Quantity: 1, Price: 24.5 })) });
@@ -136,10 +142,10 @@ async function invoiceLife(id: string, ask: Ask): Promise<void> {
 }
 
 /** On SQLite: one thread, a sync at each commit, nobody else. */
-export async function sqliteInvoiceStatements(file: string): Promise<RawLimit> {
+async function sqliteStatements(file: string, table: string, life: Life, isWholeTimed: boolean): Promise<RawLimit> {
   const database = new DatabaseSync(file);
   database.exec('pragma journal_mode = wal; pragma synchronous = full;');
-  database.exec('create table invoices (id text primary key, state int not null, receipt text not null, receipt_id text) strict');
+  database.exec(`${table} strict`);
   const prepared = new Map<string, StatementSync>();
   const ask: Ask = async (text, values) => {
     const statement = prepared.get(text) ?? database.prepare(text.replaceAll(/\$(\d)/g, '?$1'));
@@ -147,8 +153,7 @@ export async function sqliteInvoiceStatements(file: string): Promise<RawLimit> {
     statement.all(...(values as string[]));
   };
   return {
-    run: (round) =>
-      runLoad({ ...round, step: (_lane, timed) => invoiceLife(randomUUID(), (text, values) => timed(() => ask(text, values))) }),
+    run: (round) => runLoad({ ...round, step: (_lane, timed) => live(life, ask, timed, isWholeTimed) }),
     stop: async () => database.close(),
   };
 }

@@ -2,7 +2,7 @@
 import { type Bench, lanes } from './bench.ts';
 import { compare } from './comparing.ts';
 import { startNest, startTillgate } from './contenders.ts';
-import { invoiceStatements, queueRoundTrips, sqliteInvoiceStatements, twoCommits } from './raw.ts';
+import { invoiceStatements, queueRoundTrips, sqliteInvoiceStatements, sqliteTwoCommits, twoCommits } from './raw.ts';
 import type { Row } from './report.ts';
 import { deviceCommands, invoiceCalls } from './works.ts';
 
@@ -12,15 +12,19 @@ const overMqtt = 'commands, PostgreSQL and MQTT';
 
 export async function commandRows(bench: Bench): Promise<Row[]> {
   const { shared, keep, postgresUrl } = bench;
-  const raws = ['bare Fastify', 'bare MQTT', 'two commits'];
   const { rows, alone } = await compare(bench, {
     work: deviceCommands,
     ours: [
-      { group: overMqtt, contender: await shared.tillgate(), raws },
-      { group: 'commands, embedded', contender: await shared.embedded(), raws },
+      { group: overMqtt, contender: await shared.tillgate(), raws: ['bare Fastify', 'bare MQTT', 'two commits'] },
+      { group: 'commands, embedded', contender: await shared.embedded(), raws: ['bare Fastify', 'bare MQTT', 'two SQLite commits'] },
     ],
     nest: await shared.nest(),
-    raws: { 'bare Fastify': await shared.route(), 'bare MQTT': await shared.mqtt(), 'two commits': keep(await twoCommits(postgresUrl)) },
+    raws: {
+      'bare Fastify': await shared.route(),
+      'bare MQTT': await shared.mqtt(),
+      'two commits': keep(await twoCommits(postgresUrl)),
+      'two SQLite commits': keep(await sqliteTwoCommits(bench.newFile('bare-commands.db'))),
+    },
     goals: commandGoals,
   });
   const p50Ms = (name: string) => alone[name]?.p50Ms ?? Number.NaN;
