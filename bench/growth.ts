@@ -6,6 +6,7 @@ import { openLoadShop } from '../scripts/load/load-shop.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { systemClock } from '../src/kernel/system.ts';
 import { temporaryDirectory } from '../test/support/gateway-process.ts';
+import { quietLogger } from '../test/support/quiet-logger.ts';
 import { type Bench, lanes } from './bench.ts';
 import { processorTime } from './comparing.ts';
 import { type Contender, createDatabase, startTillgate } from './contenders.ts';
@@ -15,7 +16,6 @@ import { type Figures, takeTurns } from './turns.ts';
 import { deviceCommands, invoiceCalls, type Work } from './works.ts';
 
 const flat = 1 / 1.3;
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const many = (count: number) => count.toLocaleString('en');
 
 async function compareSizes(bench: Bench, work: Work, inFlight: number, contenders: Contender[]): Promise<Figures[]> {
@@ -46,7 +46,7 @@ function rowsOf(options: {
   );
 }
 
-/** A database with that many commands and as many invoices, their steps and histories. */
+/** A database with that many commands and as many invoices, their steps and histories, and the callbacks of every tenth invoice. */
 async function storedHome({ postgresUrl, say }: Bench, engine: 'postgres' | 'sqlite', rows: number) {
   const home = engine === 'postgres' ? { databaseUrl: await createDatabase(postgresUrl) } : { dataDir: temporaryDirectory() };
   const database = await openDatabase({
@@ -54,9 +54,14 @@ async function storedHome({ postgresUrl, say }: Bench, engine: 'postgres' | 'sql
     dataDir: home.dataDir,
     role: 'gateway',
     clock: systemClock,
-    logger: silent,
+    logger: quietLogger,
   });
-  await fill(database, rows, Date.now(), { invoices: rows, say: (line) => say(`${engine}, ${many(rows)} stored: ${line}`) });
+  await fill(database, rows, Date.now(), {
+    invoices: rows,
+    callbacks: Math.floor(rows / 5),
+    bareUrl: home.databaseUrl,
+    say: (line) => say(`${engine}, ${many(rows)} stored: ${line}`),
+  });
   // Nobody answers at the addresses of those that are still to be sent.
   const unsent = database.queries.selectFrom('callbacks').select('id').where('state', '=', 'pending');
   await database.queries.deleteFrom('callback_attempts').where('callback_id', 'in', unsent).execute();

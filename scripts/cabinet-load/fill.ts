@@ -3,6 +3,7 @@
 // A shop of half of all devices stands beside many small ones, and what is rare in life is rare here.
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../../src/database/database.ts';
+import { fillBare } from './bare-tables.ts';
 
 export interface Filled {
   rows: number;
@@ -15,10 +16,11 @@ export interface Filled {
 
 export const deviceCount = 200;
 const merchantCount = 41;
-const tables = ['merchants', 'devices', 'commands', 'command_events', 'invoices', 'invoice_events', 'callbacks', 'callback_attempts'];
+const growing = ['commands', 'command_events', 'invoices', 'invoice_events', 'callbacks', 'callback_attempts'];
 const days = 30;
 const dayMs = 86_400_000;
 const rowsPerStatement = 4_000;
+const bareRowsPerStatement = 250_000;
 /** A device's commands of a day, about. */
 const commandsPerClose = 160;
 
@@ -35,41 +37,62 @@ export const merchantId = (number: number) => idOf(5, number);
 
 type Sql = RawBuilder<unknown>;
 
-/** Commands, and a tenth as many invoices unless another number is given. */
+interface FillOptions {
+  /** A tenth as many as commands, unless it is given. */
+  invoices?: number;
+  /** Two for each invoice, unless it is given: then two for each of the first, until there are so many. */
+  callbacks?: number;
+  /** The address of a PostgreSQL that is filled the quick way; what its tables held is gone. */
+  bareUrl?: string | undefined;
+  say?(text: string): void;
+}
+
+/** So many commands, and invoices. */
 export async function fill(
   database: Database,
   rows: number,
   endMs: number,
-  { invoices = Math.floor(rows / 10), say = () => {} }: { invoices?: number; say?(text: string): void } = {},
+  { invoices = Math.floor(rows / 10), callbacks = 2 * invoices, bareUrl, say = () => {} }: FillOptions = {},
 ): Promise<Filled> {
   const startMs = endMs - days * dayMs;
-  const write = (label: string, from: number, to: number, statement: (first: number, last: number) => RawBuilder<unknown>) =>
-    inParts(database, label, from, to, statement, say);
   await fillShops(database.queries, startMs);
   const sqlOf = statementsOf(database.engine, { rows, invoices, startMs, endMs });
-  await write('commands', 1, rows, sqlOf.commands);
-  await write('steps', 1, rows, sqlOf.steps);
-  await write('invoices', 1, invoices, sqlOf.invoices);
-  await write('histories', 1, invoices, sqlOf.histories);
-  await write('callbacks', 1, 2 * invoices, sqlOf.callbacks);
-  await write('tries', 1, 2 * invoices, sqlOf.tries);
-  // A table at a time: a statement has only so much time.
-  if (database.engine === 'postgres') for (const table of tables) await sql`analyze ${sql.table(table)}`.execute(database.queries);
+  const labelled = [
+    ['commands', rows, sqlOf.commands],
+    ['steps', rows, sqlOf.steps],
+    ['invoices', invoices, sqlOf.invoices],
+    ['histories', invoices, sqlOf.histories],
+    ['callbacks', callbacks, sqlOf.callbacks],
+    ['tries', callbacks, sqlOf.tries],
+  ] as const;
+  const writeAll = async (part: number, run: (statement: RawBuilder<unknown>) => Promise<unknown>) => {
+    for (const [label, count, statement] of labelled) await inParts(part, count, label, (first, last) => run(statement(first, last)), say);
+  };
+  if (bareUrl !== undefined)
+    await fillBare(bareUrl, growing, {
+      write: (queries) => writeAll(bareRowsPerStatement, (statement) => statement.execute(queries)),
+      say,
+    });
+  else {
+    await writeAll(rowsPerStatement, (statement) => database.transaction(async (queries) => void (await statement.execute(queries))));
+    // A table at a time: a statement has only so much time.
+    if (database.engine === 'postgres') for (const table of growing) await sql`analyze ${sql.table(table)}`.execute(database.queries);
+  }
+  if (database.engine === 'postgres') await sql`analyze merchants, devices`.execute(database.queries);
   return { rows, invoices, startMs, endMs, bigMerchant: merchantId(0), smallMerchant: merchantId(7) };
 }
 
 async function inParts(
-  { transaction }: Database,
+  part: number,
+  count: number,
   label: string,
-  from: number,
-  to: number,
-  statement: (first: number, last: number) => RawBuilder<unknown>,
+  write: (first: number, last: number) => Promise<unknown>,
   say: (text: string) => void,
 ): Promise<void> {
-  for (let first = from; first <= to; first += rowsPerStatement) {
-    const last = Math.min(first + rowsPerStatement - 1, to);
-    await transaction(async (queries) => void (await statement(first, last).execute(queries)));
-    if (last % (50 * rowsPerStatement) === 0 || last === to) say(`${label}: ${last}`);
+  for (let first = 1; first <= count; first += part) {
+    const last = Math.min(first + part - 1, count);
+    await write(first, last);
+    if (last % (50 * rowsPerStatement) === 0 || part > rowsPerStatement || last === count) say(`${label}: ${last}`);
   }
 }
 
@@ -105,7 +128,9 @@ function statementsOf(engine: Database['engine'], { rows, invoices, startMs, end
   const id = (kind: number, value: Sql): Sql =>
     sql`${hex(sql`(cast(${value} as bigint) * 2654435761) % 4294967296`, 8)} || ${sql.lit(`-000${kind}-4000-8000-`)} || ${hex(value, 12)}`;
   const numbers = (first: number, last: number): Sql =>
-    sql`recursive numbers (n) as (select cast(${first} as bigint) union all select n + 1 from numbers where n < cast(${last} as bigint))`;
+    engine === 'postgres'
+      ? sql`numbers (n) as (select generate_series(cast(${first} as bigint), cast(${last} as bigint)))`
+      : sql`recursive numbers (n) as (select ${first} union all select n + 1 from numbers where n < ${last})`;
   const device = sql`(n % ${sql.lit(deviceCount)})`;
   const merchant = (of: Sql): Sql =>
     sql`case when ${of} < ${sql.lit(deviceCount / 2)} then 0 else 1 + ${of} % ${sql.lit(merchantCount - 1)} end`;
