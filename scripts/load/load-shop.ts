@@ -2,16 +2,18 @@
 // longer than the load. The terminals are a farm beside it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from '../../bench/contenders.ts';
+import { cpuMsOf, megabytesOf } from '../../bench/process-figures.ts';
 import { hashSecret } from '../../src/access/secrets.ts';
 import { nowMs } from '../../src/database/dialect.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { serveSettings, startServeProcess, temporaryDirectory } from '../../test/support/gateway-process.ts';
+import { quietLogger } from '../../test/support/quiet-logger.ts';
 import { createTill, eventually } from '../../test/support/till.ts';
 import type { FarmOptions } from './device-farm.ts';
 import { liveMegabytes } from './live-memory.ts';
@@ -44,7 +46,6 @@ export interface LoadShop {
 }
 
 const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -58,7 +59,7 @@ export function startChild(script: string, args: string[]): ChildProcess {
 }
 
 async function addDevices(place: { url?: string; dataDir?: string }, merchantId: string, devices: FarmOptions['devices']): Promise<void> {
-  const database = await openDatabase({ ...place, role: 'gateway', clock: systemClock, logger: quiet });
+  const database = await openDatabase({ ...place, role: 'gateway', clock: systemClock, logger: quietLogger });
   const rows = devices.map(({ id, secret }, at) => ({
     id,
     merchant_id: merchantId,
@@ -145,19 +146,15 @@ export async function openLoadShop(options: {
     const isThere = ({ errorCode }: { errorCode: number }) => errorCode === 0;
     await eventually(`terminal ${id} is there`, () => till.get('/Device/Device/Status', { DeviceID: id }), isThere);
   }
-  const proc = (file: string) => readFileSync(`/proc/${gateway.pid}/${file}`, 'utf8');
   return {
     baseUrl: gateway.baseUrl,
     apiKey: String(key),
     deviceIds: devices.map(({ id }) => id),
     connectedAfterMs: performance.now() - startedAt,
     pid: gateway.pid,
-    memory: () => Number(/VmRSS:\s+(\d+) kB/.exec(proc('status'))?.[1] ?? 0) / 1024,
+    memory: () => megabytesOf(gateway.pid),
     liveMemory: () => liveMegabytes(inspectorPort),
-    cpuSeconds() {
-      const fields = proc('stat').split(') ')[1]?.split(' ') ?? [];
-      return (Number(fields[11]) + Number(fields[12])) / 100;
-    },
+    cpuSeconds: () => cpuMsOf(gateway.pid) / 1000,
     endFarm: farm.end,
     async stop() {
       farm.kill();

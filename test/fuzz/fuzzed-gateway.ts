@@ -1,5 +1,5 @@
 // What is watched while somebody throws things at a gateway: that it lives, that a good caller beside it is served, and that nothing grows.
-import { readFileSync } from 'node:fs';
+import { megabytesOf } from '../../bench/process-figures.ts';
 import type { ForeignShop } from '../conformance/foreign-shop.ts';
 
 export interface Watch {
@@ -34,7 +34,7 @@ export const openDoors = {
 const everyMs = 100;
 
 export async function watchGateway({ gateway, till }: ForeignShop): Promise<Watch> {
-  const residentMb = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  const residentMb = () => megabytesOf(gateway.pid);
   const read = async (path: string) => {
     const authorization = `Bearer ${gateway.adminToken}`;
     return (await fetch(`${till.baseUrl}${path}`, { headers: { authorization } })).text();
