@@ -35,6 +35,14 @@ export function isDatabaseDown(error: unknown): boolean {
   return error instanceof GatewayError && error.errorName === 'Error_Connection_Database';
 }
 
+// PostgreSQL's names for a serialization failure and a deadlock; on SQLite, whose transactions take turns, there is neither.
+const lostCodes: ReadonlySet<unknown> = new Set(['40001', '40P01']);
+
+/** Another transaction stood in its way, and the database ended this one: nothing was done, and the same may succeed when it is tried again. */
+export function isLostToAnother(error: unknown): boolean {
+  return lostCodes.has((error as { code?: unknown } | undefined)?.code);
+}
+
 /** Nothing of what the statement or transaction was to write is there, so it may be tried in another way. */
 export function isCertainlyUndone(error: unknown): boolean {
   return !isDatabaseDown(error) || error instanceof DatabaseBusy;

@@ -153,6 +153,24 @@ describe('a group', () => {
     expect(ids(batches).slice(3)).toEqual([['after a']]);
   });
 
+  it('sends a row that lost against another transaction again, alone or over the number that may wait, and not for ever', async () => {
+    const lost = () => Object.assign(new Error('deadlock detected'), { code: '40P01' });
+    const { batches, alone, told, add } = setUp({ maxWaiting: 1, inFlight: 1 });
+    add('one');
+    await batches[0]?.fail(lost());
+    await alone[0]?.fail(lost());
+    await alone[1]?.succeed();
+    expect(told).toEqual(['one done alone']);
+    for (const id of ['two', 'waiting', 'over']) add(id);
+    await alone[2]?.fail(lost());
+    await alone[3]?.succeed();
+    expect(told.slice(1)).toEqual(['over done alone']);
+    await batches[1]?.fail(new DatabaseBusy(undefined));
+    for (const at of [4, 5, 6]) await alone[at]?.fail(lost());
+    expect(told.at(-1)).toBe('two The database was too busy with the same rows; try again.');
+    expect(alone.map(({ id }) => id)).toEqual(['one', 'one', 'over', 'over', 'two', 'two', 'two']);
+  });
+
   it('tells everybody that a commit is unclear, and tries nothing again by itself', async () => {
     const { batches, alone, add, told } = setUp({ inFlight: 1 });
     add('gate');

@@ -1,7 +1,7 @@
 // First commits and settlements that share a commit, on both engines: each has its own guarded outcome, and one that cannot be written hurts
 // none of the others. And what a batch that breaks in the middle leaves behind, for the money.
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { type KyselyPlugin, sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
@@ -232,6 +232,45 @@ describe.each(engines)('a batch on %s', (engine) => {
         expect(await second).toBeUndefined();
       },
     );
+
+    // A second CloseDoc holds the payment and waits for the device's lock; the settlement of the first has let go of that and wants the payment.
+    it.each(['second CloseDoc', 'settlement of the first'])('goes again when it was locked out: the %s', async (ours) => {
+      const paid = { document_nr: randomUUID(), operation_id: '7', settled_at: 1, settled_by: 'answer' } as const;
+      const payment = await seed({ ...paid, state: 'done', document_state: 'open' });
+      const { deviceId, id: targetId } = payment;
+      const row = { name: 'CloseDoc', target_id: targetId, amount_bani: null } as const;
+      const first = await read((await seedCommand(database.queries, merchantId, deviceId, row)).id);
+      const other = new pg.Client({ connectionString: database.place.url });
+      await other.connect();
+      // It is ours that the server ends.
+      await other.query("set deadlock_timeout = '1min'; begin");
+      const settleFirst = "update commands set state = 'done', settled_at = 1, settled_by = 'answer' where id = $1";
+      const closeDocument = "update commands set document_state = 'closed' where id = $1";
+      const insertSecond = `insert into commands (id, merchant_id, device_id, instance_id, name, args, state, issued_at, answer_by, recalls)
+        select 'second', merchant_id, device_id, 'i', 'CloseDoc', '{}', 'sent', 1, 1, 0 from commands where id = $1 on conflict do nothing`;
+      const isSecond = ours === 'second CloseDoc';
+      await other.query(isSecond ? settleFirst : 'select 1 from commands where id = $1 for share', [isSecond ? first.id : targetId]);
+      let isAlone = false;
+      const watching: KyselyPlugin = {
+        transformQuery: ({ node }) => ((isAlone ||= !JSON.stringify(node).includes('lock_timeout')), node),
+        transformResult: async ({ result }) => result,
+      };
+      const watched = { ...database, queries: database.queries.withPlugin(watching) };
+      const outcome = isSecond
+        ? createInsertGroup(watched).add({
+            ...pay(deviceId, { documentNr: paid.document_nr, operationId: '7' }),
+            name: 'CloseDoc',
+            findsTarget: true,
+          })
+        : createSettleGroup(watched).add({ command: first, settlement: done, closesDocument: true });
+      // A batch waits so shortly that it ends before the server looks who locks whom out.
+      await until(async () => isAlone && (await isSomebodyWaiting()));
+      await other.query(isSecond ? closeDocument : insertSecond, [targetId]);
+      await other.query('commit');
+      await other.end();
+      expect((await outcome)?.state).toBe(isSecond ? undefined : 'done');
+      expect((await read(targetId)).documentState).toBe('closed');
+    });
 
     it('keeps nobody because another gateway holds one of its rows', async () => {
       const other = new pg.Client({ connectionString: database.place.url });

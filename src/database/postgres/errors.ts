@@ -1,5 +1,5 @@
 // PostgreSQL's and the network's errors, translated into the gateway's: the statement's own fault stays as it is, everything else means "down".
-import { type ConstraintKind, ConstraintViolation, DatabaseBusy, databaseDown, databaseReadOnly } from '../errors.ts';
+import { type ConstraintKind, ConstraintViolation, DatabaseBusy, databaseDown, databaseReadOnly, isLostToAnother } from '../errors.ts';
 
 const constraintKinds: Record<string, ConstraintKind> = {
   '23505': 'unique',
@@ -29,8 +29,6 @@ const statementClasses = new Set([
   '44',
   'P0',
 ]);
-// Serialization failure, deadlock.
-const conflictCodes = new Set(['40001', '40P01']);
 // A lock did not come free in time.
 const lockTimeoutCode = '55P03';
 // A transaction cannot write: this server became, or still is, a standby.
@@ -53,7 +51,7 @@ export function translatePostgresError(error: unknown): Error {
 
 /** Lost against another transaction; nothing was done, and the same work may succeed when it is tried again. */
 export function isConflict(error: unknown): boolean {
-  return conflictCodes.has(String((error as { code?: unknown }).code)) || isStaleStatement(error);
+  return isLostToAnother(error) || isStaleStatement(error);
 }
 
 /** A prepared statement from before a change of its tables. */
