@@ -46,6 +46,7 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
   const moods = new Map<string, { mood: Mood; untilMs: number }>();
   const tried = new Set<string>();
   const newestTried = new Map<string, number>();
+  const delivered = new Set<string>();
   const open = new Map<string, Set<Exchange>>();
 
   const between = (fromMs: number, toMs: number) => Math.floor(fromMs + random.fraction() * (toMs - fromMs));
@@ -61,7 +62,10 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
     return mood;
   }
 
-  /** First attempts come in order, and none while an older one's is under way. */
+  /**
+   * First attempts come in order, and none while an older one is under way. A second copy of an older one that was delivered, by a gateway
+   * that had stood still and was taken for dead, holds nobody up.
+   */
   function checkOrder(subject: string, exchange: Exchange): void {
     const { id, sequence } = exchange;
     if (tried.has(id)) return;
@@ -70,13 +74,14 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
     if (sequence < newest) violated(`callback ${sequence} of ${subject} was first tried after callback ${newest}`);
     newestTried.set(subject, Math.max(newest, sequence));
     for (const other of open.get(subject) ?? [])
-      if (other.sequence < sequence) violated(`callback ${sequence} of ${subject} was sent while ${other.sequence} was still under way`);
+      if (other.sequence < sequence && !delivered.has(other.id))
+        violated(`callback ${sequence} of ${subject} was sent while ${other.sequence} was still under way`);
   }
 
   async function exchangeWith(host: string, id: string): Promise<AttemptResult> {
     const mood = moodOf(host);
     counts[mood] += 1;
-    const ended = (status: number | null, error: string | null, durationMs: number): AttemptResult => ({
+    const result = (status: number | null, error: string | null, durationMs: number): AttemptResult => ({
       status,
       error,
       durationMs,
@@ -89,21 +94,21 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
         const ms = mood === 'well' ? between(2, 200) : between(2_000, 14_000);
         await pause(ms);
         hear();
-        return ended(200, null, ms);
+        return result(200, null, ms);
       }
       case 'broken':
         await pause(20);
-        return ended(500, null, 20);
+        return result(500, null, 20);
       case 'away':
         await pause(10);
-        return ended(null, 'The connection was refused.', 10);
+        return result(null, 'The connection was refused.', 10);
       case 'silent':
         await pause(attemptTimeoutMs);
-        return ended(null, 'No answer within 15 s.', attemptTimeoutMs);
+        return result(null, 'No answer within 15 s.', attemptTimeoutMs);
       case 'late':
         clock.after(attemptTimeoutMs + between(1_000, 20_000), hear);
         await pause(attemptTimeoutMs);
-        return ended(null, 'No answer within 15 s.', attemptTimeoutMs);
+        return result(null, 'No answer within 15 s.', attemptTimeoutMs);
     }
   }
 
@@ -122,6 +127,7 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
         open.set(subject, underWay.add(exchange));
         const result = await exchangeWith(host, id);
         underWay.delete(exchange);
+        if (result.status === 200) delivered.add(id);
         if (underWay.size === 0) open.delete(subject);
         trace(`callback ${sequence} of ${subject} ${searchParams.get('state')}: ${result.status ?? result.error}`);
         if (standstill.isOn) await standstill.ended();

@@ -157,6 +157,15 @@ describe('an ERP that is called back', () => {
     tell(2);
     expect(violations).toEqual(['callback 2 of sale was sent while 1 was still under way']);
   });
+
+  it('says nothing when that is a second copy of one that was delivered', async () => {
+    const { clock, tell } = receiving();
+    tell(1);
+    await clock.advance(1_000);
+    tell(1);
+    tell(2);
+    expect(violations).toEqual([]);
+  });
 });
 
 describe('in the calm', () => {
