@@ -25,6 +25,9 @@ let unknown: string[];
 let events: Omit<CommandEvent, 'atMs'>[];
 let listeners: { lateAnswer?: (deviceId: string, answer: AnswerMessage) => void; seen?: (deviceId: string) => void };
 let isDown: boolean;
+/** Of one statement. */
+let mostRows: number;
+let afterLook: (() => Promise<unknown>) | undefined;
 
 beforeEach(async () => {
   clock = createVirtualClock(undefined, { settle: 'microtasks' });
@@ -40,13 +43,21 @@ beforeEach(async () => {
   events = [];
   listeners = {};
   isDown = false;
+  mostRows = 0;
+  afterLook = undefined;
   logger = recordingLogger();
   const failing = database.queries.withPlugin({
     transformQuery({ node }) {
       if (isDown) throw databaseDown('away');
       return node;
     },
-    transformResult: async ({ result }) => result,
+    async transformResult({ result }) {
+      mostRows = Math.max(mostRows, result.rows.length);
+      const next = afterLook;
+      afterLook = undefined;
+      await next?.();
+      return result;
+    },
   });
   const deps = {
     database: { ...database, queries: failing },
@@ -114,10 +125,20 @@ describe('the background', () => {
   it('asks about fifty at a time, however many are in flight before them', async () => {
     for (let count = 0; count < 120; count += 1) inFlight.add(await open({ issued_at: count }));
     const others = [];
-    for (let count = 0; count < 60; count += 1) others.push(await open({ issued_at: 1_000 + count }));
+    for (let count = 0; count < 100; count += 1) others.push(await open({ issued_at: 1_000 + count }));
     recovery.start();
     await clock.advance(1);
     expect(askedIds()).toEqual(others.slice(0, 50));
+    // In steps of fifty, beyond those in flight: not all that is due.
+    expect(mostRows).toBe(200);
+  });
+
+  it('asks about nothing that was settled since it was found due', async () => {
+    await open({ name: 'Refund' });
+    afterLook = () => database.queries.updateTable('commands').set({ state: 'refused', settled_at: 1, settled_by: 'answer' }).execute();
+    recovery.start();
+    await clock.advance(1);
+    expect(asked).toEqual([]);
   });
 
   it('begins no question once it is stopped, although the look was under way', async () => {

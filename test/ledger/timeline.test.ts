@@ -1,7 +1,12 @@
-import { expect, it } from 'vitest';
-import { addEvents, listEvents } from '../../src/ledger/timeline.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+// Steps are gathered and written beside the money path: soon, together, in their order, bounded; and a database that is away loses them.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { databaseDown } from '../../src/database/errors.ts';
+import { addEvents, createTimeline, listEvents, type Timeline } from '../../src/ledger/timeline.ts';
+import { engines, memoryDatabase, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 it.each(engines)(
   'a storm of steps is written whole and in order on %s, and one that is no text costs none of the others',
@@ -45,4 +50,98 @@ it.each(engines)('long details on %s are written a mebibyte at a time, all of th
   } finally {
     await close();
   }
+});
+
+describe('a timeline', () => {
+  let clock: VirtualClock;
+  let database: Database;
+  let logger: RecordingLogger;
+  let timeline: Timeline;
+  let commandId: string;
+  let statements: number;
+  let isAway: boolean;
+
+  beforeEach(async () => {
+    clock = createVirtualClock(1_000, { settle: 'microtasks' });
+    database = await memoryDatabase(clock);
+    logger = recordingLogger();
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    commandId = (await seedCommand(database.queries, merchantId, deviceId)).id;
+    statements = 0;
+    isAway = false;
+    const queries = database.queries.withPlugin({
+      transformQuery({ node }) {
+        statements += 1;
+        if (isAway) throw databaseDown('away');
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    timeline = createTimeline({ database: { ...database, queries }, clock, logger });
+  });
+  const written = () => listEvents(database.queries, commandId);
+
+  it('is written 50 ms after the first step, all in one statement, and then rests', async () => {
+    timeline.add({ commandId, step: 'sent', channel: 'mqtt', detail: 'why' });
+    await clock.advance(49);
+    timeline.add({ commandId, step: 'settled', atMs: 7 });
+    expect([await written(), statements]).toEqual([[], 0]);
+    await clock.advance(1);
+    expect(await written()).toEqual([
+      { commandId, atMs: 1_000, step: 'sent', channel: 'mqtt', detail: 'why' },
+      { commandId, atMs: 7, step: 'settled', channel: undefined, detail: undefined },
+    ]);
+    expect([statements, clock.pending]).toEqual([1, 0]);
+    timeline.add({ commandId, step: 'later' });
+    await clock.advance(50);
+    expect(await written()).toHaveLength(3);
+  });
+
+  it('counts what may come without end, after the steps, and is written as soon', async () => {
+    timeline.addCounted({ commandId, step: 'asked again', detail: 'first' });
+    timeline.addCounted({ commandId, step: 'asked again', detail: 'second', atMs: 9 });
+    await clock.advance(50);
+    expect(await written()).toMatchObject([
+      { step: 'asked again', detail: 'first', atMs: 1_000 },
+      { step: 'asked again', detail: 'second', atMs: 9 },
+    ]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is written at once at the end, and nothing is left to do', async () => {
+    timeline.add({ commandId, step: 'sent' });
+    await timeline.flush();
+    expect(await written()).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+    await timeline.flush();
+    expect(await written()).toHaveLength(1);
+  });
+
+  it('loses what could not be written, says so, and goes on', async () => {
+    isAway = true;
+    for (const step of ['sent', 'settled']) timeline.add({ commandId, step });
+    await clock.advance(50);
+    expect(logger.lines).toMatchObject([{ level: 'warn', fields: { lost: 2 } }]);
+    isAway = false;
+    timeline.add({ commandId, step: 'later' });
+    await clock.advance(50);
+    expect(await written()).toMatchObject([{ step: 'later' }]);
+  });
+
+  it('keeps ten thousand steps that wait, and no more', async () => {
+    for (let count = 0; count < 10_002; count += 1) timeline.add({ commandId, step: `step ${count}` });
+    await timeline.flush();
+    expect((await written()).at(-1)?.step).toBe('step 9999');
+    // Five hundred to a statement.
+    expect(statements).toBe(20);
+  });
+
+  it('puts into one statement what fits into a mebibyte to the last character', async () => {
+    const halves = ['x'.repeat(1024 * 512), 'x'.repeat(1024 * 512)];
+    for (const detail of [...halves, '', 'x']) timeline.add({ commandId, step: 'long', detail });
+    await timeline.flush();
+    expect(statements).toBe(2);
+    expect((await written()).map(({ detail }) => detail?.length)).toEqual([1024 * 512, 1024 * 512, 0, 1]);
+  });
 });

@@ -42,7 +42,7 @@ export function createReview({ database, kinds, settlements, timeline }: Deps): 
       if (result) await alongside?.(tx, result);
       return result;
     });
-    if (!closed) throw alreadySettled((await store.findCommand(queries, command.id)) ?? command);
+    if (!closed) throw alreadySettled(command);
     timeline.add({ commandId: command.id, step: 'review closed', detail: `${actor}: ${reason}` });
     return closed;
   }

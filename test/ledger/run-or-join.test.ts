@@ -1,0 +1,282 @@
+// Every call's way into the ledger, with everything around it in the test's hand: when it goes straight to the insert, when it looks first,
+// what refuses it, and whom a repeat waits for.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { databaseDown } from '../../src/database/errors.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
+import type { CommandCall, CommandPlan, CommandRequest } from '../../src/ledger/calls/call.ts';
+import type { Earlier } from '../../src/ledger/calls/repeats.ts';
+import { createRunOrJoin, type RunOrJoin } from '../../src/ledger/calls/run-or-join.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+let clock: VirtualClock;
+let database: Database;
+let merchantId: string;
+let deviceId: string;
+let ledger: RunOrJoin;
+let isLive: boolean;
+let isReachable: boolean;
+let ran: CommandRequest[];
+/** What becomes of a command that is run; undefined: somebody was faster. */
+let outcome: () => Promise<Command | undefined>;
+let earlier: (Earlier | undefined)[];
+let looks: number;
+let waiting: number;
+let waits: { id: string; forMs: number; caller: unknown }[];
+let waitEnds: (command: Command) => Command;
+let asked: string[];
+let inFlight: Set<string>;
+let keys: [string, string][];
+let steps: object[];
+
+beforeEach(async () => {
+  clock = createVirtualClock(1_000_000, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(database.queries)).id;
+  deviceId = (await seedDevice(database.queries, merchantId)).id;
+  isLive = true;
+  isReachable = true;
+  ran = [];
+  outcome = async () => command('new', { state: 'done' });
+  earlier = [];
+  looks = 0;
+  waiting = 0;
+  waits = [];
+  waitEnds = (one) => one;
+  asked = [];
+  inFlight = new Set();
+  keys = [];
+  steps = [];
+  const deps = {
+    database,
+    clock,
+    logger: quietLogger,
+    joinersPerCommand: 2,
+    link: { presence: { isLiveAnywhere: () => isLive }, locate: async () => (isReachable ? 'mqtt' : undefined) },
+    timeline: { addCounted: (step: object) => steps.push(step) },
+    repeats: {
+      async find() {
+        looks += 1;
+        return earlier.shift();
+      },
+    },
+    keyedCalls: {
+      keepKey: async (_call: unknown, id: string) => void keys.push(['keep', id]),
+      dropKeyOfNever: async (_call: unknown, { id }: Command) => void keys.push(['drop if never', id]),
+    },
+    inFlight: {
+      has: (id: string) => inFlight.has(id),
+      async run(request: CommandRequest) {
+        ran.push(request);
+        return outcome();
+      },
+    },
+    recall: {
+      async ask({ id }: Command) {
+        asked.push(id);
+        throw databaseDown('nobody must hear of this');
+      },
+    },
+    outcomeWaits: {
+      countOf: () => waiting,
+      async waitFor(one: Command, untilMs: number, caller: unknown) {
+        waits.push({ id: one.id, forMs: untilMs - clock.now(), caller });
+        await clock.settle();
+        return waitEnds(one);
+      },
+    },
+  };
+  ledger = createRunOrJoin(deps as unknown as Parameters<typeof createRunOrJoin>[0]);
+});
+
+function command(id: string, overrides: Partial<Command> = {}): Command {
+  return {
+    id,
+    deviceId,
+    state: 'sent',
+    reissuedAs: null,
+    outcome: null,
+    issuedAtMs: 0,
+    answerByMs: 60_000,
+    documentNr: null,
+    ...overrides,
+  } as Command;
+}
+const call = (overrides: Partial<CommandCall> = {}): CommandCall => ({ merchantId, deviceId, ...overrides });
+const single = (overrides: Partial<CommandCall> = {}) => call({ isSingle: true, ...overrides });
+const planned = (overrides: Partial<CommandPlan> = {}) => {
+  const plan: CommandPlan = { name: 'Refund', args: {}, answerWithinMs: 1, journalId: 'j', preferredChannel: 'mqtt', ...overrides };
+  return async () => plan;
+};
+const noMoney = () => new GatewayError('The_status_cannot_be_applied', 'More than was paid.');
+const failing = (reason: Error) => () => Promise.reject(reason);
+const found = (one: Command, by: Earlier['by'] = 'number') => ({ command: one, by });
+
+describe('a call that nothing can stand beside', () => {
+  it('goes straight to the insert, which is told that nothing was looked for', async () => {
+    expect(await ledger.run(single(), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
+    expect([looks, ran]).toMatchObject([0, [{ merchantId, deviceId, name: 'Refund', isFirstTry: true }]]);
+  });
+
+  it('and acts on a payment that holds the device, too, if the insert sees that its document is open', async () => {
+    await ledger.run(single(), planned({ mayPass: 'payment', needsOpenTarget: true }));
+    expect(looks).toBe(0);
+  });
+
+  it.each<[string, () => [CommandCall, () => Promise<CommandPlan>]]>([
+    ['it may stand beside an equal one', () => [call(), planned()]],
+    ['it brings a key', () => [single({ idempotency: { key: 'k', requestHash: 'h' } }), planned()]],
+    ['its device is away', () => ((isLive = false), [single(), planned()])],
+    ['it has a guard of its own', () => [single(), planned({ guard: async () => {} })]],
+    ['it acts on a payment that nobody looked at', () => [single(), planned({ mayPass: 'payment' })]],
+  ])('is looked for first when %s', async (_why, make) => {
+    const [one, plan] = make();
+    expect(await ledger.runAtOnce(one, plan)).toBeUndefined();
+    expect(ran).toEqual([]);
+    await ledger.run(one, plan);
+    expect([looks, ran.length, ran[0]?.isFirstTry]).toEqual([1, 1, undefined]);
+  });
+
+  it('is looked for when its plan is refused, or the insert wrote nothing: then it may be a repeat', async () => {
+    earlier = [found(command('first', { state: 'done' })), found(command('first', { state: 'done' }))];
+    expect(await ledger.run(single(), failing(noMoney()))).toMatchObject({ command: { id: 'first' } });
+    outcome = async () => undefined;
+    expect(await ledger.run(single(), planned())).toMatchObject({ command: { id: 'first' } });
+    expect(ran).toHaveLength(1);
+  });
+
+  it.each([databaseDown('away'), new TypeError('a mistake')])('is not taken for refused by %s', async (error) => {
+    await expect(ledger.run(single(), failing(error))).rejects.toBe(error);
+    expect(looks).toBe(0);
+  });
+});
+
+describe('a call that repeats nothing', () => {
+  it('is told 31 while the device is held by something else, and passes the payment that it is about', async () => {
+    const { id } = await seedCommand(database.queries, merchantId, deviceId);
+    await expect(ledger.run(call(), planned())).rejects.toMatchObject({ errorName: 'Device_Busy' });
+    await expect(ledger.run(call(), planned({ mayPass: 'another' }))).rejects.toMatchObject({ errorName: 'Device_Busy' });
+    expect(ran).toEqual([]);
+    expect(await ledger.run(call(), planned({ mayPass: id }))).toMatchObject({ command: { id: 'new' } });
+    expect(keys).toEqual([['drop if never', 'new']]);
+  });
+
+  it('is told 30 when the device cannot be reached, and nothing is written', async () => {
+    isReachable = false;
+    await expect(ledger.run(call(), planned())).rejects.toMatchObject({ errorName: 'Device_Offline' });
+    expect(ran).toEqual([]);
+  });
+
+  it('that lost its race is told by what', async () => {
+    outcome = async () => {
+      await seedCommand(database.queries, merchantId, deviceId, { state: 'unknown' });
+      return undefined;
+    };
+    await expect(ledger.run(call(), planned())).rejects.toThrow('still being settled');
+  });
+
+  it('and is refused is looked for once more: the one that it repeats may have begun meanwhile', async () => {
+    earlier = [undefined, found(command('winner', { state: 'done' }))];
+    expect(await ledger.run(call(), failing(noMoney()))).toMatchObject({ command: { id: 'winner' } });
+    await expect(ledger.run(call(), failing(noMoney()))).rejects.toThrow('More than was paid.');
+    expect(looks).toBe(4);
+  });
+
+  it.each([databaseDown('away'), new TypeError('a mistake')])('is told of %s, and not what an earlier one was told', async (error) => {
+    earlier = [undefined, found(command('winner', { state: 'done' }))];
+    await expect(ledger.run(call(), failing(error))).rejects.toBe(error);
+    expect(looks).toBe(1);
+  });
+});
+
+describe('a repeat', () => {
+  const join = (one: Command, overrides: Partial<CommandCall> = {}, by: Earlier['by'] = 'number') => {
+    earlier = [found(one, by)];
+    return ledger.run(call(overrides), failing(new Error('nothing is planned')));
+  };
+
+  it('waits for what runs as long as that may take and a second more, and its caller may leave', async () => {
+    const recipient = createFakeRecipient();
+    waitEnds = (one) => ({ ...one, state: 'done', outcome: 'done' });
+    const open = command('first', { issuedAtMs: 5_000, answerByMs: 65_000 });
+    expect(await join(open, { recipient })).toMatchObject({ command: { id: 'first', state: 'done' }, isRepeated: false });
+    expect(waits).toEqual([{ id: 'first', forMs: 61_000, caller: recipient }]);
+    expect(keys).toEqual([
+      ['keep', 'first'],
+      ['drop if never', 'first'],
+    ]);
+    expect(asked).toEqual([]);
+  });
+
+  it('says that it is one only when it was recognised by its content alone', async () => {
+    for (const [by, isRepeated] of [
+      ['content', true],
+      ['key', false],
+      ['number', false],
+    ] as const)
+      expect(await join(command('first', { state: 'done' }), {}, by)).toMatchObject({ isRepeated });
+  });
+
+  it('is a step of the timeline: by what it was recognised, what it was told and how long that took', async () => {
+    const atMs = clock.now();
+    waitEnds = (one) => {
+      clock.setWallClock(atMs + 30);
+      return { ...one, state: 'done', outcome: 'done' };
+    };
+    await join(command('first'), {}, 'key');
+    clock.setWallClock(atMs);
+    waitEnds = (one) => one;
+    await join(command('first', { state: 'unknown' }));
+    expect(steps).toEqual([
+      { commandId: 'first', atMs, step: 'asked again', detail: 'key done done 30' },
+      { commandId: 'first', atMs, step: 'asked again', detail: 'number unknown - 0' },
+    ]);
+  });
+
+  it('of an unknown outcome has the device asked and waits five seconds for it, unless a call here hears it', async () => {
+    const unknown = command('first', { state: 'unknown' });
+    await join(unknown);
+    expect([asked, waits[0]?.forMs]).toEqual([['first'], 5_000]);
+    inFlight.add('first');
+    await join(unknown);
+    expect([asked, waits[1]?.forMs]).toEqual([['first'], 61_000]);
+  });
+
+  it('is one of so many and no more, while it is open', async () => {
+    waiting = 2;
+    await expect(join(command('first'))).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });
+    expect(keys).toEqual([]);
+    expect(await join(command('first', { state: 'done' }))).toMatchObject({ command: { id: 'first' } });
+    waiting = 1;
+    expect(await join(command('first'))).toMatchObject({ command: { id: 'first' } });
+  });
+
+  it('of what went out once more is led to that one', async () => {
+    const { id } = await seedCommand(database.queries, merchantId, deviceId);
+    const second = (await findCommand(database.queries, id)) as Command;
+    expect(await join(command('first', { state: 'never', reissuedAs: id }), {}, 'content')).toEqual({ command: second, isRepeated: true });
+    expect(keys).toEqual([
+      ['keep', 'first'],
+      ['keep', id],
+      ['drop if never', id],
+    ]);
+  });
+});
+
+describe('who only looks', () => {
+  it('has the device asked about what is unknown, and is told anything else as it stands', async () => {
+    const unknown = command('first', { state: 'unknown' });
+    waitEnds = (one) => ({ ...one, state: 'done' });
+    expect(await ledger.lookAgain(unknown)).toMatchObject({ state: 'done' });
+    expect([asked, waits]).toEqual([['first'], [{ id: 'first', forMs: 5_000, caller: undefined }]]);
+    inFlight.add('first');
+    for (const one of [unknown, command('second'), command('third', { state: 'done' })]) expect(await ledger.lookAgain(one)).toBe(one);
+    expect(waits).toHaveLength(1);
+  });
+});

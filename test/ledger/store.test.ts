@@ -1,0 +1,280 @@
+// The ledger's statements one by one, on both engines: what each of them writes, and what it leaves as it was.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Command } from '../../src/ledger/command.ts';
+import * as store from '../../src/ledger/store.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const startMs = 1_000_000;
+const settled = { settled_at: 1, settled_by: 'answer' } as const;
+const paid = { ...settled, state: 'done', document_state: 'open' } as const;
+
+describe.each(engines)('on %s', (engine) => {
+  let database: TestDatabase;
+  let merchantId: string;
+  let deviceId: string;
+
+  beforeAll(async () => {
+    database = await openTestDatabase(engine, createVirtualClock(startMs));
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    await database.queries.deleteFrom('commands').execute();
+    merchantId = (await seedMerchant(database.queries)).id;
+    deviceId = (await seedDevice(database.queries, merchantId)).id;
+  });
+
+  const read = async (id: string) => (await store.findCommand(database.queries, id)) as Command;
+  /** On a device of its own. */
+  async function command(overrides: object = {}, of = merchantId): Promise<Command> {
+    const device = (await seedDevice(database.queries, of)).id;
+    return read((await seedCommand(database.queries, of, device, { answer_by: startMs + 300_000, ...overrides })).id);
+  }
+  const rowOf = (id: string) => database.queries.selectFrom('commands').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+
+  describe('a new command', () => {
+    const least = () => ({
+      ...{ id: randomUUID(), merchantId, deviceId, instanceId: 'here', name: 'Refund' as const, args: { amount: 1 } },
+      ...{ answerWithinMs: 60_000, journalId: undefined },
+    });
+    const nothing = { amount_bani: null, document_nr: null, operation_id: null, rrn: null, target_id: null, receipt_uid: null };
+    const nobody = { content_hash: null, callback_uri: null, request_hash: null, journal_id: null, cash_bani: null, card_bani: null };
+
+    it('is written with all that it says, and with nothing that it does not say', async () => {
+      const bare = least();
+      await store.insertSent(database.queries, bare);
+      expect(await rowOf(bare.id)).toMatchObject({
+        ...{ ...nothing, ...nobody, caller: null, request: null, unheard_at: null },
+        ...{ merchant_id: merchantId, device_id: deviceId, instance_id: 'here', name: 'Refund', args: '{"amount":1}', state: 'sent' },
+        ...{ recalls: 0, issued_at: startMs, answer_by: startMs + 60_000 },
+      });
+      await database.queries.deleteFrom('commands').execute();
+      const target = await command();
+      const whole = {
+        ...{ ...least(), journalId: 'j', amountBani: 300, cashBani: 100, cardBani: 200, documentNr: 'd', operationId: 'o', rrn: 'r' },
+        ...{ targetId: target.id, receiptUid: 'u', contentHash: 'c', callbackUri: 'http://erp.example', requestHash: 'h' },
+        ...{ isUnheard: true, origin: { caller: 'till', request: '{}' } },
+      };
+      const inserted = await store.insertSent(database.queries, whole);
+      expect(inserted).toEqual(await read(whole.id));
+      expect(await rowOf(whole.id)).toMatchObject({
+        ...{ amount_bani: 300, document_nr: 'd', operation_id: 'o', rrn: 'r', target_id: target.id, receipt_uid: 'u', content_hash: 'c' },
+        ...{ callback_uri: 'http://erp.example', request_hash: 'h', journal_id: 'j', cash_bani: 100, card_bani: 200 },
+        ...{ caller: 'till', request: '{}', unheard_at: startMs },
+      });
+    });
+
+    it('on a device that is taken is none', async () => {
+      await store.insertSent(database.queries, least());
+      const second = least();
+      expect(await store.insertSent(database.queries, second)).toBeUndefined();
+      expect(await read(second.id)).toBeUndefined();
+    });
+  });
+
+  describe('what is looked for', () => {
+    it('by several ids comes in the order in which it was issued; by none there is nothing', async () => {
+      const late = await command({ issued_at: 20 });
+      const early = await command({ issued_at: 10 });
+      expect(await store.findCommands(database.queries, [late.id, early.id])).toEqual([early, late]);
+      expect(await store.findCommands(database.queries, [])).toEqual([]);
+    });
+
+    it('as the last issue is the one that it went out as, if that is there', async () => {
+      const second = await command();
+      const first = await command({ ...settled, state: 'never', reissued_as: second.id });
+      expect(await store.lastIssueOf(database.queries, first)).toEqual(second);
+      expect(await store.lastIssueOf(database.queries, second)).toBe(second);
+      const lost = { ...first, reissuedAs: randomUUID() };
+      expect(await store.lastIssueOf(database.queries, lost)).toBe(lost);
+      expect(await store.latestOf(database.queries, { ...first, state: 'sent' })).toEqual(first);
+      expect(await store.latestOf(database.queries, { ...first, id: lost.reissuedAs })).toMatchObject({ id: lost.reissuedAs });
+    });
+
+    it('as the holder of a device is what runs there, else the payment that awaits CloseDoc, else nothing', async () => {
+      const holder = () => store.findHolder(database.queries, deviceId);
+      await seedCommand(database.queries, merchantId, deviceId, { ...settled, state: 'refused' });
+      await command();
+      expect(await holder()).toBeUndefined();
+      const payment = await seedCommand(database.queries, merchantId, deviceId, paid);
+      expect(await holder()).toMatchObject({ id: payment.id });
+      const closing = await seedCommand(database.queries, merchantId, deviceId, { name: 'CloseDoc', target_id: payment.id });
+      expect(await holder()).toMatchObject({ id: closing.id });
+      expect(await store.openCommandsOf(database.queries, deviceId)).toMatchObject([{ id: closing.id }]);
+    });
+  });
+
+  describe('a settlement', () => {
+    const said = { outcome: 'done', report: '{"rrn":"1"}', reason: 'because' } as const;
+    const done = { ...said, state: 'done', by: 'answer', opensDocument: true } as const;
+
+    it('writes all that became known, once', async () => {
+      const open = await command({ next_recall_at: 5, recalls: 1 });
+      const whole = { ...done, operationId: 'o', rrn: 'r', receiptId: 'x', wasAccepted: true, reissuedAs: open.id };
+      const latest = await store.settle(database.queries, open, whole);
+      expect(latest).toEqual({
+        ...open,
+        ...{ state: 'done', settledAtMs: startMs, settledBy: 'answer', ...said, operationId: 'o', rrn: 'r', documentState: 'open' },
+        ...{ acceptedAtMs: startMs, reissuedAs: open.id },
+      });
+      expect(await rowOf(open.id)).toMatchObject({ next_recall_at: null, receipt_id: 'x', reviewed_at: null });
+      expect(await store.settle(database.queries, open, { ...done, state: 'refused' })).toBeUndefined();
+      expect(await read(open.id)).toEqual(latest);
+    });
+
+    it('leaves alone what it says nothing about, and opens a document only of what was done', async () => {
+      const open = await command({ name: 'Refund', operation_id: 'of the payment', rrn: 'its', accepted_at: 7, receipt_id: 'x' });
+      const bare = {
+        state: 'refused',
+        by: 'recall',
+        outcome: undefined,
+        report: undefined,
+        reason: undefined,
+        opensDocument: true,
+      } as const;
+      expect(await store.settle(database.queries, open, bare)).toEqual({
+        ...open,
+        ...{ state: 'refused', settledAtMs: startMs, settledBy: 'recall' },
+      });
+      expect((await rowOf(open.id)).receipt_id).toBe('x');
+      const accepted = await command({ accepted_at: 7 });
+      expect(await store.settle(database.queries, accepted, { ...done, wasAccepted: true })).toMatchObject({ acceptedAtMs: 7 });
+      const withdrawal = await command({ name: 'MoneyOut' });
+      expect(await store.settle(database.queries, withdrawal, { ...done, opensDocument: undefined })).toMatchObject({
+        ...{ state: 'done', documentState: null, acceptedAtMs: null },
+      });
+    });
+
+    it('takes what was on the review list off it, and tells nothing of a review that never was', async () => {
+      const listed = await command({ review_since: 5, review_reason: 'why' });
+      expect(await store.settle(database.queries, listed, done)).toMatchObject({ reviewSinceMs: 5, reviewedAtMs: startMs });
+    });
+
+    it('closes a document that is open, once, and who closes it knows of the payment', async () => {
+      const payment = await command(paid);
+      expect(await store.closeDocument(database.queries, payment.id)).toBe(true);
+      expect(await read(payment.id)).toEqual({ ...payment, documentState: 'closed', toldAtMs: startMs });
+      expect(await store.closeDocument(database.queries, payment.id)).toBe(false);
+      const told = await command({ ...paid, told_at: 5 });
+      await store.closeDocument(database.queries, told.id);
+      expect((await read(told.id)).toldAtMs).toBe(5);
+    });
+  });
+
+  it('an outcome becomes unknown from `sent` alone, and since when nobody heard it stays', async () => {
+    const open = await command();
+    expect(await store.markUnknown(database.queries, open.id, 2_000)).toEqual({ ...open, state: 'unknown', unheardAtMs: startMs });
+    expect((await rowOf(open.id)).next_recall_at).toBe(startMs + 2_000);
+    expect(await store.markUnknown(database.queries, open.id, 9_000)).toBeUndefined();
+    const left = await command({ unheard_at: 5 });
+    expect(await store.markUnknown(database.queries, left.id, 0)).toMatchObject({ unheardAtMs: 5 });
+    const over = await command({ ...settled, state: 'refused' });
+    expect(await store.markUnknown(database.queries, over.id, 0)).toBeUndefined();
+  });
+
+  it('many that were accepted are marked by one statement, those that were not before', async () => {
+    const [fresh, known, never] = [await command(), await command({ accepted_at: 5 }), await command({ ...settled, state: 'never' })];
+    const marked = await store.markAccepted(database, [fresh.id, known.id, never.id], 'why');
+    expect(marked.toSorted((one, other) => Number(one.state === 'never') - Number(other.state === 'never'))).toEqual([
+      { ...fresh, acceptedAtMs: startMs },
+      { ...never, acceptedAtMs: startMs, reviewSinceMs: startMs, reviewReason: 'why' },
+    ]);
+  });
+
+  describe('the review list', () => {
+    const put = (id: string, entry?: store.ReviewEntry) => store.putOnReview(database.queries, id, 'newer', entry);
+
+    it('gives a command its place once, with the newest reason; what was reviewed comes anew', async () => {
+      const fresh = await command();
+      expect(await put(fresh.id)).toBe(true);
+      expect(await read(fresh.id)).toEqual({ ...fresh, reviewSinceMs: startMs, reviewReason: 'newer' });
+      const listed = await command({ review_since: 5, review_reason: 'older' });
+      await put(listed.id);
+      expect(await read(listed.id)).toEqual({ ...listed, reviewReason: 'newer' });
+      const reviewed = await command({ review_since: 5, review_reason: 'older', reviewed_at: 6 });
+      await put(reviewed.id);
+      expect(await read(reviewed.id)).toMatchObject({ reviewSinceMs: startMs, reviewedAtMs: null });
+      expect(await put(randomUUID())).toBe(false);
+    });
+
+    it('takes what is settled only if it is to, and notes that the device ended it, once', async () => {
+      const over = await command({ ...settled, state: 'refused' });
+      expect(await put(over.id, { unless: 'settled' })).toBe(false);
+      expect(await read(over.id)).toEqual(over);
+      expect(await put(over.id)).toBe(true);
+      const open = await command();
+      expect(await put(open.id, { unless: 'settled', isEnded: true })).toBe(true);
+      expect((await read(open.id)).endedUnknownAtMs).toBe(startMs);
+      const ended = await command({ ended_unknown_at: 5 });
+      await put(ended.id, { isEnded: true });
+      expect((await read(ended.id)).endedUnknownAtMs).toBe(5);
+    });
+
+    it('gets what is open so long after its time and not on it yet', async () => {
+      const overdue = await command({ answer_by: startMs - 1_001 });
+      await command({ answer_by: startMs - 1_000 });
+      await command({ answer_by: startMs - 2_000, ...settled, state: 'refused' });
+      const listed = await command({ answer_by: startMs - 2_000, review_since: 5, review_reason: 'older' });
+      expect(await store.putOverdueOnReview(database.queries, 1_000)).toEqual([overdue.id]);
+      expect(await read(overdue.id)).toMatchObject({ reviewSinceMs: startMs, reviewReason: expect.stringContaining('has not told') });
+      expect(await read(listed.id)).toEqual(listed);
+    });
+
+    it('is told oldest first, of one merchant or of all, and without what was reviewed', async () => {
+      const other = (await seedMerchant(database.queries)).id;
+      const listed = (since: number, of = merchantId) => command({ review_since: since, review_reason: 'why' }, of);
+      const [second, first, third] = [await listed(20), await listed(10), await listed(30, other)];
+      await command({ review_since: 1, review_reason: 'why', reviewed_at: 2 });
+      await command();
+      const told = async (limit: number, of?: string) => (await store.listReview(database.queries, limit, of)).map(({ id }) => id);
+      expect(await told(10)).toEqual([first.id, second.id, third.id]);
+      expect(await told(1)).toEqual([first.id]);
+      expect(await told(10, merchantId)).toEqual([first.id, second.id]);
+      expect(await told(10, other)).toEqual([third.id]);
+      expect(await told(10, '')).toEqual([]);
+    });
+
+    it('is left by what is settled and on it, once', async () => {
+      const listed = { review_since: 5, review_reason: 'why' };
+      const close = (id: string) => store.closeReview(database.queries, id);
+      const over = await command({ ...settled, ...listed, state: 'refused' });
+      expect(await close(over.id)).toEqual({ ...over, reviewedAtMs: startMs });
+      expect(await close(over.id)).toBeUndefined();
+      expect(await close((await command(listed)).id)).toBeUndefined();
+      expect(await close((await command({ ...settled, state: 'refused' })).id)).toBeUndefined();
+    });
+  });
+
+  it('what is due for Recall is open and its time has come, oldest first, so many and no more', async () => {
+    const [late, early, now] = [
+      await command({ issued_at: 20 }),
+      await command({ issued_at: 10 }),
+      await command({ next_recall_at: startMs }),
+    ];
+    await command({ next_recall_at: startMs + 1 });
+    await command({ ...settled, state: 'refused' });
+    expect(await store.dueForRecall(database.queries, 'test-instance', 1, 10)).toEqual([early.id, late.id, now.id]);
+    expect(await store.dueForRecall(database.queries, 'test-instance', 1, 1)).toEqual([early.id]);
+  });
+
+  it('what is abandoned is still `sent` so long after its time', async () => {
+    const over = await command({ answer_by: startMs - 1_001 });
+    await command({ answer_by: startMs - 1_000 });
+    await command({ answer_by: startMs - 2_000, state: 'unknown' });
+    await command({ answer_by: startMs - 2_000, ...settled, state: 'refused' });
+    expect(await store.abandoned(database.queries, 'test-instance', 1, 1_000, 10)).toEqual([over]);
+    await command({ answer_by: startMs - 2_000 });
+    expect(await store.abandoned(database.queries, 'test-instance', 1, 1_000, 1)).toHaveLength(1);
+  });
+
+  it('who takes a command over says when the next Recall is due, and that nobody hears it', async () => {
+    const orphan = await command({ recalls: 2 });
+    expect(await store.takeOver(database.queries, orphan, 'here', 3_000)).toBe(true);
+    expect(await rowOf(orphan.id)).toMatchObject({ instance_id: 'here', recalls: 3, unheard_at: startMs, next_recall_at: startMs + 3_000 });
+    const left = await command({ unheard_at: 5 });
+    await store.takeOver(database.queries, left, 'here', 0);
+    expect((await read(left.id)).unheardAtMs).toBe(5);
+  });
+});
