@@ -24,7 +24,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
   const rowOf = (id: string) => database.queries.selectFrom('callbacks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
   /** What instance `me` records of an attempt that it began when there had been none. */
-  async function record(id: string, outcome: Outcome): Promise<void> {
+  async function record(id: string, outcome: Outcome, isRepeat = false): Promise<void> {
     const claimed: ClaimedCallback = {
       id,
       merchantId,
@@ -35,7 +35,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
       attempts: 0,
     };
     const result = answered(outcome.kind === 'delivered' ? 200 : 500);
-    await recordAttempts(database, 'me', [{ callback: claimed, result, outcome, isRepeat: false }]);
+    await recordAttempts(database, 'me', [{ callback: claimed, result, outcome, isRepeat }]);
   }
 
   const failures: Outcome[] = [{ kind: 'retry', delayMs: 1 }, { kind: 'dead' }];
@@ -71,6 +71,19 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
     const before = await rowOf(id);
     await record(id, outcome);
     expect(await rowOf(id)).toEqual(before);
+  });
+
+  it('goes on record, also when it changes nothing, but a second time only if it still changes something', async () => {
+    const attemptsOf = async (id: string) =>
+      (await database.queries.selectFrom('callback_attempts').select('id').where('callback_id', '=', id).execute()).length;
+    const late = await leased('another');
+    await record(late.id, { kind: 'dead' });
+    expect(await attemptsOf(late.id)).toBe(1);
+    await record(late.id, { kind: 'dead' }, true);
+    expect(await attemptsOf(late.id)).toBe(1);
+    const unclear = await leased('me');
+    await record(unclear.id, { kind: 'retry', delayMs: 1_000 }, true);
+    expect([await attemptsOf(unclear.id), (await rowOf(unclear.id)).attempts]).toEqual([1, 1]);
   });
 
   it('gives back its own leases only', async () => {

@@ -67,21 +67,22 @@ describe.each(engines)('the record of attempts on %s', (engine) => {
   };
 
   function recorderOn(on: Database) {
-    let pauses = 0;
+    const pauses: number[] = [];
     let isStopping = false;
     const recorder = createRecorder({
       database: on,
       logger: quietLogger,
       instanceId: 'me',
-      async pause() {
-        pauses += 1;
+      async pause(failures) {
+        pauses.push(failures);
         await turn();
         return !isStopping;
       },
     });
     return {
       ...recorder,
-      pauses: () => pauses,
+      pauses: () => pauses.length,
+      failures: () => pauses,
       stop() {
         isStopping = true;
       },
@@ -131,6 +132,23 @@ describe.each(engines)('the record of attempts on %s', (engine) => {
     expect(await recorder.record(await leased())).toBe(true);
     recorder.stop();
     expect(await ofBad).toBe(false);
+  });
+
+  it('waits longer after each failure', async () => {
+    const { watched: unclear } = watched(3);
+    const recorder = recorderOn(unclear);
+    expect(await recorder.record(await leased())).toBe(true);
+    expect(recorder.failures()).toEqual([1, 2, 3]);
+  });
+
+  it('has a failure whose lease was lost, and writes two of one callback one after the other', async () => {
+    const { watched: counted, writes } = watched();
+    const recorder = recorderOn(counted);
+    const ended = await leased();
+    await database.queries.updateTable('callbacks').set({ leased_by: 'another' }).execute();
+    const failure = { ...ended, result: answered(500), outcome: { kind: 'dead' } as const };
+    expect(await Promise.all([recorder.record(failure), recorder.record(failure)])).toEqual([true, true]);
+    expect([await attemptCount(ended.callback.id), writes()]).toEqual([2, 2]);
   });
 
   it('keeps a text that was cut in the middle of a character', async () => {
