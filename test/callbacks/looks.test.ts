@@ -111,6 +111,18 @@ describe('the worker looks again', () => {
     expect(timesOf(here.calls)).toEqual([250]);
   });
 
+  it('at once for what it gave back unsent, which may be another’s by now', async () => {
+    const { callbacks, calls } = begin(({ url }) => (url.endsWith('/0') ? answered(200) : undefined), { limits: { perHost: 1 } });
+    await write(many(5));
+    callbacks.wake([host]);
+    await clock.advance(1_000);
+    expect(calls).toHaveLength(2);
+    forgetStatements();
+    calls[1]?.end({ ...answered(200), durationMs: 5_000 });
+    await clock.advance(0);
+    expect([count('update "callbacks" set'), count('scan')]).toEqual([1, 1]);
+  });
+
   it('for the next of a subject when the one before is on record, without a look over all hosts', async () => {
     const subjectId = randomUUID();
     const { callbacks, calls } = begin();

@@ -3,7 +3,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createRabbitmqConnections, type RabbitmqConnections } from '../../../src/link/brokers/rabbitmq-connections.ts';
+import { createRabbitmqConnections, isEnded, type RabbitmqConnections } from '../../../src/link/brokers/rabbitmq-connections.ts';
 import { quietLogger } from '../../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -100,4 +100,15 @@ it('waits for a silent API five seconds and asks for one device at a time, for s
   await clock.advance(5_000);
   await isAsked(2);
   expect(asked).toEqual([call('a'), call('b')]);
+});
+
+it.each([
+  [199, false],
+  [200, true],
+  [299, true],
+  [300, false],
+  [404, true],
+  [500, false],
+])('takes an answer of %i for the end of the connections: %s', (status, expected) => {
+  expect(isEnded(status)).toBe(expected);
 });

@@ -2,10 +2,12 @@
 import type { ConsumeMessage } from 'amqplib';
 import { describe, expect, it } from 'vitest';
 import type { ChannelListener } from '../../../src/link/channel.ts';
+import { createLoginLimit } from '../../../src/link/channels/login-limit.ts';
 import { deliverMqttMessage } from '../../../src/link/channels/mqtt/mqtt-inbox.ts';
 import { deliverQueueMessage, openInbox } from '../../../src/link/channels/queue/rabbitmq-inbox.ts';
 import { reconnectPauseMs } from '../../../src/link/channels/reconnect-pause.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { deviceId, gatewayId } from '../link-bench.ts';
 
 const clock = '2026-01-15T09:00:00Z';
@@ -161,5 +163,18 @@ describe('the pause before connecting again', () => {
       const pause = reconnectPauseMs(index + 1, random);
       expect([pause >= ms / 2, pause <= ms]).toEqual([true, true]);
     }
+  });
+});
+
+describe('the logins of one device', () => {
+  it('are sixty at once, or as many as are set, and then one a second', async () => {
+    const time = createVirtualClock(undefined, { settle: 'microtasks' });
+    const limit = createLoginLimit(time);
+    for (let count = 0; count < 60; count += 1) expect(limit.take(deviceId)).toBeUndefined();
+    expect(limit.take(deviceId)).toBe(1);
+    await time.advance(1_000);
+    expect([limit.take(deviceId), limit.take(deviceId)]).toEqual([undefined, 1]);
+    const strict = createLoginLimit(time, 1);
+    expect([strict.take(deviceId), strict.take(deviceId)]).toEqual([undefined, 1]);
   });
 });

@@ -69,4 +69,12 @@ describe('the packet guard', () => {
     });
     expect(count(packet(0, ping).subarray(1))).toEqual({ packets: 0, controlPackets: 0 });
   });
+
+  it('takes a length for ended after its fourth byte, whatever that says', () => {
+    const count = createPacketGuard(limits);
+    expect(count(Buffer.concat([packet(10, 1), Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80]), packet(0, 12)]))).toEqual({
+      packets: 3,
+      controlPackets: 2,
+    });
+  });
 });
