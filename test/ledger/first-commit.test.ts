@@ -67,6 +67,13 @@ describe.each(engines)('on %s', (engine) => {
       expect(await count()).toBe(0);
     });
 
+    it('is begun if a number names it, since its repeat is known by that', async () => {
+      const recipient = createFakeRecipient();
+      recipient.leave();
+      const named = { idempotency: undefined, documentNr: randomUUID(), guard: async () => {}, recipient };
+      expect(await commits.begin(request(named), randomUUID())).toMatchObject({ state: 'sent' });
+    });
+
     it('is begun if a key names it, since its repeat is known by that', async () => {
       const recipient = createFakeRecipient();
       recipient.leave();

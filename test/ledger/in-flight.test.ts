@@ -1,6 +1,6 @@
 // The calls' side of the ledger by itself, with a link and commits that a test holds in its hand: what is noted while a command is carried,
 // and what is told when the database fails at the one moment that no whole shop meets.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { databaseDown } from '../../src/database/errors.ts';
 import type { GatewayError } from '../../src/kernel/error-codes.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
@@ -9,10 +9,12 @@ import { createRunOrJoin } from '../../src/ledger/calls/run-or-join.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { CarryResult } from '../../src/link/carrying/delivery.ts';
 import { raiseFence } from '../../src/link/carrying/fence.ts';
+import type { Link } from '../../src/link/link.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
+type Carriage = Parameters<Link['carry']>[0];
 type InFlightDeps = ConstructorParameters<typeof CommandsInFlight>[0];
 
 const request = { deviceId: 'd', merchantId: 'm', name: 'Pay', answerWithinMs: 60_000 } as CommandRequest;
@@ -31,8 +33,17 @@ describe('a command that is carried', () => {
   let begin: (id: string) => Promise<Command | undefined>;
   let beginAgain: (reason: string | undefined, id: string) => Promise<Command | undefined>;
   let inFlight: CommandsInFlight;
+  /** What the settlements do; by default they write it. */
+  let write: () => Promise<void>;
+  let keptTrying: (() => Promise<unknown>)[];
+  let carriages: Carriage[];
+  let said: unknown[][];
 
   beforeEach(() => {
+    write = async () => {};
+    keptTrying = [];
+    carriages = [];
+    said = [];
     clock = createVirtualClock(undefined, { settle: 'microtasks' });
     carried = [];
     readBack = [];
@@ -43,21 +54,35 @@ describe('a command that is carried', () => {
       clock,
       random: seededRandom(1),
       logger: quietLogger,
-      database: { wake: () => {} },
-      timeline: { add: () => {} },
+      database: { wake: (...args: unknown[]) => said.push(['wake', ...args]) },
+      timeline: {
+        add: ({ commandId, step, atMs }: { commandId: string; step: string; atMs?: number }) => said.push([step, commandId, atMs]),
+      },
       reception: { left: () => {} },
       link: {
         fence: (_deviceId: string, answerWithinMs: number) => raiseFence(clock, 0, answerWithinMs),
-        carry: () => {
+        carry: (carriage: Carriage) => {
+          carriages.push(carriage);
           const next = Promise.withResolvers<CarryResult>();
           carried.push(next);
           return next.promise;
         },
       },
       settlements: {
-        accepted: () => {},
+        accepted: (id: string) => said.push(['accepted', id]),
         apply: async (settled: Command, { outcome }: { outcome: string }) => {
+          await write();
           applied.push({ id: settled.id, outcome });
+          return settled;
+        },
+        neverSent: async (settled: Command, reason: string) => {
+          await write();
+          applied.push({ id: settled.id, outcome: reason });
+          return settled;
+        },
+        becomeUnknown: async (settled: Command, recallAfterMs: number) => {
+          await write();
+          applied.push({ id: settled.id, outcome: `unknown, Recall after ${recallAfterMs}` });
           return settled;
         },
       },
@@ -65,7 +90,7 @@ describe('a command that is carried', () => {
         begin: (_request: unknown, id: string) => begin(id),
         beginAgain: (_expired: unknown, reason: string | undefined, _request: unknown, id: string) => beginAgain(reason, id),
       },
-      lateCommits: { readBack: (id: string) => readBack.push(id), keepTrying: () => {} },
+      lateCommits: { readBack: (id: string) => readBack.push(id), keepTrying: (commit: () => Promise<unknown>) => keptTrying.push(commit) },
     };
     inFlight = new CommandsInFlight(deps as unknown as InFlightDeps);
   });
@@ -92,6 +117,90 @@ describe('a command that is carried', () => {
     await inFlight.ended();
   });
 
+  it('tells that it was accepted and each of its steps as they come', async () => {
+    const running = inFlight.run(request);
+    await clock.advance(1);
+    const [carriage] = carriages;
+    carriage?.onAccepted();
+    carriage?.onStep({ atMs: 7, step: 'sent', channel: 'mqtt' } as never);
+    expect(said).toEqual([
+      ['accepted', carriage?.id],
+      ['sent', carriage?.id, 7],
+    ]);
+    carried[0]?.resolve(ended('done'));
+    await running;
+  });
+
+  it('leaves nothing behind when it has ended', async () => {
+    const running = inFlight.run(request);
+    await clock.advance(1);
+    carried[0]?.resolve(ended('done'));
+    await running;
+    const waitedFor = vi.spyOn(Promise, 'allSettled');
+    onTestFinished(() => waitedFor.mockRestore());
+    await inFlight.ended();
+    expect(waitedFor.mock.calls).toEqual([[new Set()]]);
+  });
+
+  const notSent: CarryResult = { kind: 'not-sent', reason: 'It was too late.' };
+
+  it.each<[CarryResult, string]>([
+    [ended('done'), 'done'],
+    [notSent, 'It was too late.'],
+    [{ kind: 'silent' } as CarryResult, 'unknown, Recall after 0'],
+  ])('ends as the link found it: %j', async (result, outcome) => {
+    const running = inFlight.run(request);
+    await clock.advance(1);
+    carried[0]?.resolve(result);
+    expect(applied).toEqual([]);
+    expect(await running).toMatchObject({ state: 'sent' });
+    expect(applied).toMatchObject([{ outcome }]);
+  });
+
+  describe('while the database is away', () => {
+    beforeEach(() => {
+      write = () => Promise.reject(databaseDown('away'));
+    });
+
+    async function carryAs(...results: CarryResult[]): Promise<Command | undefined> {
+      const running = inFlight.run(request);
+      running.catch(() => {});
+      for (const [place, result] of results.entries()) {
+        await clock.advance(1);
+        carried[place]?.resolve(result);
+      }
+      return running;
+    }
+
+    it('and may have been published is told as open, and what is known of it is tried again until it is written', async () => {
+      expect(await carryAs(ended('done'))).toMatchObject({ state: 'sent' });
+      expect(inFlight.count).toBe(0);
+      write = async () => {};
+      await keptTrying[0]?.();
+      expect([keptTrying.length, applied]).toMatchObject([1, [{ outcome: 'done' }]]);
+    });
+
+    it('and was not sent is told as what failed, since nothing was done', async () => {
+      await expect(carryAs(notSent)).rejects.toThrow('away');
+      expect([keptTrying.length, inFlight.count]).toEqual([1, 0]);
+    });
+
+    it('and was not sent the second time is told as open: the first one may be read elsewhere', async () => {
+      beginAgain = async (_reason, id) => command(id);
+      const told = await carryAs(ended('expired'), notSent);
+      expect(told).toMatchObject({ state: 'sent' });
+      expect([keptTrying.length, inFlight.count]).toEqual([1, 0]);
+    });
+
+    it('or by a mistake of the link is told as open, because nobody knows whether it went out', async () => {
+      const running = inFlight.run(request);
+      await clock.advance(1);
+      carried[0]?.reject(new TypeError('a mistake'));
+      expect(await running).toMatchObject({ state: 'sent' });
+      expect([keptTrying, applied, inFlight.count]).toEqual([[], [], 0]);
+    });
+  });
+
   it.each<[string, () => Promise<undefined>, number]>([
     ['lost its race', async () => undefined, 0],
     ['could not be committed for a reason of its own', () => Promise.reject(new Error('a guard')), 0],
@@ -105,10 +214,10 @@ describe('a command that is carried', () => {
   });
 
   describe('and expired', () => {
-    async function expire(afterMs = 0): Promise<Command | undefined> {
+    async function expire(afterMs = 0, overrides: object = {}): Promise<Command | undefined> {
       const running = inFlight.run(request);
       await clock.advance(1 + afterMs);
-      carried[0]?.resolve(ended('expired'));
+      carried[0]?.resolve({ ...ended('expired'), ...overrides });
       await clock.advance(1);
       carried[1]?.resolve(ended('done'));
       return running;
@@ -142,6 +251,32 @@ describe('a command that is carried', () => {
       expect(readBack).toEqual(times === 1 ? [second] : []);
       expect([inFlight.has(second), inFlight.count]).toEqual([false, 0]);
     });
+
+    it('goes out once more without a reason, too, and whoever waits for the first is woken', async () => {
+      let reason: string | undefined = 'not asked';
+      beginAgain = async (why, id) => {
+        reason = why;
+        return command(id);
+      };
+      const told = await expire(0, { reason: undefined });
+      const [first] = carriages;
+      expect([reason, told?.id]).toEqual([undefined, carriages[1]?.id]);
+      expect(said).toEqual([
+        ['settled', first?.id, undefined],
+        ['issued again', told?.id, undefined],
+        ['wake', 'commands', first?.id],
+      ]);
+    });
+
+    it.each([{ wasAccepted: true }, { journalId: 'another' }])(
+      'does not go out any more when that is not believed: %j',
+      async (overrides) => {
+        beginAgain = () => Promise.reject(new Error('nobody may ask'));
+        await expire(0, overrides);
+        expect(applied).toMatchObject([{ outcome: 'expired' }]);
+        expect(carried).toHaveLength(1);
+      },
+    );
 
     it('does not go out any more after ten seconds', async () => {
       beginAgain = () => Promise.reject(new Error('nobody may ask'));

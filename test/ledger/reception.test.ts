@@ -112,6 +112,14 @@ describe('the outcome of a command', () => {
   });
 });
 
+it('what is learnt while an older note is being written is written after it', async () => {
+  const one = await command(settled);
+  reception.left(one);
+  reception.known(one);
+  await clock.advance(10);
+  expect(await read(one.id)).toMatchObject({ toldAtMs: clock.now() - 10, unheardAtMs: clock.now() - 10 });
+});
+
 describe('notes while the database is away', () => {
   it('count here at once, are tried again after growing pauses, and what was told is not taken back', async () => {
     const [told, left] = [await command(settled), await command()];

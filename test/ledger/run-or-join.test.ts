@@ -114,6 +114,10 @@ const planned = (overrides: Partial<CommandPlan> = {}) => {
   const plan: CommandPlan = { name: 'Refund', args: {}, answerWithinMs: 1, journalId: 'j', preferredChannel: 'mqtt', ...overrides };
   return async () => plan;
 };
+const mishaps: [string, Error][] = [
+  ['a database that is away', databaseDown('away')],
+  ['a mistake of our own', new TypeError('a mistake')],
+];
 const noMoney = () => new GatewayError('The_status_cannot_be_applied', 'More than was paid.');
 const failing = (reason: Error) => () => Promise.reject(reason);
 const found = (one: Command, by: Earlier['by'] = 'number') => ({ command: one, by });
@@ -151,7 +155,7 @@ describe('a call that nothing can stand beside', () => {
     expect(ran).toHaveLength(1);
   });
 
-  it.each([databaseDown('away'), new TypeError('a mistake')])('is not taken for refused by %s', async (error) => {
+  it.each(mishaps)('is not taken for refused by %s', async (_what, error) => {
     await expect(ledger.run(single(), failing(error))).rejects.toBe(error);
     expect(looks).toBe(0);
   });
@@ -188,7 +192,7 @@ describe('a call that repeats nothing', () => {
     expect(looks).toBe(4);
   });
 
-  it.each([databaseDown('away'), new TypeError('a mistake')])('is told of %s, and not what an earlier one was told', async (error) => {
+  it.each(mishaps)('is told of %s, and not what an earlier one was told', async (_what, error) => {
     earlier = [undefined, found(command('winner', { state: 'done' }))];
     await expect(ledger.run(call(), failing(error))).rejects.toBe(error);
     expect(looks).toBe(1);

@@ -107,7 +107,6 @@ export class CommandsInFlight {
       logger.error({ err: error, ...namesOf(command) }, 'a command was sent and its outcome could not be written down yet');
       return command;
     } finally {
-      this.#ids.delete(first.id);
       this.#ids.delete(command.id);
     }
   }
