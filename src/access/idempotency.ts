@@ -3,6 +3,7 @@
 // a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back.
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;
 
@@ -40,9 +41,8 @@ export async function claimKey(queries: Queries, claim: KeyClaim): Promise<Claim
   throw new Error('An Idempotency-Key was taken and released again and again while it was claimed.');
 }
 
-/** True if the key was free, or held by an entry that is too old to count. */
-async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
-  const taken = await queries
+const take = keptStatement((queries, claim: KeyClaim) =>
+  queries
     .insertInto('idempotency_keys')
     .values({
       merchant_id: claim.merchantId,
@@ -64,19 +64,28 @@ async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
         .where((row) => row('idempotency_keys.created_at', '<=', row(nowMs, '-', keptMs))),
     )
     .returning('subject_id')
-    .executeTakeFirst();
+    .compile(),
+);
+
+/** True if the key was free, or held by an entry that is too old to count. */
+async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
+  const [taken] = await take(queries, claim);
   return taken !== undefined;
 }
 
-/** What the key stands for, unless that is too old to count. */
-export async function findKey(queries: Queries, merchantId: string, key: string): Promise<KeyEntry | undefined> {
-  const row = await queries
+const entryOfKey = keptStatement((queries, { merchantId, key }: { merchantId: string; key: string }) =>
+  queries
     .selectFrom('idempotency_keys')
     .select(['request_hash', 'subject_kind', 'subject_id'])
     .where('merchant_id', '=', merchantId)
     .where('key', '=', key)
     .where((entry) => entry('created_at', '>', entry(nowMs, '-', keptMs)))
-    .executeTakeFirst();
+    .compile(),
+);
+
+/** What the key stands for, unless that is too old to count. */
+export async function findKey(queries: Queries, merchantId: string, key: string): Promise<KeyEntry | undefined> {
+  const [row] = await entryOfKey(queries, { merchantId, key });
   return row && { requestHash: row.request_hash, subjectKind: row.subject_kind, subjectId: row.subject_id };
 }
 

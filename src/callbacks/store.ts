@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
 import { deadInstances } from '../database/instances.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import { signingSecrets } from './signing-secrets.ts';
 
 export interface ClaimedCallback {
@@ -23,19 +24,93 @@ const pending = sql.lit<'pending'>('pending');
 /** Asked once a statement, so that an index on times can be used: PostgreSQL would call the bare function for every row. */
 const now = sql<number>`(select now_ms())`;
 
-/** Hosts with anything pending and when their first is due (negative: since). Steps from host to host on the index, however long a backlog is. */
-export async function readHosts(queries: Queries): Promise<{ host: string; dueInMs: number }[]> {
-  const { rows } = await sql<{ host: string; due_in_ms: number }>`
+const pendingHosts = keptStatement((queries) =>
+  sql<{ host: string; due_in_ms: number }>`
     with recursive hosts (host) as (
       select min(host) from callbacks where state = 'pending'
       union all
       select (select min(c.host) from callbacks c where c.state = 'pending' and c.host > hosts.host) from hosts where hosts.host is not null
     )
     select host, (select min(c.next_attempt_at) from callbacks c where c.state = 'pending' and c.host = hosts.host) - ${now} as due_in_ms
-    from hosts where host is not null`.execute(queries);
+    from hosts where host is not null`.compile(queries),
+);
+
+/** Hosts with anything pending and when their first is due (negative: since). Steps from host to host on the index, however long a backlog is. */
+export async function readHosts(queries: Queries): Promise<{ host: string; dueInMs: number }[]> {
+  const rows = await pendingHosts(queries, {});
   // A row may have ended between the two looks into the index: nothing is due there then.
   return rows.flatMap((row) => (row.due_in_ms === null ? [] : [{ host: row.host, dueInMs: row.due_in_ms }]));
 }
+
+interface Claim {
+  host: string;
+  instanceId: string;
+  leaseMs: number;
+}
+
+const claimOn = (engine: Engine) =>
+  keptStatement((queries, claim: Claim, limit: number) => {
+    const leaseEnd = sql<number>`now_ms() + ${claim.leaseMs}`;
+    return queries
+      .with('due', (db) =>
+        skipLocked(
+          engine,
+          db
+            .selectFrom('callbacks as c')
+            .select('c.id')
+            .where('c.state', '=', pending)
+            .where('c.host', '=', claim.host)
+            .where('c.next_attempt_at', '<=', now)
+            .where(({ not, exists, selectFrom }) =>
+              not(
+                exists(
+                  selectFrom('callbacks as older')
+                    .select('older.id')
+                    .whereRef('older.subject_id', '=', 'c.subject_id')
+                    .whereRef('older.sequence', '<', 'c.sequence')
+                    .where('older.state', '=', pending)
+                    .where((older) =>
+                      older.or([
+                        older('older.attempts', '=', 0),
+                        older('older.leased_until', '>', now),
+                        older('older.next_attempt_at', '<=', now),
+                      ]),
+                    ),
+                ),
+              ),
+            )
+            .orderBy('c.next_attempt_at')
+            .limit(limit),
+        ),
+      )
+      .updateTable('callbacks')
+      .set({ leased_by: claim.instanceId, leased_until: leaseEnd, next_attempt_at: leaseEnd })
+      .where('id', 'in', (db) => db.selectFrom('due').select('due.id'))
+      .returning((row) => [
+        'id',
+        'merchant_id as merchantId',
+        'host',
+        'sequence',
+        'url',
+        'attempts',
+        'traceparent',
+        row
+          .selectFrom('merchants as m')
+          .select('m.callback_secret')
+          .whereRef('m.id', '=', 'callbacks.merchant_id')
+          .$asScalar()
+          .as('secret'),
+        row
+          .selectFrom('merchants as m')
+          .select('m.earlier_callback_secrets')
+          .whereRef('m.id', '=', 'callbacks.merchant_id')
+          .$asScalar()
+          .as('earlier'),
+        nowMs.as('now'),
+      ])
+      .compile();
+  });
+const claims = { sqlite: claimOn('sqlite'), postgres: claimOn('postgres') };
 
 /**
  * Takes what is due for one host. Within a subject the order is kept [D26]: a callback stands back while an older one is in flight,
@@ -43,62 +118,9 @@ export async function readHosts(queries: Queries): Promise<{ host: string; dueIn
  */
 export async function claimDue(
   queries: Queries,
-  claim: { engine: Engine; host: string; instanceId: string; leaseMs: number; limit: number },
+  { engine, limit, ...claim }: Claim & { engine: Engine; limit: number },
 ): Promise<ClaimedCallback[]> {
-  const leaseEnd = sql<number>`now_ms() + ${claim.leaseMs}`;
-  const rows = await queries
-    .with('due', (db) =>
-      skipLocked(
-        claim.engine,
-        db
-          .selectFrom('callbacks as c')
-          .select('c.id')
-          .where('c.state', '=', pending)
-          .where('c.host', '=', claim.host)
-          .where('c.next_attempt_at', '<=', now)
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(
-                selectFrom('callbacks as older')
-                  .select('older.id')
-                  .whereRef('older.subject_id', '=', 'c.subject_id')
-                  .whereRef('older.sequence', '<', 'c.sequence')
-                  .where('older.state', '=', pending)
-                  .where((older) =>
-                    older.or([
-                      older('older.attempts', '=', 0),
-                      older('older.leased_until', '>', now),
-                      older('older.next_attempt_at', '<=', now),
-                    ]),
-                  ),
-              ),
-            ),
-          )
-          .orderBy('c.next_attempt_at')
-          .limit(claim.limit),
-      ),
-    )
-    .updateTable('callbacks')
-    .set({ leased_by: claim.instanceId, leased_until: leaseEnd, next_attempt_at: leaseEnd })
-    .where('id', 'in', (db) => db.selectFrom('due').select('due.id'))
-    .returning((row) => [
-      'id',
-      'merchant_id as merchantId',
-      'host',
-      'sequence',
-      'url',
-      'attempts',
-      'traceparent',
-      row.selectFrom('merchants as m').select('m.callback_secret').whereRef('m.id', '=', 'callbacks.merchant_id').$asScalar().as('secret'),
-      row
-        .selectFrom('merchants as m')
-        .select('m.earlier_callback_secrets')
-        .whereRef('m.id', '=', 'callbacks.merchant_id')
-        .$asScalar()
-        .as('earlier'),
-      nowMs.as('now'),
-    ])
-    .execute();
+  const rows = await claims[engine](queries, claim, limit);
   return rows.map(({ secret, earlier, now: atMs, ...callback }) => ({
     ...callback,
     secrets: signingSecrets({ secret, earlier, now: atMs }),

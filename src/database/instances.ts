@@ -4,6 +4,7 @@ import { type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database, Queries } from './database.ts';
 import { nowMs } from './dialect.ts';
+import { keptStatement } from './kept-statement.ts';
 
 export const heartbeatEveryMs = 5_000;
 /** Three heartbeats: the one figure for "this instance is dead", whoever asks [D47]. */
@@ -62,13 +63,13 @@ export async function startInstance({ database, clock, logger }: InstanceDeps, d
   };
 }
 
-async function beat(queries: Queries, { id, host, pid, embedded }: InstanceDescription): Promise<void> {
-  await queries
+const beat = keptStatement((queries, { id, host, pid, embedded }: InstanceDescription) =>
+  queries
     .insertInto('instances')
     .values({ id, host, pid, embedded, started_at: nowMs, heartbeat_at: nowMs, stopped_at: null })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ heartbeat_at: nowMs }))
-    .execute();
-}
+    .compile(),
+);
 
 async function forgetOld(queries: Queries): Promise<void> {
   await queries
@@ -82,15 +83,19 @@ export async function endOtherInstances(queries: Queries): Promise<void> {
   await queries.updateTable('instances').set({ stopped_at: nowMs }).where('stopped_at', 'is', null).execute();
 }
 
-export async function livingInstances(queries: Queries, withinMs: number = deadAfterMs): Promise<LivingInstance[]> {
-  return await queries
+const livingWithin = keptStatement((queries, { withinMs }: { withinMs: number }) =>
+  queries
     .selectFrom('instances')
     .select(['id', 'host', 'pid', 'embedded', 'started_at as startedAt', 'heartbeat_at as heartbeatAt'])
     .where('stopped_at', 'is', null)
     .where('heartbeat_at', '>=', (eb) => eb(nowMs, '-', withinMs))
     .orderBy('started_at')
     .orderBy('id')
-    .execute();
+    .compile(),
+);
+
+export function livingInstances(queries: Queries, withinMs: number = deadAfterMs): Promise<LivingInstance[]> {
+  return livingWithin(queries, { withinMs });
 }
 
 /** Ids of those that stopped or whose heartbeat is older. An id that is in neither list was forgotten long ago, and is dead as well. */

@@ -3,6 +3,7 @@ import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import { rowsAs } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
 import type { Bani } from '../kernel/money.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
@@ -89,8 +90,12 @@ export async function insertSent(queries: Queries, command: NewCommand): Promise
   return row && toCommand(row);
 }
 
+const commandById = keptStatement((queries, { id }: { id: string }) =>
+  queries.selectFrom('commands').select(commandColumns).where('id', '=', id).compile(),
+);
+
 export async function findCommand(queries: Queries, id: string): Promise<Command | undefined> {
-  const row = await queries.selectFrom('commands').select(commandColumns).where('id', '=', id).executeTakeFirst();
+  const [row] = await commandById(queries, { id });
   return row && toCommand(row);
 }
 
@@ -110,11 +115,15 @@ export async function findCommands(queries: Queries, ids: string[]): Promise<Com
   return rows.map(toCommand);
 }
 
-/** What keeps the device from serving a new command: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
-export async function findHolder(queries: Queries, deviceId: string): Promise<Command | undefined> {
+const holdersOfDevice = keptStatement((queries, { deviceId }: { deviceId: string }) => {
   const ofDevice = () => queries.selectFrom('commands').select(commandColumns).where('device_id', '=', deviceId);
   // One of each at most, by unique indexes; what is in flight comes before what merely awaits CloseDoc.
-  const rows = await ofDevice().where(openOnly).unionAll(ofDevice().where(openDocumentOnly)).execute();
+  return ofDevice().where(openOnly).unionAll(ofDevice().where(openDocumentOnly)).compile();
+});
+
+/** What keeps the device from serving a new command: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
+export async function findHolder(queries: Queries, deviceId: string): Promise<Command | undefined> {
+  const rows = await holdersOfDevice(queries, { deviceId });
   const holders = rows.map(toCommand);
   return holders.find(isOpen) ?? holders[0];
 }
@@ -261,16 +270,20 @@ export async function putOnReview(queries: Queries, id: string, why: string, { u
   return row !== undefined;
 }
 
-/** Open commands past answerBy by `graceMs` that are not on the list yet. */
-export async function putOverdueOnReview(queries: Queries, graceMs: number): Promise<string[]> {
-  const rows = await queries
+const reviewOverdue = keptStatement((queries, { graceMs }: { graceMs: number }) =>
+  queries
     .updateTable('commands')
     .set({ review_since: nowMs, review_reason: 'The device has not told the outcome since its time ran out.' })
     .where(openOnly)
     .where('review_since', 'is', null)
     .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
     .returning('id')
-    .execute();
+    .compile(),
+);
+
+/** Open commands past answerBy by `graceMs` that are not on the list yet. */
+export async function putOverdueOnReview(queries: Queries, graceMs: number): Promise<string[]> {
+  const rows = await reviewOverdue(queries, { graceMs });
   return rows.map((row) => row.id);
 }
 
@@ -319,9 +332,13 @@ function ownOrOrphaned(instanceId: string, deadAfterMs: number) {
     ]);
 }
 
-/** Ids of open commands that are ours to ask about and whose next Recall is due. */
-export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<string[]> {
-  const rows = await queries
+interface Carrier {
+  instanceId: string;
+  deadAfterMs: number;
+}
+
+const dueCommands = keptStatement((queries, { instanceId, deadAfterMs }: Carrier, limit: number) =>
+  queries
     .selectFrom('commands')
     .select('commands.id')
     .where(openOnly)
@@ -329,9 +346,26 @@ export async function dueForRecall(queries: Queries, instanceId: string, deadAft
     .where(ownOrOrphaned(instanceId, deadAfterMs))
     .orderBy('issued_at')
     .limit(limit)
-    .execute();
+    .compile(),
+);
+
+/** Ids of open commands that are ours to ask about and whose next Recall is due. */
+export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<string[]> {
+  const rows = await dueCommands(queries, { instanceId, deadAfterMs }, limit);
   return rows.map((row) => row.id);
 }
+
+const abandonedCommands = keptStatement((queries, { instanceId, deadAfterMs, graceMs }: Carrier & { graceMs: number }, limit: number) =>
+  queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where(openOnly)
+    .where('state', '=', sql.lit('sent'))
+    .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
+    .where(ownOrOrphaned(instanceId, deadAfterMs))
+    .limit(limit)
+    .compile(),
+);
 
 /** Commands that are still `sent` although their time is over by `graceMs`: the call that carried them is no more. */
 export async function abandoned(
@@ -341,20 +375,16 @@ export async function abandoned(
   graceMs: number,
   limit: number,
 ): Promise<Command[]> {
-  const rows = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where(openOnly)
-    .where('state', '=', sql.lit('sent'))
-    .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
-    .where(ownOrOrphaned(instanceId, deadAfterMs))
-    .limit(limit)
-    .execute();
+  const rows = await abandonedCommands(queries, { instanceId, deadAfterMs, graceMs }, limit);
   return rows.map(toCommand);
 }
 
+const openOfDevice = keptStatement((queries, { deviceId }: { deviceId: string }) =>
+  queries.selectFrom('commands').select(commandColumns).where('device_id', '=', deviceId).where(openOnly).compile(),
+);
+
 export async function openCommandsOf(queries: Queries, deviceId: string): Promise<Command[]> {
-  const rows = await queries.selectFrom('commands').select(commandColumns).where('device_id', '=', deviceId).where(openOnly).execute();
+  const rows = await openOfDevice(queries, { deviceId });
   return rows.map(toCommand);
 }
 
