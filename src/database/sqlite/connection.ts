@@ -1,6 +1,6 @@
 // One SQLite connection, called synchronously: values bound exactly, statements kept prepared, the clock a function of the connection.
 // Knows nothing of threads: the worker and the in-memory engine both stand on it.
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { toBindable } from '../values.ts';
 
 export interface StatementResult {
@@ -24,7 +24,8 @@ interface Imaged {
 
 interface Prepared {
   statement: StatementSync;
-  returnsRows: boolean;
+  /** Names of what it returns, in their order. */
+  columns: readonly string[];
 }
 
 const maxPrepared = 500;
@@ -54,7 +55,9 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     const known = prepared.get(sql);
     if (known) return known;
     const statement = database.prepare(sql);
-    const fresh = { statement, returnsRows: statement.columns().length > 0 };
+    const columns = statement.columns().map(({ name }) => name);
+    statement.setReturnArrays(true);
+    const fresh = { statement, columns };
     if (prepared.size >= maxPrepared) {
       const oldest = prepared.keys().next();
       if (!oldest.done) prepared.delete(oldest.value);
@@ -65,10 +68,12 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
 
   return {
     run(sql, parameters) {
-      const { statement, returnsRows } = prepare(sql);
+      const { statement, columns } = prepare(sql);
       const values = parameters.map(toSqliteValue);
-      // Rows come without a prototype: spread, they are plain objects like everybody else's.
-      if (returnsRows) return { rows: statement.all(...values).map((row) => ({ ...row })), changes: undefined };
+      if (columns.length > 0) {
+        const rows = statement.all(...values) as unknown as SQLOutputValue[][];
+        return { rows: rows.map((row) => named(columns, row)), changes: undefined };
+      }
       return { rows: [], changes: Number(statement.run(...values).changes) };
     },
     exec: (sql) => database.exec(sql),
@@ -79,6 +84,13 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     load: (image) => database.deserialize(image),
     close: () => database.close(),
   };
+}
+
+/** Objects that SQLite makes have no prototype and are slow to make and to read: from a list it takes a third of the time. */
+function named(columns: readonly string[], values: readonly SQLOutputValue[]): Record<string, unknown> {
+  const row: Record<string, unknown> = {};
+  for (let at = 0; at < columns.length; at += 1) row[columns[at] as string] = values[at];
+  return row;
 }
 
 /** A JavaScript number binds as REAL; as a BigInt it stays an integer. */
