@@ -48,8 +48,10 @@ interface Server {
   gate: TransactionGate;
 }
 
-export function createSharedStorage(clock: Clock): SharedStorage {
+/** `image`: what stands there at the beginning. */
+export function createSharedStorage(clock: Clock, image?: Uint8Array): SharedStorage {
   const connection = openSqlite({ path: ':memory:', readOnly: false, now: () => clock.now() });
+  if (image) connection.load(image);
   const server: Server = { clock, connection, gate: createTransactionGate() };
   return {
     session: (options) => openSession(server, options),

@@ -12,6 +12,7 @@ import { createDeviceLapses } from './device-lapses.ts';
 import type { EventClock } from './event-clock.ts';
 import { Fleet } from './fleet.ts';
 import { createInterruptions } from './interruptions.ts';
+import { migratedImage } from './migrated-image.ts';
 import { placesThatMatter } from './places-that-matter.ts';
 import type { Plan } from './plan.ts';
 import { createSharedStorage } from './shared-storage.ts';
@@ -27,7 +28,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const { clock, seed, plan } = deps;
   const { violations, trace, violated, digest, historyOf } = createChronicle(clock);
   const state = { isCalm: true, isDatabaseDown: false };
-  const storage = createSharedStorage(clock);
+  const storage = createSharedStorage(clock, await migratedImage());
   const interruptions = createInterruptions(seededRandom(seed + 7), placesThatMatter);
   const receiver = createCallbackReceiver({ clock, random: seededRandom(seed + 5), plan, state, trace, violated });
   const devices: ShopDevice[] = [];
