@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deadAfterMs } from '../../src/database/instances.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import * as store from '../../src/ledger/store.ts';
+import * as sweeps from '../../src/ledger/sweep-store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -95,7 +96,7 @@ describe.each(engines)('on %s', (engine) => {
     const ofForgotten = await command({ instance_id: randomUUID() });
     const ofSilent = await command({ instance_id: await instance({ heartbeat_at: startMs - deadAfterMs - 1 }) });
     const ofLate = await command({ instance_id: await instance({ heartbeat_at: startMs - deadAfterMs }) });
-    const due = await store.dueForRecall(database.queries, mine, deadAfterMs, 100);
+    const due = await sweeps.dueForRecall(database.queries, mine, deadAfterMs, 100);
     expect(due.toSorted()).toEqual([ofStopped.id, ofForgotten.id, ofSilent.id].toSorted());
     expect(due).not.toContain(ofLiving.id);
     expect(due).not.toContain(ofLate.id);
@@ -104,7 +105,7 @@ describe.each(engines)('on %s', (engine) => {
       .updateTable('commands')
       .set({ answer_by: startMs - 1 })
       .execute();
-    const abandoned = await store.abandoned(database.queries, mine, deadAfterMs, 0, 100);
+    const abandoned = await sweeps.abandoned(database.queries, mine, deadAfterMs, 0, 100);
     expect(abandoned.map(({ id }) => id).toSorted()).toEqual(due.toSorted());
   });
 });

@@ -11,13 +11,14 @@ import { findPrintOfReceipt } from '../../src/fiscal/store.ts';
 import { findUntold } from '../../src/ledger/calls/content-store.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
 import * as store from '../../src/ledger/store.ts';
+import * as sweeps from '../../src/ledger/sweep-store.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const reads: Record<string, (database: Database) => Promise<unknown>> = {
   findHolder: ({ queries }) => store.findHolder(queries, 'device'),
-  dueForRecall: ({ queries }) => store.dueForRecall(queries, 'me', 1, 10),
-  abandoned: ({ queries }) => store.abandoned(queries, 'me', 1, 1, 10),
+  dueForRecall: ({ queries }) => sweeps.dueForRecall(queries, 'me', 1, 10),
+  abandoned: ({ queries }) => sweeps.abandoned(queries, 'me', 1, 1, 10),
   putOverdueOnReview: ({ queries }) => store.putOverdueOnReview(queries, 1),
   listReview: ({ queries }) => store.listReview(queries, 10),
   openCommandsOf: ({ queries }) => store.openCommandsOf(queries, 'device'),

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/ledger/command.ts';
 import * as store from '../../src/ledger/store.ts';
+import * as sweeps from '../../src/ledger/sweep-store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -255,8 +256,8 @@ describe.each(engines)('on %s', (engine) => {
     ];
     await command({ next_recall_at: startMs + 1 });
     await command({ ...settled, state: 'refused' });
-    expect(await store.dueForRecall(database.queries, 'test-instance', 1, 10)).toEqual([early.id, late.id, now.id]);
-    expect(await store.dueForRecall(database.queries, 'test-instance', 1, 1)).toEqual([early.id]);
+    expect(await sweeps.dueForRecall(database.queries, 'test-instance', 1, 10)).toEqual([early.id, late.id, now.id]);
+    expect(await sweeps.dueForRecall(database.queries, 'test-instance', 1, 1)).toEqual([early.id]);
   });
 
   it('what is abandoned is still `sent` so long after its time', async () => {
@@ -264,9 +265,9 @@ describe.each(engines)('on %s', (engine) => {
     await command({ answer_by: startMs - 1_000 });
     await command({ answer_by: startMs - 2_000, state: 'unknown' });
     await command({ answer_by: startMs - 2_000, ...settled, state: 'refused' });
-    expect(await store.abandoned(database.queries, 'test-instance', 1, 1_000, 10)).toEqual([over]);
+    expect(await sweeps.abandoned(database.queries, 'test-instance', 1, 1_000, 10)).toEqual([over]);
     await command({ answer_by: startMs - 2_000 });
-    expect(await store.abandoned(database.queries, 'test-instance', 1, 1_000, 1)).toHaveLength(1);
+    expect(await sweeps.abandoned(database.queries, 'test-instance', 1, 1_000, 1)).toHaveLength(1);
   });
 
   it('who takes a command over says when the next Recall is due, and that nobody hears it', async () => {

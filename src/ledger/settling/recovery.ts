@@ -7,6 +7,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { Link } from '../../link/link.ts';
 import { type Command, isOpen, namesOf } from '../command.ts';
 import * as store from '../store.ts';
+import * as sweeps from '../sweep-store.ts';
 import type { Timeline } from '../timeline.ts';
 import type { LateAnswers } from './late-answers.ts';
 import type { Recall } from './recall.ts';
@@ -81,7 +82,7 @@ export class Recovery {
     // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
     // In whole steps: the limit is part of the statement's text, and each text is planned and kept by itself.
     const limit = maxPerSweep * (1 + Math.ceil(inFlight.count / maxPerSweep));
-    const due = await store.dueForRecall(database.queries, instanceId, deadAfterMs, limit);
+    const due = await sweeps.dueForRecall(database.queries, instanceId, deadAfterMs, limit);
     const ids = due.filter((id) => !inFlight.has(id)).slice(0, maxPerSweep);
     // Most of them were in flight when they were looked for, and have been settled since.
     const open = (await store.findCommands(database.queries, ids)).filter(isOpen);
@@ -91,7 +92,7 @@ export class Recovery {
   /** No call carries them any more, and their time is over: whoever waits for them is told so, and so are the completion notices. */
   async #endAbandoned(): Promise<void> {
     const { database, instanceId, inFlight, settlements } = this.#deps;
-    const abandoned = await store.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, maxPerSweep);
+    const abandoned = await sweeps.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, maxPerSweep);
     for (const command of abandoned) if (!inFlight.has(command.id)) await settlements.becomeUnknown(command, 0);
   }
 
