@@ -2,7 +2,7 @@
 // The values travel as JSON; they are judged like any parameter, so that both engines take the same ones.
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './dialect.ts';
-import { toBindable } from './values.ts';
+import { type Bindable, toBindable } from './values.ts';
 
 /** By the name of a column. */
 export type BatchColumns = Readonly<Record<string, 'text' | 'int8'>>;
@@ -28,9 +28,7 @@ export function rowsAs<Columns extends BatchColumns>(
   rows: readonly BatchRow<Columns>[],
 ): RawBuilder<unknown> {
   const names = Object.keys(columns);
-  const json = JSON.stringify(
-    rows.map((row) => Object.fromEntries([...names.map((name) => [name, toBindable(row[name])]), ['is_row', 1]])),
-  );
+  const json = JSON.stringify(rows.map((row) => givenOf(names, row)));
   const [before, after] = textsAround(engine, alias, columns);
   return sql`${sql.raw(before)}${json}${sql.raw(after)}`;
 }
@@ -64,4 +62,14 @@ function textsAround(engine: Engine, alias: string, columns: BatchColumns): [bef
     `(select ${listed.join(', ')} from json_to_recordset(cast(`,
     ` as json)) as "rows" (${typed.join(', ')}, "is_row" bigint) where "is_row" = 1) as "${alias}"`,
   ];
+}
+
+/** Only what is not null, which is half of it: what is left out is read as null. */
+function givenOf(names: readonly string[], row: Readonly<Record<string, unknown>>): Record<string, Bindable> {
+  const given: Record<string, Bindable> = { is_row: 1 };
+  for (const name of names) {
+    const value = toBindable(row[name]);
+    if (value !== null) given[name] = value;
+  }
+  return given;
 }

@@ -1,5 +1,6 @@
 // Migration files: `0001_name.sql`, numbered without gaps, written once for both engines with two tokens.
 // A line `-- runs under programs that know 8 migrations` promises older programs that they can go on [D109]; without it none can.
+// What stands below a line `-- on PostgreSQL only` is for that engine: nothing that a store could tell the engines apart by.
 // int8 is a 64-bit integer, identity8 an integer primary key that counts by itself; on SQLite every table is strict.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,6 +19,7 @@ export interface Migration {
 export const migrationsDir: string = join(import.meta.dirname, '../../migrations');
 
 const promisePattern = /^-- runs under programs that know (\d+) migrations$/m;
+const postgresOnlyPattern = /^-- on PostgreSQL only$/m;
 const fileNamePattern = /^(\d{4})_([a-z0-9_-]+)\.sql$/;
 
 export function readMigrations(dir: string): Migration[] {
@@ -42,9 +44,10 @@ const tokens: Record<Engine, Record<string, string>> = {
 
 /** The statements of a migration in the engine's dialect, without comments. */
 export function statementsFor(engine: Engine, text: string): string[] {
-  return splitStatements(text, (code) => code.replace(/\b(?:int8|identity8)\b/g, (token) => tokens[engine][token] ?? token)).map(
-    (statement) => (engine === 'sqlite' && /^create\s+table\b/i.test(statement) ? `${statement} strict` : statement),
-  );
+  const [forBoth = ''] = text.split(postgresOnlyPattern);
+  return splitStatements(engine === 'sqlite' ? forBoth : text, (code) =>
+    code.replace(/\b(?:int8|identity8)\b/g, (token) => tokens[engine][token] ?? token),
+  ).map((statement) => (engine === 'sqlite' && /^create\s+table\b/i.test(statement) ? `${statement} strict` : statement));
 }
 
 // In order: line comment, block comment, quoted text or name (a doubled quote stays inside), dollar-quoted text, end of statement.

@@ -20,6 +20,8 @@ describe.each(engines)('the rows of a batch on %s', (engine) => {
       sql`select "x"."id", "x"."count" from ${batchRows(engine, 'x', columns, given, 'shortly')}`.execute(database.queries);
     expect((await read(rows)).rows).toEqual(rows);
     expect((await read([])).rows).toEqual([]);
+    const { parameters } = sql`select 1 from ${batchRows(engine, 'x', columns, rows.slice(1), 'shortly')}`.compile(database.queries);
+    expect(parameters, 'what is null does not travel').toEqual(['[{"is_row":1,"id":"","count":-1},{"is_row":1}]']);
     expect(() => read([{ id: 'a\u0000b', count: 1 }])).toThrow('NUL');
     expect(() => read([{ id: 'a', count: 2 ** 60 }])).toThrow('not exact');
     await database.close();

@@ -34,6 +34,12 @@ describe('reading a migration', () => {
     );
   });
 
+  it('leaves out on SQLite what is for PostgreSQL only', () => {
+    const text = 'create index i on a (n);\n-- on PostgreSQL only\nalter table a drop constraint b;\ndrop index c;';
+    expect(statementsFor('sqlite', text)).toEqual(['create index i on a (n)']);
+    expect(statementsFor('postgres', text)).toEqual(['create index i on a (n)', 'alter table a drop constraint b', 'drop index c']);
+  });
+
   it('refuses a gap in the numbering', () => {
     const dir = mkdtempSync(join(tmpdir(), 'tillgate-migrations-'));
     writeFileSync(join(dir, '0002_second.sql'), 'select 1;');

@@ -1,0 +1,40 @@
+// What every version of a command costs besides itself, whoever writes it: money waits for it, so more of it is a decision.
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { addEvents } from '../../src/ledger/timeline.ts';
+import { engines, openTestDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+
+describe.each(engines)('a command on %s', (engine) => {
+  it('is in no more indexes than somebody searches by', async () => {
+    const database = await openTestDatabase(engine);
+    const { rows } = await (engine === 'postgres'
+      ? sql<{ name: string }>`select indexname as name from pg_indexes where tablename = 'commands'`
+      : sql<{ name: string }>`select name from pragma_index_list('commands')`
+    ).execute(database.queries);
+    expect(rows.length).toBe(27);
+    await database.close();
+  });
+});
+
+describe.runIf(engines.includes('postgres'))('a command on postgres', () => {
+  it('is not touched by the lines of its timeline', async () => {
+    const database = await openTestDatabase('postgres');
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const { id } = await seedCommand(database.queries, merchantId, deviceId);
+    await addEvents(database, [{ commandId: id, atMs: 1, step: 'sent' }]);
+    // The transaction that last locked or changed the row.
+    const { rows } = await sql`select cast(xmax as text) as locked from commands where id = ${id}`.execute(database.queries);
+    expect(rows).toEqual([{ locked: '0' }]);
+    await database.close();
+  });
+
+  it('asks for the time without having the question read and planned each time', async () => {
+    const database = await openTestDatabase('postgres');
+    // A function in SQL that is not written into its statement is prepared anew in each.
+    const language = sql`select l.lanname as name from pg_proc p join pg_language l on l.oid = p.prolang where p.proname = 'now_ms'`;
+    expect((await language.execute(database.queries)).rows).toEqual([{ name: 'plpgsql' }]);
+    await database.close();
+  });
+});
