@@ -1,0 +1,305 @@
+// What an invoice's calls promise whatever else happens, quickly: SQLite in memory and virtual time. Both engines are asked in the tests beside it.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { databaseDown } from '../../src/database/errors.ts';
+import { createInvoiceInserts, type NewInvoice } from '../../src/invoices/insert-batch.ts';
+import { type InvoiceDeps, transitionOf, withCurrent } from '../../src/invoices/move.ts';
+import { type Facts, states } from '../../src/invoices/rules.ts';
+import { holdOverdueInvoices, insertOrphan, listInvoiceEvents } from '../../src/invoices/store.ts';
+import { onceMoreIfUnclear } from '../../src/invoices/unclear-commit.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import {
+  anybody,
+  callbackRows,
+  codeOf,
+  countStatements,
+  eventRows,
+  openShop,
+  orphanRows,
+  receipt,
+  type Shop,
+  template,
+  toldUrl,
+} from './shop.ts';
+
+const graceS = 60;
+let clock: VirtualClock;
+let database: Database;
+let shop: Shop;
+let statements: () => number;
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  const { watched, count } = countStatements(database);
+  shop = await openShop(watched, { clock, scanGraceS: graceS });
+  await shop.invoices.start();
+  await shop.invoices.stop();
+  statements = count;
+});
+afterEach(() => database.close());
+
+const inMs = (ms: number) => new Date(clock.now() + ms).toISOString();
+const create = (more: object = {}) => shop.invoices.create({ merchantId: shop.merchantId, receipt, callbackUri: template, ...more });
+const pay = (qr: string, receiptId = 'F-1', deviceId = shop.deviceId) => shop.invoices.pay(qr, { receiptId, deviceId }, anybody);
+const status = (qr: string, merchantId?: string) => shop.invoices.status(qr, { merchantId, name: 'somebody' });
+
+describe('an invoice', () => {
+  it('lives from Create to Payd, and tells each change once', async () => {
+    const { oid, qr } = await create({ pointOfSalesCode: 'P', deviceId: shop.deviceId, validTo: inMs(60_000) });
+    expect(await status(qr)).toEqual({ state: states.newItem, receiptId: '' });
+    const content = await shop.invoices.scan(qr, { merchantId: shop.merchantId, name: 'key 1' });
+    expect(content).toMatchObject({
+      ...{ oid, merchantId: shop.merchantId, state: states.scanned, callbackUri: template, receipt: JSON.stringify(receipt) },
+      ...{ validToMs: clock.now() + 60_000, pointOfSalesCode: 'P', preferredDeviceId: shop.deviceId, receiptId: null, paidDeviceId: null },
+    });
+    await pay(qr);
+    await pay(qr);
+    await shop.invoices.status(qr, anybody);
+    expect(await status(qr)).toEqual({ state: states.paid, receiptId: 'F-1' });
+    expect((await callbackRows(database, oid)).map(({ sequence, url }) => [sequence, url])).toEqual([
+      [1, toldUrl(oid, 'Scanned')],
+      [2, toldUrl(oid, 'Payed', 'F-1', shop.deviceId)],
+    ]);
+    expect(await eventRows(database, oid)).toEqual([
+      { event: 'Scanned', detail: { by: 'key 1' } },
+      { event: 'Payed', detail: { by: 'anybody', receiptId: 'F-1', deviceId: shop.deviceId } },
+    ]);
+    expect([shop.wakes(), shop.woken()]).toEqual([2, ['erp.example', 'erp.example']]);
+    expect(await codeOf(shop.invoices.scan(qr, anybody))).toBe(22);
+    expect(await orphanRows(database, oid)).toEqual([]);
+  });
+
+  it('without an address tells nobody and wakes nobody', async () => {
+    const { oid, qr } = await create({ callbackUri: null });
+    await shop.invoices.scan(qr, anybody);
+    expect([await callbackRows(database, oid), shop.wakes()]).toEqual([[], 0]);
+    expect(await eventRows(database, oid)).toHaveLength(1);
+  });
+
+  it('ends at its limit, and a scanned one a grace later, with one callback', async () => {
+    const one = await create({ validTo: inMs(10_000) });
+    const scanned = await create({ validTo: inMs(10_000) });
+    await shop.invoices.scan(scanned.qr, anybody);
+    await clock.advance(9_999);
+    expect((await status(one.qr)).state).toBe(states.newItem);
+    await clock.advance(1);
+    expect((await status(one.qr)).state).toBe(states.expired);
+    expect((await status(scanned.qr)).state).toBe(states.scanned);
+    await clock.advance(graceS * 1000 - 1);
+    expect((await status(scanned.qr)).state).toBe(states.scanned);
+    await clock.advance(1);
+    expect(await codeOf(pay(scanned.qr))).toBe(22);
+    expect((await status(scanned.qr)).state).toBe(states.expired);
+    expect((await callbackRows(database, one.oid)).map(({ url }) => url)).toEqual([toldUrl(one.oid, 'Expired')]);
+    expect((await eventRows(database, one.oid)).map(({ detail }) => detail)).toEqual([{}]);
+    expect((await orphanRows(database, scanned.oid)).map(({ reason }) => reason)).toEqual(['expired']);
+  });
+
+  it('is there for its merchant and for whoever holds the QR, and for nobody else', async () => {
+    const { qr } = await create();
+    expect((await status(qr, shop.merchantId)).state).toBe(states.newItem);
+    expect(await codeOf(status(qr, shop.otherMerchantId))).toBe(20);
+    expect(await codeOf(shop.invoices.scan(qr, { merchantId: shop.otherMerchantId, name: 'key 2' }))).toBe(20);
+    expect(await codeOf(shop.invoices.checkQr(`${qr.slice(0, -1)}${qr.endsWith('A') ? 'B' : 'A'}`))).toBe(21);
+    expect((await status(qr)).state).toBe(states.newItem);
+  });
+
+  it('is paid by a device of its merchant alone, and not by one that is disabled', async () => {
+    const { oid, qr } = await create();
+    await shop.invoices.scan(qr, anybody);
+    expect(await codeOf(pay(qr, 'F-1', shop.foreignDeviceId))).toBe(20);
+    await database.queries.updateTable('devices').set({ disabled_at: 1 }).where('id', '=', shop.secondDeviceId).execute();
+    expect(await codeOf(pay(qr, 'F-2', shop.secondDeviceId))).toBe(20);
+    expect((await status(qr)).state).toBe(states.scanned);
+    expect((await orphanRows(database, oid)).map(({ reason }) => reason)).toEqual(['device-not-registered', 'device-not-registered']);
+    expect(await codeOf(pay(qr, 'F-3'))).toBe(0);
+  });
+
+  it('is cancelled once, by its own merchant, with the reason in its history', async () => {
+    const { oid, qr } = await create();
+    expect(await shop.cancel(oid, shop.otherMerchantId)).toBe(false);
+    expect(await shop.cancel(oid)).toBe(true);
+    expect(await shop.cancel(oid)).toBe(false);
+    expect((await status(qr)).state).toBe(states.cancelled);
+    expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['Cancelled']);
+    expect((await callbackRows(database, oid)).map(({ url }) => url)).toEqual([toldUrl(oid, 'Cancelled')]);
+  });
+
+  it('has a QR that stays good when the secret is replaced, which is written down', async () => {
+    const { oid, qr, ...rest } = await create();
+    expect(rest).toEqual({});
+    expect(await shop.invoices.rotateQrSecret('cli')).toBe(2);
+    expect((await status(qr)).state).toBe(states.newItem);
+    const row = await database.queries.selectFrom('invoices').select('qr_secret_id').where('oid', '=', oid).executeTakeFirstOrThrow();
+    expect(await shop.invoices.qrOf(oid, row.qr_secret_id)).toBe(qr);
+    const audit = await database.queries.selectFrom('audit_log').select(['actor', 'action', 'subject']).execute();
+    expect(audit).toEqual([{ actor: 'cli', action: 'qr-secret.rotate', subject: '2' }]);
+  });
+});
+
+describe('calls that come together', () => {
+  it('share their statements, each with its own answer', async () => {
+    const made = await Promise.all(Array.from({ length: 20 }, (_, at) => create({ pointOfSalesCode: `P${at}` })));
+    const before = statements();
+    const found = await Promise.all(made.map(({ qr }) => status(qr)));
+    expect(statements() - before).toBeLessThanOrEqual(3);
+    expect(found).toEqual(made.map(() => ({ state: states.newItem, receiptId: '' })));
+    const scanned = await Promise.all(made.map(({ qr }) => shop.invoices.scan(qr, anybody)));
+    expect(scanned.map(({ oid, pointOfSalesCode }) => [oid, pointOfSalesCode])).toEqual(made.map(({ oid }, at) => [oid, `P${at}`]));
+    expect(shop.woken()).toHaveLength(20);
+  });
+
+  it('of two Get of one invoice one moves it, and both get it', async () => {
+    const { oid, qr } = await create();
+    const both = await Promise.all([shop.invoices.scan(qr, anybody), shop.invoices.scan(qr, anybody)]);
+    expect(both.map(({ state }) => state)).toEqual([states.scanned, states.scanned]);
+    expect(await eventRows(database, oid)).toHaveLength(1);
+  });
+
+  it('with a long receipt get it whole, beside those with a short one', async () => {
+    const long = { ...receipt, Extra: 'x'.repeat(20_000) };
+    const [one, other] = await Promise.all([create({ receipt: long }), create()]);
+    const [content, short] = await Promise.all([one, other].map(({ qr }) => shop.invoices.scan(qr, anybody)));
+    expect([content?.receipt, short?.receipt]).toEqual([JSON.stringify(long), JSON.stringify(receipt)]);
+  });
+});
+
+describe('new invoices', () => {
+  const invoice = (length: number, more: Partial<NewInvoice> = {}): NewInvoice => ({
+    ...{ oid: randomUUID(), merchantId: shop.merchantId, qrSecretId: 1, receipt: 'x'.repeat(length), amountBani: null, callbackUri: null },
+    ...{ validToMs: null, pointOfSalesCode: null, preferredDeviceId: null },
+    ...more,
+  });
+  const insertAll = async (invoices: NewInvoice[]) => {
+    const { watched, count } = countStatements(database);
+    const insert = createInvoiceInserts(watched);
+    return { made: await Promise.allSettled(invoices.map((each) => insert(each))), statements: count() };
+  };
+
+  it('of up to 16,384 characters share a statement, longer ones have their own', async () => {
+    const shared = await insertAll(Array.from({ length: 5 }, () => invoice(16_384)));
+    const alone = await insertAll([invoice(16_385), invoice(16_385)]);
+    expect(alone.statements).toBe(2);
+    expect(shared.statements).toBeLessThan(5);
+    expect(alone.made).toEqual(alone.made.map(() => ({ status: 'fulfilled', value: true })));
+  });
+
+  it('of more than a mebibyte together are several statements', async () => {
+    const few = await insertAll(Array.from({ length: 100 }, () => invoice(1_000)));
+    const many = await insertAll(Array.from({ length: 100 }, () => invoice(16_000)));
+    expect(many.statements).toBeGreaterThan(few.statements);
+  });
+
+  it('whose limit has passed are not made, and hurt no neighbour; nor does one that is refused', async () => {
+    const { made } = await insertAll([
+      invoice(1),
+      invoice(1, { validToMs: clock.now() }),
+      invoice(1, { validToMs: clock.now() + 1 }),
+      invoice(1, { merchantId: 'nobody' }),
+    ]);
+    expect(made.map((each) => (each.status === 'fulfilled' ? each.value : 'refused'))).toEqual([true, false, true, 'refused']);
+  });
+
+  it('keep an address that was cut in the middle of a character', async () => {
+    const odd = invoice(1, { callbackUri: 'http://erp.example/\ud83d' });
+    await insertAll([odd]);
+    const row = await database.queries.selectFrom('invoices').select('callback_uri').where('oid', '=', odd.oid).executeTakeFirstOrThrow();
+    expect(row.callback_uri).toBe('http://erp.example/\ufffd');
+  });
+});
+
+describe('a step that loses its race', () => {
+  const facts = { oid: 'o', merchantId: 'm', callbackUri: null, state: states.newItem, isTimeUp: false } as never;
+
+  it('is taken again on what is there then, eight times at most', async () => {
+    let looks = 0;
+    const find = async () => {
+      looks += 1;
+      return facts;
+    };
+    expect(await withCurrent({} as InvoiceDeps, find, async () => (looks === 8 ? 'moved' : undefined))).toBe('moved');
+    looks = 0;
+    await expect(withCurrent({} as InvoiceDeps, find, async () => undefined)).rejects.toThrow('kept changing');
+    expect(looks).toBe(8);
+  });
+
+  it('is none for an invoice that is not there', async () => {
+    expect(
+      await codeOf(
+        withCurrent(
+          {} as InvoiceDeps,
+          async () => undefined,
+          async () => 1,
+        ),
+      ),
+    ).toBe(20);
+  });
+
+  it('by a trigger that moves nothing is a mistake', () => {
+    const paid = { state: states.paid, isTimeUp: false } as Facts;
+    expect(() => transitionOf(paid, 'expire')).toThrow('No move by expire from Payed.');
+    expect(transitionOf({ state: states.newItem, isTimeUp: true } as Facts, 'expire')).toMatchObject({ to: states.expired });
+  });
+});
+
+describe('work whose commit is unclear', () => {
+  const failing = (errors: Error[]) => {
+    let count = 0;
+    return async () => {
+      count += 1;
+      const error = errors.shift();
+      if (error) throw error;
+      return count;
+    };
+  };
+
+  it('is done once more, and no more than that; another failure is told at once', async () => {
+    const down = () => databaseDown('It is away.');
+    expect(await onceMoreIfUnclear(failing([]))).toBe(1);
+    expect(await onceMoreIfUnclear(failing([down()]))).toBe(2);
+    await expect(onceMoreIfUnclear(failing([down(), down()]))).rejects.toThrow('away');
+    const work = failing([new Error('a mistake')]);
+    await expect(onceMoreIfUnclear(work)).rejects.toThrow('a mistake');
+    expect(await work()).toBe(2);
+  });
+});
+
+describe('the books beside an invoice', () => {
+  it('the board takes a hundred payments of one invoice, each once', async () => {
+    const { oid } = await create();
+    const put = (receiptId: string, deviceId = 'd') =>
+      insertOrphan(database.queries, { oid, merchantId: shop.merchantId }, { receiptId, deviceId }, 'expired');
+    expect([await put('0'), await put('0'), await put('0', 'e')]).toEqual(['new', 'known', 'new']);
+    for (let count = 1; count <= 98; count += 1) expect(await put(String(count))).toBe('new');
+    expect([await put('more'), await put('98'), await put('0', 'e')]).toEqual(['full', 'known', 'known']);
+  });
+
+  it('overdue ones are held the longest overdue first, so many at a time', async () => {
+    const made = [];
+    for (const ms of [3_000, 1_000, 2_000]) made.push(await create({ validTo: inMs(ms) }));
+    await create();
+    await clock.advance(2_500);
+    const held = await holdOverdueInvoices(database.queries, 'sqlite', 0, 10);
+    expect(held).toEqual(
+      [made[1], made[2]].map((each) => ({ oid: each?.oid, merchantId: shop.merchantId, state: states.newItem, callbackUri: template })),
+    );
+    expect(await holdOverdueInvoices(database.queries, 'sqlite', 0, 1)).toEqual(held.slice(0, 1));
+  });
+
+  it('the history is told oldest first, with its times', async () => {
+    const { oid, qr } = await create();
+    await clock.advance(1_000);
+    await shop.invoices.scan(qr, anybody);
+    await clock.advance(1_000);
+    await shop.cancel(oid);
+    const events = await listInvoiceEvents(database.queries, oid, 10);
+    expect(events).toEqual([
+      { atMs: clock.now() - 1_000, event: 'Scanned', detail: { by: 'anybody' } },
+      { atMs: clock.now(), event: 'Cancelled', detail: expect.any(Object) },
+    ]);
+    expect(await listInvoiceEvents(database.queries, oid, 1)).toEqual(events.slice(0, 1));
+  });
+});
