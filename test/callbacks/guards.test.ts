@@ -102,6 +102,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
     await enqueue(database, callbacks, { merchantId });
     const delivered = async () => (await callbacks.list({ limit: 1, state: 'delivered' }))[0];
     await until(async () => (await delivered()) !== undefined && callbacks.counts().inFlight === 0);
+    expect(failing.failed()).toBe(1);
     expect((await callbacks.attempts((await delivered())?.id ?? '')).map(({ status }) => status)).toEqual([200]);
     await callbacks.stop();
   });

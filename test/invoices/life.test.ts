@@ -30,6 +30,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
     failing.failNextInsertInto(table);
     // The failure is read back, and the move made once more: had a part of the first one stayed, the rest would be missing now.
     expect(await codeOf(shaky.invoices.scan(qr, anybody))).toBe(0);
+    expect(failing.failed()).toBe(1);
     expect((await shaky.invoices.status(qr, anybody)).state).toBe(states.scanned);
     expect(await callbackRows(database, oid)).toHaveLength(1);
     expect(await eventRows(database, oid)).toHaveLength(1);

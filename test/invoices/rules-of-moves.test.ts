@@ -1,9 +1,7 @@
 // What an invoice's calls promise whatever else happens, quickly: SQLite in memory and virtual time. Both engines are asked in the tests beside it.
-import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
-import { createInvoiceInserts, type NewInvoice } from '../../src/invoices/insert-batch.ts';
 import { type InvoiceDeps, transitionOf, withCurrent } from '../../src/invoices/move.ts';
 import { type Facts, states } from '../../src/invoices/rules.ts';
 import { holdOverdueInvoices, insertOrphan, listInvoiceEvents } from '../../src/invoices/store.ts';
@@ -115,6 +113,12 @@ describe('an invoice', () => {
     expect(await codeOf(pay(qr, 'F-2', shop.secondDeviceId))).toBe(20);
     expect((await status(qr)).state).toBe(states.scanned);
     expect((await orphanRows(database, oid)).map(({ reason }) => reason)).toEqual(['device-not-registered', 'device-not-registered']);
+    expect((await eventRows(database, oid)).slice(1)).toEqual(
+      [
+        { receiptId: 'F-1', deviceId: shop.foreignDeviceId },
+        { receiptId: 'F-2', deviceId: shop.secondDeviceId },
+      ].map((payment) => ({ event: 'payment-refused', detail: { by: 'anybody', reason: 'device-not-registered', ...payment } })),
+    );
     expect(await codeOf(pay(qr, 'F-3'))).toBe(0);
   });
 
@@ -164,50 +168,26 @@ describe('calls that come together', () => {
     const [one, other] = await Promise.all([create({ receipt: long }), create()]);
     const [content, short] = await Promise.all([one, other].map(({ qr }) => shop.invoices.scan(qr, anybody)));
     expect([content?.receipt, short?.receipt]).toEqual([JSON.stringify(long), JSON.stringify(receipt)]);
+    const statementsOf = async (qr: string) => {
+      const before = statements();
+      await shop.invoices.scan(qr, anybody);
+      return statements() - before;
+    };
+    // A long one is fetched by itself, so that nobody waits for it.
+    expect([await statementsOf(other.qr), await statementsOf(one.qr)]).toEqual([1, 2]);
   });
 });
 
-describe('new invoices', () => {
-  const invoice = (length: number, more: Partial<NewInvoice> = {}): NewInvoice => ({
-    ...{ oid: randomUUID(), merchantId: shop.merchantId, qrSecretId: 1, receipt: 'x'.repeat(length), amountBani: null, callbackUri: null },
-    ...{ validToMs: null, pointOfSalesCode: null, preferredDeviceId: null },
-    ...more,
-  });
-  const insertAll = async (invoices: NewInvoice[]) => {
-    const { watched, count } = countStatements(database);
-    const insert = createInvoiceInserts(watched);
-    return { made: await Promise.allSettled(invoices.map((each) => insert(each))), statements: count() };
-  };
-
-  it('of up to 16,384 characters share a statement, longer ones have their own', async () => {
-    const shared = await insertAll(Array.from({ length: 5 }, () => invoice(16_384)));
-    const alone = await insertAll([invoice(16_385), invoice(16_385)]);
-    expect(alone.statements).toBe(2);
-    expect(shared.statements).toBeLessThan(5);
-    expect(alone.made).toEqual(alone.made.map(() => ({ status: 'fulfilled', value: true })));
-  });
-
-  it('of more than a mebibyte together are several statements', async () => {
-    const few = await insertAll(Array.from({ length: 100 }, () => invoice(1_000)));
-    const many = await insertAll(Array.from({ length: 100 }, () => invoice(16_000)));
-    expect(many.statements).toBeGreaterThan(few.statements);
-  });
-
-  it('whose limit has passed are not made, and hurt no neighbour; nor does one that is refused', async () => {
-    const { made } = await insertAll([
-      invoice(1),
-      invoice(1, { validToMs: clock.now() }),
-      invoice(1, { validToMs: clock.now() + 1 }),
-      invoice(1, { merchantId: 'nobody' }),
-    ]);
-    expect(made.map((each) => (each.status === 'fulfilled' ? each.value : 'refused'))).toEqual([true, false, true, 'refused']);
-  });
-
-  it('keep an address that was cut in the middle of a character', async () => {
-    const odd = invoice(1, { callbackUri: 'http://erp.example/\ud83d' });
-    await insertAll([odd]);
-    const row = await database.queries.selectFrom('invoices').select('callback_uri').where('oid', '=', odd.oid).executeTakeFirstOrThrow();
-    expect(row.callback_uri).toBe('http://erp.example/\ufffd');
+describe('overdue invoices', () => {
+  it('are ended on request, and by themselves from the start to the stop', async () => {
+    const made = await Promise.all([create({ validTo: inMs(1_000) }), create({ validTo: inMs(2_000) })]);
+    await clock.advance(1_000);
+    expect(await shop.invoices.expireOverdue()).toBe(1);
+    await shop.invoices.start();
+    await clock.advance(10_000);
+    for (const { oid } of made) expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['Expired']);
+    await shop.invoices.stop();
+    expect(clock.pending).toBe(0);
   });
 });
 

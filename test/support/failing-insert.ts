@@ -3,12 +3,25 @@ import type { KyselyPlugin } from 'kysely';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 
-export function withFailingInsert(database: Database): { database: Database; failNextInsertInto(table: string, times?: number): void } {
+export interface FailingInserts {
+  database: Database;
+  failNextInsertInto(table: string, times?: number): void;
+  /** How many have failed: a test whose insert never came would show nothing. */
+  failed(): number;
+}
+
+export function withFailingInsert(database: Database): FailingInserts {
   let failing: string | undefined;
   let timesLeft = 0;
+  let failed = 0;
   const plugin: KyselyPlugin = {
-    transformQuery({ node }) {
-      if (node.kind === 'InsertQueryNode' && failing !== undefined && node.into?.table.identifier.name === failing) {
+    transformQuery({ node, queryId }) {
+      // By its text: many statements are written out, and would pass for no insert otherwise.
+      const isMeant =
+        failing !== undefined &&
+        new RegExp(`insert into "?${failing}"? `, 'u').test(database.queries.getExecutor().compileQuery(node, queryId).sql);
+      if (isMeant) {
+        failed += 1;
         timesLeft -= 1;
         if (timesLeft === 0) failing = undefined;
         throw databaseDown('The database failed in the middle of a transaction.');
@@ -27,5 +40,6 @@ export function withFailingInsert(database: Database): { database: Database; fai
       failing = table;
       timesLeft = times;
     },
+    failed: () => failed,
   };
 }

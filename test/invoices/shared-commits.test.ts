@@ -1,0 +1,153 @@
+// What shares a commit with others: new invoices and moves, many in one statement, each with its own outcome. SQLite in memory, virtual time.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { createInvoiceInserts, type NewInvoice } from '../../src/invoices/insert-batch.ts';
+import { createMoveGroup, type Move, type MoveGroup } from '../../src/invoices/move-batch.ts';
+import { states, type Transition } from '../../src/invoices/rules.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { withFailingInsert } from '../support/failing-insert.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { anybody, callbackRows, countStatements, eventRows, openShop, receipt, type Shop, template } from './shop.ts';
+
+let clock: VirtualClock;
+let database: Database;
+let shop: Shop;
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  shop = await openShop(database, { clock });
+  await shop.invoices.start();
+  await shop.invoices.stop();
+});
+afterEach(() => database.close());
+
+const create = () => shop.invoices.create({ merchantId: shop.merchantId, receipt, callbackUri: template });
+const status = (qr: string) => shop.invoices.status(qr, anybody);
+
+describe('moves that share a commit', () => {
+  const scan = { from: states.newItem, to: states.scanned, trigger: 'scan', condition: 'in-time' } as unknown as Transition;
+  let hosts: string[];
+  let moves: MoveGroup;
+  beforeEach(() => {
+    hosts = [];
+    moves = createMoveGroup({ database, graceMs: 0, callbacks: { wake: (woken) => hosts.push(...woken) } });
+  });
+
+  const callbackTo = (host: string, merchantId = shop.merchantId) => ({
+    ...{ id: randomUUID(), merchantId, url: `http://${host}/`, host, traceparent: null },
+  });
+  const moveTo = (oid: string, more: Partial<Move> = {}): Move => ({
+    ...{ oid, transition: scan, detail: {}, payment: undefined, callback: callbackTo('erp.example') },
+    ...more,
+  });
+  /** The first two go by themselves and what comes meanwhile goes together. */
+  const together = async (...wanted: Move[]) => {
+    const first = await Promise.all([create(), create()]);
+    const ended = await Promise.allSettled(
+      [...first.map(({ oid }) => moveTo(oid, { callback: undefined })), ...wanted].map((each) => moves.add(each)),
+    );
+    return ended.slice(2).map((each) => (each.status === 'fulfilled' ? each.value : 'refused'));
+  };
+  const history = async (oid: string) => [(await eventRows(database, oid)).length, (await callbackRows(database, oid)).length];
+
+  it('are each told by itself: one that comes too late writes nothing and wakes nobody', async () => {
+    const [good, late, quiet] = await Promise.all([create(), create(), create()]);
+    await shop.cancel(late.oid);
+    const results = await together(
+      moveTo(good.oid, { callback: callbackTo('good.example') }),
+      moveTo(late.oid, { callback: callbackTo('late.example') }),
+      moveTo(quiet.oid, { callback: undefined }),
+    );
+    expect([results, hosts]).toEqual([[true, false, true], ['good.example']]);
+    expect(await Promise.all([good, late, quiet].map(({ oid }) => history(oid)))).toEqual([
+      [1, 1],
+      [1, 1],
+      [1, 0],
+    ]);
+  });
+
+  it('of one invoice go one after the other', async () => {
+    const { oid } = await create();
+    expect(await together(moveTo(oid), moveTo(oid))).toEqual([true, false]);
+    expect(await history(oid)).toEqual([1, 1]);
+  });
+
+  it('with a bad one among them are made without it', async () => {
+    const [good, bad] = await Promise.all([create(), create()]);
+    const results = await together(moveTo(good.oid), moveTo(bad.oid, { callback: callbackTo('erp.example', 'no merchant') }));
+    expect(results).toEqual([true, 'refused']);
+    expect([await history(good.oid), await history(bad.oid)]).toEqual([
+      [1, 1],
+      [0, 0],
+    ]);
+    expect(hosts).toEqual(['erp.example']);
+  });
+
+  it('are in the history and with their callback, or not at all', async () => {
+    const { oid, qr } = await create();
+    const failing = withFailingInsert(database);
+    const shaky = createMoveGroup({ database: failing.database, graceMs: 0, callbacks: { wake: () => {} } });
+    for (const table of ['invoice_events', 'callbacks']) {
+      failing.failNextInsertInto(table);
+      await expect(shaky.add(moveTo(oid))).rejects.toThrow('middle of a transaction');
+      expect([(await status(qr)).state, await history(oid)]).toEqual([states.newItem, [0, 0]]);
+    }
+    expect(failing.failed()).toBe(2);
+  });
+
+  it('never hang on a payment made before, and only a payment makes an invoice paid', async () => {
+    const { oid } = await create();
+    const wrong = (transition: object, payment?: { receiptId: string; deviceId: string }) =>
+      moves.add(moveTo(oid, { transition: { ...scan, ...transition } as Transition, payment }));
+    await expect(wrong({ condition: 'same-payment' })).rejects.toThrow('payment made before');
+    await expect(wrong({ to: states.paid })).rejects.toThrow('nothing else');
+    await expect(wrong({}, { receiptId: 'F', deviceId: 'd' })).rejects.toThrow('nothing else');
+    expect(await history(oid)).toEqual([0, 0]);
+  });
+});
+
+describe('new invoices', () => {
+  const invoice = (length: number, more: Partial<NewInvoice> = {}): NewInvoice => ({
+    ...{ oid: randomUUID(), merchantId: shop.merchantId, qrSecretId: 1, receipt: 'x'.repeat(length), amountBani: null, callbackUri: null },
+    ...{ validToMs: null, pointOfSalesCode: null, preferredDeviceId: null },
+    ...more,
+  });
+  const insertAll = async (invoices: NewInvoice[]) => {
+    const { watched, count } = countStatements(database);
+    const insert = createInvoiceInserts(watched);
+    return { made: await Promise.allSettled(invoices.map((each) => insert(each))), statements: count() };
+  };
+
+  it('of up to 16,384 characters share a statement, longer ones have their own', async () => {
+    const shared = await insertAll(Array.from({ length: 5 }, () => invoice(16_384)));
+    const alone = await insertAll(Array.from({ length: 5 }, () => invoice(16_385)));
+    expect(alone.statements).toBe(5);
+    expect(shared.statements).toBeLessThan(5);
+    expect(alone.made).toEqual(alone.made.map(() => ({ status: 'fulfilled', value: true })));
+  });
+
+  it('of more than a mebibyte together are several statements', async () => {
+    const few = await insertAll(Array.from({ length: 100 }, () => invoice(1_000)));
+    const many = await insertAll(Array.from({ length: 100 }, () => invoice(16_000)));
+    expect(many.statements).toBeGreaterThan(few.statements);
+  });
+
+  it('whose limit has passed are not made, and hurt no neighbour; nor does one that is refused', async () => {
+    const { made } = await insertAll([
+      invoice(1),
+      invoice(1, { validToMs: clock.now() }),
+      invoice(1, { validToMs: clock.now() + 1 }),
+      invoice(1, { merchantId: 'nobody' }),
+    ]);
+    expect(made.map((each) => (each.status === 'fulfilled' ? each.value : 'refused'))).toEqual([true, false, true, 'refused']);
+  });
+
+  it('keep an address that was cut in the middle of a character', async () => {
+    const odd = invoice(1, { callbackUri: 'http://erp.example/\ud83d' });
+    await insertAll([odd]);
+    const row = await database.queries.selectFrom('invoices').select('callback_uri').where('oid', '=', odd.oid).executeTakeFirstOrThrow();
+    expect(row.callback_uri).toBe('http://erp.example/\ufffd');
+  });
+});
