@@ -19,6 +19,8 @@ export interface MqttChannelOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Instead of the package `mqtt`: for tests. */
+  library?: () => Promise<{ connect: typeof connect }>;
 }
 
 const keepaliveS = 15;
@@ -50,7 +52,8 @@ export class MqttChannel implements Channel {
   async start(listener: ChannelListener): Promise<void> {
     this.#listener = listener;
     // Loaded where it is used: a gateway with the embedded broker needs nothing of it.
-    this.#connect = (await import('mqtt')).connect;
+    const { library = () => import('mqtt') } = this.#options;
+    this.#connect = (await library()).connect;
     if (this.#listener === undefined) return;
     await new Promise<void>((resolve) => {
       this.#firstAttemptEnded = resolve;
