@@ -1,6 +1,6 @@
 // The queue channel over RabbitMQ. A command is transient, mandatory, confirmed and expires: it reaches the device's queue now or comes back.
 // amqplib restores the connection, not its channels: they are made anew in `#setUp`. What was unconfirmed when a connection broke is unclear, never sent again.
-import type { ChannelModel, ConfirmChannel, RecoveringChannelModel } from 'amqplib';
+import type { ChannelModel, ConfirmChannel, connect, RecoveringChannelModel } from 'amqplib';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
 import type { Random } from '../../../kernel/random.ts';
@@ -17,6 +17,8 @@ export interface RabbitmqChannelOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Instead of the package `amqplib`: for tests. */
+  library?: () => Promise<{ connect: typeof connect }>;
 }
 
 const heartbeatS = 10;
@@ -84,12 +86,12 @@ export class RabbitmqChannel implements Channel {
   }
 
   async #open(): Promise<RecoveringChannelModel> {
-    const { gatewayId, random, logger } = this.#options;
+    const { gatewayId, random, logger, library = () => import('amqplib') } = this.#options;
     const url = new URL(this.#options.url);
     if (!url.searchParams.has('heartbeat')) url.searchParams.set('heartbeat', String(heartbeatS));
     // Loaded where it is used: a gateway without RabbitMQ needs nothing of it.
-    const { connect } = await import('amqplib');
-    const connection = await connect(url.href, {
+    const { connect: open } = await library();
+    const connection = await open(url.href, {
       noDelay: true,
       timeout: connectWithinMs,
       clientProperties: { connection_name: `tillgate-${gatewayId}` },

@@ -1,0 +1,234 @@
+// The RabbitMQ channel against a connection that does only what the test says: when it is up, what a break leaves unclear, what stopping waits for.
+import { EventEmitter } from 'node:events';
+import type { ConsumeMessage } from 'amqplib';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { RabbitmqChannel } from '../../../../src/link/channels/queue/rabbitmq.ts';
+import { command, deviceA, gatewayId } from '../../../contract/channel.ts';
+import { createRecorder, type Recorder } from '../../../contract/recorder.ts';
+import { quietLogger } from '../../../support/quiet-logger.ts';
+import { seededRandom } from '../../../support/seeded-random.ts';
+import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
+
+const { deviceId } = deviceA;
+
+class FakeChannel extends EventEmitter {
+  readonly confirms: (() => void)[] = [];
+  readonly consumers: ((message: ConsumeMessage | null) => void)[] = [];
+  async assertExchange(): Promise<void> {}
+  async assertQueue(): Promise<{ queue: string }> {
+    return { queue: 'q' };
+  }
+  async bindQueue(): Promise<void> {}
+  async consume(_queue: string, take: (message: ConsumeMessage | null) => void): Promise<void> {
+    this.consumers.push(take);
+  }
+  publish(_exchange: string, _queue: string, _bytes: Buffer, _options: unknown, confirm: () => void): void {
+    this.confirms.push(confirm);
+  }
+}
+
+/** One connection to the broker, of the several that a channel may see. */
+class FakeModel extends EventEmitter {
+  readonly inbox = new FakeChannel();
+  readonly outbox = new FakeChannel();
+  closes = 0;
+  createChannel = async () => this.inbox;
+  createConfirmChannel = async () => this.outbox;
+  close = async () => {
+    this.closes += 1;
+    throw new Error('It is closing already.');
+  };
+}
+
+class FakeConnection extends EventEmitter {
+  closes = 0;
+  onClose: () => Promise<void> = async () => {};
+  close(): Promise<void> {
+    this.closes += 1;
+    return this.onClose();
+  }
+}
+
+interface Asked {
+  url: URL;
+  options: {
+    timeout: number;
+    noDelay: boolean;
+    clientProperties: object;
+    recovery: { waitForConnect: boolean; setup(model: unknown): Promise<void>; calculateDelay(attempt: number): number };
+  };
+}
+
+let clock: VirtualClock;
+let connection: FakeConnection;
+let asked: Asked[];
+let recorder: Recorder;
+beforeEach(() => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  connection = new FakeConnection();
+  asked = [];
+  recorder = createRecorder();
+});
+
+function create(url = 'amqp://user:pw@broker:5672/shop'): RabbitmqChannel {
+  const connect = async (href: string, options: Asked['options']) => {
+    asked.push({ url: new URL(href), options });
+    return connection;
+  };
+  const library = async () => ({ connect: connect as never });
+  return new RabbitmqChannel({ url, gatewayId, clock, random: seededRandom(1), logger: quietLogger, library });
+}
+
+/** As the library does it: the channels first, then the word. */
+async function connected(): Promise<FakeModel> {
+  const model = new FakeModel();
+  await asked[0]?.options.recovery.setup(model);
+  connection.emit('connect');
+  return model;
+}
+
+async function up(): Promise<{ channel: RabbitmqChannel; model: FakeModel }> {
+  const channel = create();
+  const started = channel.start(recorder);
+  await clock.settle();
+  const model = await connected();
+  await started;
+  return { channel, model };
+}
+
+const words = () => recorder.told.map(({ what }) => what);
+const errorOf = (sent: Promise<void>) => sent.then(() => 'sent').catch(({ name }: Error) => name);
+
+describe('the RabbitMQ channel', () => {
+  it('asks for a heartbeat of ten seconds unless the address has its own, and shows who it is', async () => {
+    const { channel } = await up();
+    expect([channel.tellsAbsence, channel.isConnected, words()]).toEqual([true, true, ['up']]);
+    expect(asked[0]?.url.searchParams.get('heartbeat')).toBe('10');
+    expect(asked[0]?.options).toMatchObject({
+      ...{ noDelay: true, timeout: 10_000, clientProperties: { connection_name: `tillgate-${gatewayId}` } },
+      recovery: { waitForConnect: false },
+    });
+    expect(asked[0]?.options.recovery.calculateDelay(1)).toBeLessThanOrEqual(200);
+    const other = create('amqp://broker?heartbeat=3').start(recorder);
+    await clock.settle();
+    connection.emit('connect-failed', new Error('refused'));
+    await other;
+    expect(asked[1]?.url.searchParams.get('heartbeat')).toBe('3');
+  });
+
+  it('starts without its broker, and is up when that comes', async () => {
+    const channel = create();
+    const started = channel.start(recorder);
+    await clock.settle();
+    connection.emit('connect-failed', new Error('refused'));
+    await started;
+    expect([channel.isConnected, words()]).toEqual([false, []]);
+    expect(await errorOf(channel.send(deviceId, command(), 1_000))).toBe('ChannelDown');
+    await connected();
+    expect([channel.isConnected, words()]).toEqual([true, ['up']]);
+  });
+
+  it('is down while the broker is away or takes nothing, and says each change once', async () => {
+    const { channel } = await up();
+    connection.emit('blocked');
+    connection.emit('blocked');
+    expect([channel.isConnected, words()]).toEqual([false, ['up', 'down']]);
+    expect(await errorOf(channel.send(deviceId, command(), 1_000))).toBe('ChannelDown');
+    connection.emit('unblocked');
+    connection.emit('disconnect');
+    connection.emit('disconnect');
+    expect([channel.isConnected, words()]).toEqual([false, ['up', 'down', 'up', 'down']]);
+    connection.emit('blocked');
+    await connected();
+    expect([channel.isConnected, words()]).toEqual([true, ['up', 'down', 'up', 'down', 'up']]);
+    for (const trouble of ['error', 'handler-error']) connection.emit(trouble, new Error('odd'));
+    expect(channel.isConnected).toBe(true);
+  });
+
+  it('begins anew when the broker takes one of its channels or queues away', async () => {
+    const { model } = await up();
+    model.inbox.emit('close');
+    model.outbox.emit('close');
+    model.inbox.consumers[1]?.(null);
+    for (const each of [model, model.inbox, model.outbox]) each.emit('error', new Error('odd'));
+    await clock.settle();
+    expect(model.closes).toBe(3);
+  });
+
+  it('hears its devices until it is stopped', async () => {
+    const { channel, model } = await up();
+    const clockText = new Date(clock.now()).toISOString();
+    const message = {
+      fields: { routingKey: `${deviceId}.presence` },
+      properties: { userId: deviceId },
+      content: Buffer.from(JSON.stringify({ v: 1, device: deviceId, online: true, clock: clockText })),
+    } as unknown as ConsumeMessage;
+    model.inbox.consumers[0]?.(message);
+    expect(words()).toEqual(['up', 'presence']);
+    await channel.stop();
+    model.inbox.consumers[0]?.(message);
+    connection.emit('disconnect');
+    connection.emit('connect');
+    expect(words()).toEqual(['up', 'presence']);
+  });
+});
+
+describe('a send over RabbitMQ', () => {
+  it('is over when the broker confirms, and tells a device that is not there', async () => {
+    const { channel, model } = await up();
+    const sent = errorOf(channel.send(deviceId, command(), 1_000));
+    model.outbox.confirms[0]?.();
+    expect(await sent).toBe('sent');
+    const absent = errorOf(channel.send(deviceId, command(), 1_000));
+    model.outbox.emit('return', { properties: { messageId: '2' } });
+    model.outbox.confirms[1]?.();
+    expect(await absent).toBe('DeviceNotOnChannel');
+    expect(recorder.told.at(-1)).toEqual({ what: 'gone', deviceId });
+  });
+
+  it.each(['disconnect', 'blocked'])('is unclear when the connection is lost before the confirm: %s', async (how) => {
+    const { channel } = await up();
+    const sent = errorOf(channel.send(deviceId, command(), 1_000));
+    connection.emit(how);
+    expect(await sent).toBe('SendUnclear');
+  });
+
+  it('is not tried on channels of a connection that is gone', async () => {
+    const { channel, model } = await up();
+    connection.emit('disconnect');
+    connection.emit('connect');
+    expect(await errorOf(channel.send(deviceId, command(), 1_000))).toBe('ChannelDown');
+    expect(model.outbox.confirms).toEqual([]);
+  });
+});
+
+describe('stopping', () => {
+  it('leaves what is under way unclear, closes the connection once, and is not up any more', async () => {
+    const { channel } = await up();
+    const sent = errorOf(channel.send(deviceId, command(), 1_000));
+    await channel.stop();
+    await channel.stop();
+    expect(await sent).toBe('SendUnclear');
+    expect([channel.isConnected, connection.closes, clock.pending]).toEqual([false, 1, 0]);
+    expect(await errorOf(channel.send(deviceId, command(), 1_000))).toBe('ChannelDown');
+  });
+
+  it('waits two seconds for a broker that hangs, and not at all for one that fails', async () => {
+    const { channel } = await up();
+    connection.onClose = () => new Promise(() => {});
+    let isStopped = false;
+    void channel.stop().then(() => {
+      isStopped = true;
+    });
+    await clock.advance(1_999);
+    expect(isStopped).toBe(false);
+    await clock.advance(1);
+    expect(isStopped).toBe(true);
+    connection = new FakeConnection();
+    asked = [];
+    const { channel: failing } = await up();
+    connection.onClose = () => Promise.reject(new Error('broken'));
+    await failing.stop();
+    expect(clock.pending).toBe(0);
+  });
+});
