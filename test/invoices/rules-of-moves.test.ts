@@ -221,7 +221,7 @@ describe('a step that loses its race', () => {
   it('by a trigger that moves nothing is a mistake', () => {
     const paid = { state: states.paid, isTimeUp: false } as Facts;
     expect(() => transitionOf(paid, 'expire')).toThrow('No move by expire from Payed.');
-    expect(transitionOf({ state: states.newItem, isTimeUp: true } as Facts, 'expire')).toMatchObject({ to: states.expired });
+    expect(transitionOf({ state: states.newItem, isTimeUp: true }, 'expire')).toMatchObject({ to: states.expired });
   });
 });
 
