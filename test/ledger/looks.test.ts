@@ -7,6 +7,7 @@ import type { Command } from '../../src/ledger/command.ts';
 import { commandsTopic } from '../../src/ledger/settling/state-change.ts';
 import { findCommand } from '../../src/ledger/store.ts';
 import { memoryDatabase } from '../support/engines.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
@@ -64,6 +65,20 @@ it('so that whoever waits hears of what happened meanwhile at once, by one look 
   await clock.advance(1);
   expect(heard?.state).toBe('done');
   expect([looks, atOnce, waits.countOf(command.id)]).toEqual([2, 1, 0]);
+  // And nobody looks for somebody who waits no more.
+  expect(clock.pending).toBe(0);
+});
+
+it('and nothing is read of a command that nobody waits for, however often it is named', async () => {
+  let hear: ((id: string) => void) | undefined;
+  const onWake = (_topic: string, listener: (id: string) => void) => {
+    hear = listener;
+    return () => {};
+  };
+  createOutcomeWaits({ database: { ...database, onWake }, clock });
+  expect(() => hear?.(command.id)).not.toThrow();
+  await clock.advance(60_000);
+  expect([looks, clock.pending]).toEqual([0, 0]);
 });
 
 it('and by no more than that: the next look comes half a second later', async () => {
@@ -79,4 +94,25 @@ it('and by no more than that: the next look comes half a second later', async ()
   expect(looks).toBe(2);
   await clock.advance(2);
   expect([looks, atOnce]).toEqual([3, 1]);
+});
+
+it('and goes on as long as one waits: whoever leaves is told how it stands, and the last one ends it', async () => {
+  const [one, other] = [createFakeRecipient(), createFakeRecipient()];
+  const told: Command[] = [];
+  for (const caller of [one, other]) void waits.waitFor(command, clock.now() + 60_000, caller).then((latest) => told.push(latest));
+  await clock.advance(500);
+  expect(looks).toBe(1);
+  one.leave();
+  await clock.advance(499);
+  expect([told.length, looks, waits.countOf(command.id)]).toEqual([1, 1, 1]);
+  await clock.advance(1);
+  expect(looks).toBe(2);
+  other.leave();
+  await clock.advance(1);
+  expect([told.length, waits.countOf(command.id), clock.pending]).toEqual([2, 0, 0]);
+  expect(told[0]).toEqual(command);
+  // Whoever comes after that is looked for as the first was.
+  void waits.waitFor(command, clock.now() + 60_000);
+  await clock.advance(500);
+  expect(looks).toBe(3);
 });
