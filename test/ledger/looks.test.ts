@@ -116,3 +116,32 @@ it('and goes on as long as one waits: whoever leaves is told how it stands, and 
   await clock.advance(500);
   expect(looks).toBe(3);
 });
+
+it('and nobody waits for what is settled, or beyond his time', async () => {
+  const settled: Command = { ...command, state: 'refused' };
+  expect(await waits.waitFor(settled, clock.now() + 60_000)).toBe(settled);
+  expect(await waits.waitFor(command, clock.now())).toBe(command);
+  expect([looks, clock.pending]).toEqual([0, 0]);
+  let told: Command | undefined;
+  void waits.waitFor(command, clock.now() + 700).then((latest) => {
+    told = latest;
+  });
+  await clock.advance(699);
+  expect(told).toBeUndefined();
+  await clock.advance(1);
+  expect([told, looks]).toEqual([command, 2]);
+});
+
+it('and who joined what ran is told when its outcome becomes unknown, as its own call is; who came later waits on', async () => {
+  await database.queries.updateTable('commands').set({ state: 'unknown' }).execute();
+  const told: string[] = [];
+  void waits.waitFor(command, clock.now() + 60_000).then(({ state }) => told.push(`joined: ${state}`));
+  void waits.waitFor({ ...command, state: 'unknown' }, clock.now() + 60_000).then(({ state }) => told.push(`came later: ${state}`));
+  wake();
+  await clock.advance(1);
+  expect(told).toEqual(['joined: unknown']);
+  await settle();
+  wake();
+  await clock.advance(1);
+  expect(told).toEqual(['joined: unknown', 'came later: done']);
+});
