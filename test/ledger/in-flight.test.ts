@@ -10,6 +10,7 @@ import type { Command } from '../../src/ledger/command.ts';
 import type { CarryResult } from '../../src/link/carrying/delivery.ts';
 import { raiseFence } from '../../src/link/carrying/fence.ts';
 import type { Link } from '../../src/link/link.ts';
+import { memoryDatabase } from '../support/engines.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -291,10 +292,11 @@ describe('a repeat of what went out once more', () => {
   type Deps = Parameters<typeof createRunOrJoin>[0];
   const first = command('first');
 
-  function joinWhile(reading: () => Promise<never>): Promise<unknown> {
-    const failing = { executeTakeFirst: reading, select: () => failing, where: () => failing };
+  async function joinWhile(reading: () => Promise<never>): Promise<unknown> {
+    const { queries } = await memoryDatabase(createVirtualClock());
+    const failing = queries.withPlugin({ transformQuery: ({ node }) => node, transformResult: reading });
     const deps = {
-      database: { queries: { selectFrom: () => failing } },
+      database: { queries: failing },
       link: { presence: { of: () => undefined } },
       clock: createVirtualClock(),
       logger: quietLogger,
