@@ -3,7 +3,7 @@ import type { Random } from '../src/kernel/random.ts';
 import type { ChannelName } from '../src/link/channel.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
 import type { Lapse } from './device-lapses.ts';
-import { racedPlaces, rarePlaces } from './places-that-matter.ts';
+import { racedPlaces, rarePlaces, rarestPlaces } from './places-that-matter.ts';
 import { type Mishap, mishaps } from './plan.ts';
 import type { Shop } from './shop.ts';
 
@@ -57,6 +57,7 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
 
   if (Number.isFinite(plan.every['harm-at-statement'])) {
     for (let count = 0; count < rareArmed; count += 1) shop.interruptions.arm(rarePlaces);
+    for (const place of rarestPlaces) shop.interruptions.arm([place]);
     for (let count = 0; count < stallsArmed; count += 1) shop.interruptions.armStall(racedPlaces);
   }
   // A kind that is left out changes nothing in the others.

@@ -24,6 +24,7 @@ export const placesThatMatter: readonly string[] = [
   'update commands (bank_day_closed_at)',
   'update commands (abort_requested_at, abort_id)',
   'update commands (abort_hash)',
+  'update commands (abort_requested_at)',
   // Notices and callbacks.
   'update commands (notice_sequence)',
   'insert callbacks',
@@ -63,6 +64,13 @@ export const rarePlaces: readonly string[] = [
   'update instances (stopped_at)',
 ];
 
+/** Places that a day may pass without coming by: one harm waits at each of them from the morning on, whatever else is armed. */
+export const rarestPlaces: readonly string[] = [
+  'update commands (abort_hash)',
+  'update commands (abort_requested_at)',
+  'commit callbacks + commands + invoice_events + invoices',
+];
+
 /** Guarded against time that passes there, or somebody who is quicker: it takes a standstill to be late, so some are armed every day. */
 export const racedPlaces: readonly string[] = [
   'insert commands',
@@ -71,13 +79,13 @@ export const racedPlaces: readonly string[] = [
   'update commands (state, next_recall_at)',
 ];
 
-/** Written beside the money's path: merchants, migrations, audit and secrets are made when the shop opens or by people. */
+/** Written beside the money's path: merchants, secrets, audit and what is ticked off the review list, when the shop opens or by people. */
 export const placesBeside: readonly RegExp[] = [
   /^delete instances$/,
-  /applied_migrations|migration_promises/,
   /audit_log/,
   /qr_secrets/,
   /merchants/,
   /^insert devices$/,
+  /^update commands \(reviewed_at\)$/,
   /\(\)$/,
 ];

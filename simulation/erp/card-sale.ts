@@ -38,7 +38,7 @@ export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: In
   const style = clerk.pick(styles);
   const bani = clerk.amountBani(style === 'neither' || style === 'key');
   const documentNr = invoiced?.documentNr ?? random.uuid();
-  const abortRate = invoiced?.abortRate ?? 0.08;
+  const abortRate = invoiced?.abortRate ?? 0.16;
   const sale: CardSale = {
     clerk,
     target,
@@ -167,11 +167,17 @@ async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
   await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }), oftenLeft);
 }
 
-/** A customer who changes his mind. */
+/** A customer who changes his mind; sometimes two people ask the gateway at once to stop it, so that one's no takes back the other's mark. */
 async function abortLater(sale: CardSale): Promise<void> {
+  const { clerk } = sale;
+  await clerk.pause(clerk.between(500, 6_000));
+  const askers = clerk.chance(0.5) ? [abort(sale), clerk.pause(clerk.between(1, 400)).then(() => abort(sale))] : [abort(sale)];
+  await Promise.all(askers);
+}
+
+async function abort(sale: CardSale): Promise<void> {
   const { clerk, name, target, documentNr, bani } = sale;
   const { shop } = clerk;
-  await clerk.pause(clerk.between(500, 6_000));
   const call = { merchantId: shop.merchantId, deviceId: target.id, documentNr, operationId: 'none', token: 'none', amountBani: bani };
   const named = recognised(clerk, clerk.pick(['key', 'neither']), ['abort', target.id, documentNr]);
   const answer = await clerk.caller.ask(`${name} abort ${documentNr}`, (life, via) =>
