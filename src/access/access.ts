@@ -78,7 +78,9 @@ export function createAccess({ database, clock, random }: AccessDeps): Access {
     async findCaller(key) {
       const uuid = parseUuid(key);
       // The memory is kept by hash, so that a dump of the process shows no keys.
-      return uuid === undefined ? undefined : callers.get(hashSecret(uuid));
+      if (uuid === undefined) return undefined;
+      const name = hashSecret(uuid);
+      return callers.known(name) ?? callers.get(name);
     },
     createMerchant: (actor, name) => database.transaction((queries) => insertMerchant(queries, random, actor, name)),
     listMerchants: (merchantId) => listMerchants(database.queries, merchantId),

@@ -48,7 +48,8 @@ export function createMerchantDevices({ database, clock }: { database: Database;
   const stop = database.onWake(deviceAccessTopic, () => devices.forget());
   return {
     async require(merchantId, deviceId, isFresh) {
-      const device = await inTime(clock, devices.get(`${merchantId} ${deviceId}`, isFresh ? -1 : undefined));
+      const name = `${merchantId} ${deviceId}`;
+      const device = (isFresh ? undefined : devices.known(name)) ?? (await inTime(clock, devices.get(name, isFresh ? -1 : undefined)));
       if (!device) throw deviceOffline();
       return device;
     },

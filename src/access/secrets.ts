@@ -1,10 +1,10 @@
 // Secrets as they are kept: SHA-256 in hex. Keys and device secrets are random (122 bits and more),
 // so a plain hash cannot be searched, and looking one up by its hash needs no comparison in constant time [D8].
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../kernel/random.ts';
 
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret, 'utf8').digest('hex');
+  return hash('sha256', secret);
 }
 
 /** Compares two hashes without telling by the time it takes where they differ. */

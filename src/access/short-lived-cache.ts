@@ -13,6 +13,8 @@ export interface Found<Value> {
 
 interface Entry<Value> {
   answer: Promise<Value | undefined>;
+  /** What the look-up found, once it has ended. */
+  value?: Value | undefined;
   /** When the look-up began and until when it holds, on clock.elapsed(); undefined while it runs. */
   known: { fromMs: number; untilMs: number } | undefined;
 }
@@ -20,6 +22,8 @@ interface Entry<Value> {
 export interface ShortLivedCache<Value> {
   /** What was found more than `maxAgeMs` ago is looked up again, even if it might still be remembered. */
   get(name: string, maxAgeMs?: number): Promise<Value | undefined>;
+  /** What `get` would hand out without a look-up; undefined: it has to look, or nothing was found. */
+  known(name: string): Value | undefined;
   forget(): void;
 }
 
@@ -57,6 +61,7 @@ export function createShortLivedCache<Value>(
     };
     entry.answer = gate.run(look, wereGood.has(name)).then(
       (found) => {
+        entry.value = found.value;
         entry.known = { fromMs: startedAtMs, untilMs: startedAtMs + found.validForMs };
         noteGood(name, found.value !== undefined);
         return found.value;
@@ -75,18 +80,28 @@ export function createShortLivedCache<Value>(
     return entry.answer;
   }
 
+  /** Moves to the young end, so that a flood of unknown names pushes out its own kind first. */
+  function usedAgain(name: string, entry: Entry<Value>): void {
+    entries.delete(name);
+    entries.set(name, entry);
+  }
+
   return {
     async get(name, maxAgeMs = Number.POSITIVE_INFINITY) {
       const entry = entries.get(name);
       const nowMs = clock.elapsed();
       if (entry && (entry.known === undefined || (nowMs < entry.known.untilMs && nowMs - entry.known.fromMs <= maxAgeMs))) {
-        // Used again: moves to the young end, so that a flood of unknown names pushes out its own kind first.
-        entries.delete(name);
-        entries.set(name, entry);
+        usedAgain(name, entry);
         return entry.answer;
       }
       entries.delete(name);
       return begin(name);
+    },
+    known(name) {
+      const entry = entries.get(name);
+      if (entry?.known === undefined || clock.elapsed() >= entry.known.untilMs) return undefined;
+      usedAgain(name, entry);
+      return entry.value;
     },
     // A look-up under way keeps its own caller, but a later call does not join it.
     forget() {

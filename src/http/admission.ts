@@ -13,6 +13,7 @@ import { checkQuery, textFault } from './json-body.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Newcomers } from './newcomers.ts';
+import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest, routeOf } from './request-log.ts';
 import { createRequestSlots, type Slot } from './request-slots.ts';
@@ -41,9 +42,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const { basePath, clock, logger, metrics, limits, newcomers, whyNot } = deps;
   const judge = createAccessJudge(deps);
   const inFlight = createInFlight(clock);
-  const flights = new WeakMap<FastifyRequest, Flight>();
+  const flights = createNotes<FastifyRequest, Flight>();
   const slots = createRequestSlots({ clock, count: limits.requestsInFlight, defaultSharePercent: limits.merchantSharePercent });
-  const slotOf = new WeakMap<FastifyRequest, Slot>();
+  const slotOf = createNotes<FastifyRequest, Slot>();
 
   function isProbe(request: FastifyRequest): boolean {
     return routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
@@ -55,7 +56,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       const durationMs = clock.elapsed() - startedAtMs;
       logRequest(logger, request, reply, durationMs);
       metrics.observeRequest(request.method, routeOf(request), factsOf(request).errorCode, durationMs);
-      slotOf.get(request)?.leave();
+      slotOf.of(request)?.leave();
     });
     flights.set(request, flight);
     reply.raw.once('close', () => flight.responseClosed());
@@ -63,7 +64,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   /** Undefined for those that need none: probes, and what stays open for hours. */
   function takeSlot(request: FastifyRequest): Slot | undefined {
-    if (!flights.has(request) || isProbe(request)) return undefined;
+    if (flights.of(request) === undefined || isProbe(request)) return undefined;
     const slot = slots.take({ name: networkOf(request.ip) });
     if (slot === undefined) throw overloaded('The gateway is overloaded.');
     slotOf.set(request, slot);
@@ -71,13 +72,14 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** The headers are in. */
-  async function onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  function onRequest(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
     if (request.routeOptions.config.isLongLived !== true) begin(request, reply);
     const refusal = whyNot();
     if (refusal !== undefined && !isProbe(request)) throw refusal;
     checkQuery(request.query);
     // Nothing is stored under such a name, so nothing is there; a hidden path stays hidden by the same answer.
     if (Object.values(request.params ?? {}).some((text) => textFault(String(text)) !== undefined)) throw noSuchPath();
+    next();
   }
 
   /** The body is in. */
@@ -85,7 +87,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const { socket } = request.raw;
     newcomers.busy(socket, true);
     reply.raw.once('close', () => newcomers.busy(socket, false));
-    flights.get(request)?.workStarted();
+    flights.of(request)?.workStarted();
     const slot = takeSlot(request);
     const { access } = request.routeOptions.config;
     if (request.is404 || access === undefined) return;
@@ -101,7 +103,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       app.addHook('onRequest', onRequest);
       app.addHook('preValidation', preValidation);
     },
-    workEnded: (request) => flights.get(request)?.workEnded(),
+    workEnded: (request) => flights.of(request)?.workEnded(),
     drained: inFlight.drained,
   };
 }

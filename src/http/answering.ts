@@ -44,21 +44,22 @@ function noteOid(facts: RequestFacts, fields: object | undefined): void {
 export function answerInEnvelope(app: FastifyInstance, isLast: () => boolean): void {
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
 
-  app.addHook('preSerialization', async (request, _reply, payload: unknown) => {
+  // With `next` and not a promise: nothing here has to be waited for.
+  app.addHook('preSerialization', (request, _reply, payload: unknown, next) => {
     const facts = factsOf(request);
-    if (facts.errorCode !== undefined) return payload;
+    if (facts.errorCode !== undefined) return next(null, payload);
     if (payload === null || typeof payload !== 'object' || Array.isArray(payload))
       throw new Error('A handler must return an object of fields.');
     facts.errorCode = errorCodes.NoError.code;
     noteOid(facts, payload);
-    return successBody(payload);
+    next(null, successBody(payload));
   });
 
-  app.addHook('onSend', async (request, reply, payload) => {
+  app.addHook('onSend', (request, reply, payload, next) => {
     // Pictures and pages have no envelope to count by.
     factsOf(request).errorCode ??= errorCodes.NoError.code;
     setCommonHeaders(reply, request);
     if (isLast()) reply.header('connection', 'close');
-    return payload;
+    next(null, payload);
   });
 }

@@ -10,6 +10,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
+import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import type { Owner } from './request-slots.ts';
 import { readSessionToken, requireOwnPage } from './session-cookie.ts';
@@ -78,21 +79,21 @@ interface Identity {
   device?: DeviceCaller;
 }
 
-const identities = new WeakMap<FastifyRequest, Identity>();
+const identities = createNotes<FastifyRequest, Identity>();
 
 /** The key's owner, on routes with `keyFor`. */
 export function callerOf(request: FastifyRequest): Caller {
-  const caller = identities.get(request)?.caller;
+  const caller = identities.of(request)?.caller;
   if (caller === undefined) throw new Error('callerOf on a route that lets requests in without a key');
   return caller;
 }
 
 export function optionalCallerOf(request: FastifyRequest): Caller | undefined {
-  return identities.get(request)?.caller;
+  return identities.of(request)?.caller;
 }
 
 export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefined {
-  return identities.get(request)?.device;
+  return identities.of(request)?.device;
 }
 
 /**
@@ -100,7 +101,7 @@ export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefine
  * a person in the cabinet counts alone, so that he can look at what floods his merchant.
  */
 export function ownerOf(request: FastifyRequest): Owner | undefined {
-  const { caller, device } = identities.get(request) ?? {};
+  const { caller, device } = identities.of(request) ?? {};
   if (caller !== undefined) return { name: `merchant ${caller.merchantId}`, sharePercent: caller.sharePercent };
   if (device !== undefined) return { name: `merchant ${device.merchantId}`, sharePercent: device.sharePercent };
   const viewer = optionalViewerOf(request);

@@ -133,7 +133,7 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
           chunks.push(chunk);
           grow(body, chunk.length);
         };
-        const onEnd = () => body.end(contentLength !== undefined && contentLength !== body.bytes ? wrongLength() : Buffer.concat(chunks));
+        const onEnd = () => body.end(contentLength !== undefined && contentLength !== body.bytes ? wrongLength() : whole(chunks));
         const onClose = () => body.end(brokenOff());
         payload.on('data', onData).on('end', onEnd).on('close', onClose);
         // Stays for good: a connection may break after the body was cut.
@@ -142,4 +142,10 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
       });
     },
   };
+}
+
+/** Nearly every body comes in one piece. */
+function whole(chunks: readonly Buffer[]): Buffer {
+  const [only] = chunks;
+  return chunks.length === 1 && only ? only : Buffer.concat(chunks);
 }

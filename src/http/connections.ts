@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../kernel/clock.ts';
 import type { GatewayError } from '../kernel/error-codes.ts';
 import { protocolFailure, rawResponse } from './envelope.ts';
+import { createNotes } from './notes.ts';
 
 export interface Connections {
   /** For Fastify's clientErrorHandler. */
@@ -48,16 +49,16 @@ function createTurns(clock: Clock, perTurn: number): (work: () => void) => void 
 }
 
 export function createConnections(clock: Clock, onFailure: (error: GatewayError) => void): Connections {
-  const lastExchange = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+  const lastExchange = createNotes<Duplex, { request: IncomingMessage; response: ServerResponse }>();
 
-  const openExchanges = new WeakMap<Duplex, number>();
+  const openExchanges = createNotes<Duplex, number>();
   const takeTurn = createTurns(clock, cutsPerTurn);
 
   function begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     lastExchange.set(socket, { request, response });
-    openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + 1);
-    response.once('close', () => openExchanges.set(socket, (openExchanges.get(socket) ?? 1) - 1));
+    openExchanges.set(socket, (openExchanges.of(socket) ?? 0) + 1);
+    response.once('close', () => openExchanges.set(socket, (openExchanges.of(socket) ?? 1) - 1));
   }
 
   function refuse(socket: Duplex, error: GatewayError, extraHeaders: readonly string[] = []): void {
@@ -71,7 +72,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
       socket.destroy();
       return;
     }
-    const exchange = lastExchange.get(socket);
+    const exchange = lastExchange.of(socket);
     if (exchange !== undefined && !exchange.response.closed) {
       const { request, response } = exchange;
       if (request.complete && !response.writableFinished) {
@@ -101,10 +102,10 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
         judge(error, socket);
         return;
       }
-      const before = lastExchange.get(socket);
+      const before = lastExchange.of(socket);
       const wasComplete = before?.request.complete;
       takeTurn(() => {
-        const last = lastExchange.get(socket);
+        const last = lastExchange.of(socket);
         // A request that was too slow may be whole before its turn comes: it is answered like any other. Node watches it no more, so half of
         // one is not enough.
         const cameInAfterAll = last?.request.complete === true && (last !== before || wasComplete !== true);
@@ -118,7 +119,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
         // Nothing has moved for a while. Either the client does not read its answer, or it has had one and is idle.
         // A client that waits for the answer to a payment is neither, however long that takes; and one that has not
         // yet brought a whole request gets its 408 from the time-outs for that.
-        if (socket.writableLength > 0 || openExchanges.get(socket) === 0) socket.destroy();
+        if (socket.writableLength > 0 || openExchanges.of(socket) === 0) socket.destroy();
       });
       server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
         begin(request, response);

@@ -1,5 +1,5 @@
 // What makes a repeated POST recognisable [D13, D58]: the header Idempotency-Key and a hash of what was asked.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asPairs, canonicalJson } from '../kernel/canonical-json.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
@@ -22,9 +22,7 @@ export function requestHash(request: FastifyRequest): string {
   const { body } = request;
   const fields = body !== null && typeof body === 'object' ? { ...body, APIKey: undefined } : body;
   const route = `${request.method} ${request.routeOptions.url ?? ''}`.toLowerCase();
-  return createHash('sha256')
-    .update(`[${JSON.stringify(route)},${canonicalJson(fields, asPairs)}]`)
-    .digest('hex');
+  return hash('sha256', `[${JSON.stringify(route)},${canonicalJson(fields, asPairs)}]`);
 }
 
 /** What the ledger needs to recognise a repeat; undefined when the caller sent no key. */
@@ -42,6 +40,6 @@ export interface Recognition {
 /** By what the ledger recognises a repeat of this call, with or without a key, and who waits for its answer. */
 export function recognitionOf(request: FastifyRequest, reply: FastifyReply): Recognition {
   const key = idempotencyKeyOf(request);
-  const hash = requestHash(request);
-  return { idempotency: key === undefined ? undefined : { key, requestHash: hash }, requestHash: hash, recipient: recipientOf(reply) };
+  const asked = requestHash(request);
+  return { idempotency: key === undefined ? undefined : { key, requestHash: asked }, requestHash: asked, recipient: recipientOf(reply) };
 }

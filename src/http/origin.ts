@@ -1,7 +1,7 @@
 // What a command remembers of the call that asked for it: by which key, and the call as it came. It is written with the command's own
 // row, so it costs no statement. The API key is not in it: it was taken out of the body when it was judged. Card numbers are masked.
 import type { FastifyRequest } from 'fastify';
-import { maskReport } from '../kernel/card-mask.ts';
+import { maskReport, mayHoldCardNumber } from '../kernel/card-mask.ts';
 import { callerOf } from './authentication.ts';
 
 export interface Origin {
@@ -22,12 +22,15 @@ export function originOfPerson(request: FastifyRequest, name: string): Origin {
 
 function describeCall(request: FastifyRequest, leaveOut: readonly string[]): string {
   const { method, body } = request;
-  const fields = body !== null && typeof body === 'object' ? Object.entries(body).filter(([name]) => !leaveOut.includes(name)) : [];
+  const told = body !== null && typeof body === 'object' ? without(body, leaveOut) : {};
   const key = request.headers['idempotency-key'];
-  return JSON.stringify({
-    method,
-    path: request.routeOptions.url,
-    ...(key === undefined ? {} : { idempotencyKey: key }),
-    body: maskReport(Object.fromEntries(fields)),
-  });
+  const path = request.routeOptions.url;
+  const write = (told: unknown) =>
+    JSON.stringify(key === undefined ? { method, path, body: told } : { method, path, idempotencyKey: key, body: told });
+  const text = write(told);
+  return mayHoldCardNumber(text) ? write(maskReport(told)) : text;
+}
+
+function without(body: object, leaveOut: readonly string[]): object {
+  return leaveOut.length === 0 ? body : Object.fromEntries(Object.entries(body).filter(([name]) => !leaveOut.includes(name)));
 }

@@ -1,6 +1,7 @@
 // What the gateway learns about a request on its way: who asks, what was answered. Kept beside Fastify's request
-// object rather than on it, so that nothing outside this room can write it.
+// object, so that nothing outside this room can write it.
 import type { FastifyRequest } from 'fastify';
+import { createNotes } from './notes.ts';
 
 export interface RequestFacts {
   /** The secrets that the caller presented, so that an error's text can be scrubbed of them before it is logged. */
@@ -11,10 +12,10 @@ export interface RequestFacts {
   oid?: string;
 }
 
-const factsOfRequest = new WeakMap<FastifyRequest, RequestFacts>();
+const factsOfRequest = createNotes<FastifyRequest, RequestFacts>();
 
 export function factsOf(request: FastifyRequest): RequestFacts {
-  let facts = factsOfRequest.get(request);
+  let facts = factsOfRequest.of(request);
   if (facts === undefined) {
     facts = { presentedSecrets: [] };
     factsOfRequest.set(request, facts);

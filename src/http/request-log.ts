@@ -3,6 +3,7 @@
 // a caller wrote gets into the log.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { maskCardNumbers } from '../kernel/card-mask.ts';
+import { parseUuid } from '../kernel/ids.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { factsOf } from './request-facts.ts';
 
@@ -28,22 +29,29 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
   else logger.info(line, 'request');
 }
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** For the log and for traces. */
 export function subjectsOf(request: FastifyRequest): { deviceId?: string; documentNr?: string; oid?: string } {
   const { presentedSecrets, oid } = factsOf(request);
-  const secrets = new Set(presentedSecrets.map((secret) => secret.toLowerCase()));
-  const sent = (name: string): unknown => {
-    for (const part of [request.body, request.query]) {
-      if (part !== null && typeof part === 'object' && Object.hasOwn(part, name)) return (part as Record<string, unknown>)[name];
-    }
-    return undefined;
+  const told = (value: unknown): string | undefined => {
+    const uuid = parseUuid(value);
+    return uuid !== undefined && presentedSecrets.some((secret) => secret.toLowerCase() === uuid) ? undefined : uuid;
   };
-  const named = Object.entries({ deviceId: sent('DeviceID'), documentNr: sent('documentNr'), oid: oid ?? sent('OID') })
-    .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && uuidPattern.test(entry[1]))
-    .map(([name, value]): [string, string] => [name, value.toLowerCase()]);
-  return Object.fromEntries(named.filter(([, value]) => !secrets.has(value)));
+  const deviceId = told(sent(request, 'DeviceID'));
+  const documentNr = told(sent(request, 'documentNr'));
+  const named = told(oid ?? sent(request, 'OID'));
+  return {
+    ...(deviceId === undefined ? {} : { deviceId }),
+    ...(documentNr === undefined ? {} : { documentNr }),
+    ...(named === undefined ? {} : { oid: named }),
+  };
+}
+
+function sent({ body, query }: FastifyRequest, name: string): unknown {
+  return ownField(body, name) ?? ownField(query, name);
+}
+
+function ownField(part: unknown, name: string): unknown {
+  return part !== null && typeof part === 'object' && Object.hasOwn(part, name) ? (part as Record<string, unknown>)[name] : undefined;
 }
 
 /** A crash, with the text of the error freed from card numbers and from whatever secrets the caller had presented. */

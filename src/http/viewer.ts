@@ -1,6 +1,7 @@
 // Who looks at the cabinet: a person with a session, or a machine with the admin token. Here stand the values; who may do what is a table
 // in cabinet/roles.ts, and authentication.ts holds every request to it.
 import type { FastifyRequest } from 'fastify';
+import { createNotes } from './notes.ts';
 
 export type Role = 'operator' | 'merchant' | 'viewer';
 
@@ -27,7 +28,7 @@ export const adminViewer: Viewer = {
   confirmedUntilMs: Number.POSITIVE_INFINITY,
 };
 
-const viewers = new WeakMap<FastifyRequest, Viewer>();
+const viewers = createNotes<FastifyRequest, Viewer>();
 
 /** For authentication.ts alone, once it has judged. */
 export function setViewer(request: FastifyRequest, viewer: Viewer): void {
@@ -35,14 +36,14 @@ export function setViewer(request: FastifyRequest, viewer: Viewer): void {
 }
 
 export function viewerOf(request: FastifyRequest): Viewer {
-  const viewer = viewers.get(request);
+  const viewer = viewers.of(request);
   if (viewer === undefined) throw new Error('viewerOf on a route that lets strangers in');
   return viewer;
 }
 
 /** On routes that are open to everybody: whoever happens to be signed in. */
 export function optionalViewerOf(request: FastifyRequest): Viewer | undefined {
-  return viewers.get(request);
+  return viewers.of(request);
 }
 
 /** Who did it, for the audit log. */

@@ -2,8 +2,22 @@
 // Written in one way, so that an address cannot count twice by being spelt twice.
 import ipaddr from 'ipaddr.js';
 
+/** Callers come again and again from a few addresses; over this all are forgotten at once. */
+const maxKnown = 1_000;
+const known = new Map<string, string>();
+
 /** `address` as a socket or a proxy tells it; some proxies write the port too. */
 export function networkOf(address: string): string {
+  const before = known.get(address);
+  if (before !== undefined) return before;
+  const network = readNetwork(address);
+  if (known.size >= maxKnown) known.clear();
+  // What a proxy passes on may be long.
+  if (address.length <= 64) known.set(address, network);
+  return network;
+}
+
+function readNetwork(address: string): string {
   const bare = address
     .slice(0, 64)
     .replace(/(?<=^\d+\.\d+\.\d+\.\d+):\d+$/, '')

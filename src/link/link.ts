@@ -36,7 +36,7 @@ export interface Link {
   /** Answers that no call waits for, `accepted` too: after a timeout, doubled, or asked for by another instance. Returns how to stop listening. */
   onLateAnswer(listener: LateAnswerListener): () => void;
   onSeen(listener: SeenListener): () => void;
-  readonly presence: Pick<PresenceBook, 'of' | 'all' | 'isLiveAnywhere'>;
+  readonly presence: Pick<PresenceBook, 'of' | 'all' | 'journalOf' | 'isLiveAnywhere'>;
   /** A disabled device, or one with a new secret, is cut off where the gateway holds the connection. */
   disconnectDevice(deviceId: string): void;
   /** How many messages of this device were dropped, by reason, as far as it is remembered. */
@@ -114,7 +114,7 @@ export function createLink(deps: LinkDeps): Link {
 
     onLateAnswer: (listen) => incoming.onLateAnswer(listen),
     onSeen: (listen) => incoming.onSeen(listen),
-    presence: { of: book.of, all: book.all, isLiveAnywhere: book.isLiveAnywhere },
+    presence: { of: book.of, all: book.all, journalOf: book.journalOf, isLiveAnywhere: book.isLiveAnywhere },
     droppedOf: drops.of,
     dropNotesOf: drops.notesOf,
 

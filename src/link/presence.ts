@@ -20,6 +20,8 @@ export interface PresenceBook {
   /** On a channel of this gateway. */
   isLiveAnywhere(deviceId: string): boolean;
   clockOffsetMs(deviceId: string): number;
+  /** As the device itself said last; `otherwise` while it has said nothing here. */
+  journalOf(deviceId: string, otherwise: string | undefined): string | undefined;
   of(deviceId: string): DeviceSnapshot | undefined;
   all(): { deviceId: string; snapshot: DeviceSnapshot }[];
   liveCount(): number;
@@ -52,6 +54,10 @@ export function createPresenceBook({ clock, channels }: { clock: Clock; channels
     isLive: (deviceId, channel) => devices.get(deviceId)?.isLive(channel) ?? false,
     isLiveAnywhere: (deviceId) => isAnywhere(devices.get(deviceId)),
     clockOffsetMs: (deviceId) => devices.get(deviceId)?.clockOffsetMs ?? 0,
+    journalOf(deviceId, otherwise) {
+      const sightings = devices.get(deviceId);
+      return sightings === undefined ? otherwise : sightings.journalId;
+    },
     of: (deviceId) => devices.get(deviceId)?.snapshot(channels),
     all: () => [...devices].map(([deviceId, sightings]) => ({ deviceId, snapshot: sightings.snapshot(channels) })),
     liveCount() {

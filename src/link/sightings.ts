@@ -47,6 +47,10 @@ export class Sightings {
     return this.#offset.read();
   }
 
+  get journalId(): string | undefined {
+    return this.#journalId;
+  }
+
   isLive(channel: ChannelName): boolean {
     const heardAt = this.#heardAt.get(channel);
     return heardAt !== undefined && this.#clock.elapsed() - heardAt <= liveForMs;

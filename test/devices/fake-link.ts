@@ -55,6 +55,7 @@ export function createFakeLink(): FakeLink {
     dropNotesOf: (deviceId) => dropNotes.get(deviceId) ?? [],
     presence: {
       of: (deviceId) => snapshots.get(deviceId),
+      journalOf: (deviceId, otherwise) => (snapshots.has(deviceId) ? snapshots.get(deviceId)?.journalId : otherwise),
       isLiveAnywhere: (deviceId) => (snapshots.get(deviceId)?.liveOn.length ?? 0) > 0,
       all: () => [...snapshots].map(([deviceId, one]) => ({ deviceId, snapshot: one })),
     },

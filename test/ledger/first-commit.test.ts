@@ -23,7 +23,7 @@ describe.each(engines)('on %s', (engine) => {
     database = await openTestDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
     deviceId = (await seedDevice(database.queries, merchantId)).id;
-    const link = { presence: { of: () => undefined } } as unknown as Link;
+    const link = { presence: { journalOf: () => undefined } } as unknown as Link;
     const reception = { noteOn: () => undefined };
     commits = createFirstCommits({ database, link, instanceId: 'mine', reception, insertGroup: createInsertGroup(database) });
   });

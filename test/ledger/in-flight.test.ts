@@ -297,7 +297,7 @@ describe('a repeat of what went out once more', () => {
     const failing = queries.withPlugin({ transformQuery: ({ node }) => node, transformResult: reading });
     const deps = {
       database: { queries: failing },
-      link: { presence: { of: () => undefined } },
+      link: { presence: { journalOf: () => undefined } },
       clock: createVirtualClock(),
       logger: quietLogger,
       timeline: { addCounted: () => {} },

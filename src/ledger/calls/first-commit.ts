@@ -31,9 +31,9 @@ interface Deps {
 
 export function createFirstCommits({ database, link, instanceId, reception, insertGroup }: Deps): FirstCommits {
   function freshCommand(request: CommandRequest, id: string): InsertedTogether {
-    const seen = link.presence.of(request.deviceId);
     const isUnheard = request.recipient?.hasLeft();
-    return { ...request, id, instanceId, isUnheard, journalId: seen ? seen.journalId : request.journalId };
+    const journalId = link.presence.journalOf(request.deviceId, request.journalId);
+    return { ...request, id, instanceId, isUnheard, journalId };
   }
 
   async function transactionOrLost(work: (queries: Queries) => Promise<Command | undefined>): Promise<Command | undefined> {

@@ -40,19 +40,22 @@ export class Carry {
   readonly result: Promise<CarryResult>;
   readonly #deps: CarryDeps;
   readonly #delivery: Delivery;
+  readonly #channels: readonly Channel[];
   readonly #timers: Timers;
   readonly #copies: Copies;
-  readonly #recalls: Recalls;
   readonly #hasJournal: boolean;
   readonly #resolve: (result: CarryResult) => void;
   #isFinished = false;
   #wasAccepted = false;
   #isAcceptOverdue = false;
+  /** Made by the first question: most commands need none. */
+  #recalls: Recalls | undefined;
 
   /** Sends the first copy at once. */
   constructor(deps: CarryDeps, delivery: Delivery) {
     const { promise, resolve } = Promise.withResolvers<CarryResult>();
     const channels = inOrder(deps.channels, delivery.preferredChannel);
+    this.#channels = channels;
     this.deviceId = delivery.deviceId;
     this.result = promise;
     this.#resolve = resolve;
@@ -61,16 +64,6 @@ export class Carry {
     this.#hasJournal = delivery.journalId !== undefined;
     this.#timers = new Timers(deps.clock);
     this.#copies = new Copies({ ...deps, channels, onEnded: (...end) => this.#copyEnded(...end) }, delivery);
-    this.#recalls = new Recalls({
-      ...deps,
-      channels,
-      timers: this.#timers,
-      commandId: delivery.id,
-      deviceId: delivery.deviceId,
-      onAsked: (asked) => this.#recallAsked(asked),
-      onAnswered: (...answered) => this.#recallAnswered(...answered),
-      onSilent: () => this.#silent('The device never accepted the command and did not answer Recall.'),
-    });
     deps.waiting.enter(delivery.id, delivery.deviceId, (channel, answer) => this.#answered(channel, answer));
     this.#setTimers();
     const whyNot = this.#copies.sendFirst();
@@ -152,7 +145,7 @@ export class Carry {
   #takenOn(): void {
     const isNews = !this.#wasAccepted;
     this.#wasAccepted = true;
-    this.#recalls.stopAsking();
+    this.#recalls?.stopAsking();
     if (!isNews) return;
     this.#delivery.onAccepted();
     if (this.#hasJournal) this.#lookInLater();
@@ -161,13 +154,27 @@ export class Carry {
   /** The answer may get lost on its way, and then the caller would wait until answerBy for nothing. */
   #lookInLater(): void {
     this.#timers.after(lookInEveryMs, () => {
-      this.#recalls.askOnce();
+      this.#asking().askOnce();
       this.#lookInLater();
     });
   }
 
   #askWhatBecame(): void {
-    if (this.#hasJournal && !this.#isFinished) this.#recalls.ask();
+    if (this.#hasJournal && !this.#isFinished) this.#asking().ask();
+  }
+
+  #asking(): Recalls {
+    this.#recalls ??= new Recalls({
+      ...this.#deps,
+      channels: this.#channels,
+      timers: this.#timers,
+      commandId: this.#delivery.id,
+      deviceId: this.#delivery.deviceId,
+      onAsked: (asked) => this.#recallAsked(asked),
+      onAnswered: (...answered) => this.#recallAnswered(...answered),
+      onSilent: () => this.#silent('The device never accepted the command and did not answer Recall.'),
+    });
+    return this.#recalls;
   }
 
   #recallAsked(channels: readonly ChannelName[]): void {
@@ -194,7 +201,7 @@ export class Carry {
     this.#isFinished = true;
     this.#timers.stop();
     this.#deps.waiting.leave(this.#delivery.id);
-    this.#recalls.forget();
+    this.#recalls?.forget();
     this.#resolve(result);
   }
 

@@ -65,7 +65,7 @@ export class Copies {
     const { deviceId, journalId } = this.#delivery;
     const isCertain = this.nothingWentOut;
     // A second copy beside one that may arrive: only the journal that the first came under makes sure that one of them is executed.
-    if (!isCertain && (journalId === undefined || book.of(deviceId)?.journalId !== journalId)) return false;
+    if (!isCertain && (journalId === undefined || book.journalOf(deviceId, undefined) !== journalId)) return false;
     const other = channels.find((channel) => {
       if (this.#states.has(channel.name) || !channel.isConnected) return false;
       // As long as nothing went out, a certain "not sent" is worth more than a copy on a channel where the device may not be.
