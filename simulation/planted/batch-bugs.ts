@@ -62,4 +62,26 @@ export const batchBugs: readonly PlantedBug[] = [
     edits: [{ room: ledger, find: "close(all.filter(({ id }) => ids.has(id ?? '')))", instead: 'close(all)' }],
     tests: ['test/ledger/batches.test.ts'],
   },
+  {
+    // Who repeats by the key alone (cash in, a receipt without Uid) does it twice.
+    name: 'commits a batch without the Idempotency-Keys of its commands',
+    kind: 'keys',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: '(claims.length === 0 ? run(insert, ', instead: '(claims.length >= 0 ? run(insert, ' }],
+    tests: ['test/ledger/batched-keys.test.ts'],
+  },
+  {
+    name: 'commits a command of a batch whose Idempotency-Key stands for another one',
+    kind: 'keys',
+    harm: 'double charge',
+    edits: [
+      { room: ledger, find: '("new"."unused_key" is null or ', instead: '("new"."unused_key" is null or 1 = 1 or ' },
+      {
+        room: 'src/access',
+        find: '    order by "merchant_id", "key"`',
+        instead: '    order by "merchant_id", "key" on conflict do nothing`',
+      },
+    ],
+    tests: ['test/ledger/batched-keys.test.ts'],
+  },
 ];

@@ -243,6 +243,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
         instead: '      if (command || !idempotency) return command;\n',
       },
     ],
+    tests: ['test/ledger/first-commit.test.ts'],
   },
   {
     name: 'leaves the key with the issue that expired',
@@ -273,7 +274,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: link,
-        find: '    if (!isCertain && (journalId === undefined || book.of(deviceId)?.journalId !== journalId)) return false;\n',
+        find: '    if (!isCertain && (journalId === undefined || book.journalOf(deviceId, undefined) !== journalId)) return false;\n',
         instead: '',
       },
     ],

@@ -1,8 +1,10 @@
 // The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock.
 // A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
 // a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back.
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { rowsAs } from '../database/batch-rows.ts';
 import type { Queries } from '../database/database.ts';
-import { nowMs } from '../database/dialect.ts';
+import { type Engine, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;
@@ -71,6 +73,40 @@ const take = keptStatement((queries, claim: KeyClaim) =>
 async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
   const [taken] = await take(queries, claim);
   return taken !== undefined;
+}
+
+const claimColumns = { merchant_id: 'text', key: 'text', request_hash: 'text', subject_kind: 'text', subject_id: 'text' } as const;
+
+/**
+ * Claims of many keys in one statement, for those that were seen to be unused in the same commit. One that was taken since makes the
+ * statement fail, with all that was written along. In one order, so that two gateways do not lock each other out. `ofThese`: ids of subjects.
+ */
+export function claimAll(engine: Engine, claims: readonly KeyClaim[], ofThese?: RawBuilder<unknown>): RawBuilder<unknown> {
+  const rows = claims.map(({ merchantId, key, requestHash, subjectKind, subjectId }) => ({
+    merchant_id: merchantId,
+    key,
+    request_hash: requestHash,
+    subject_kind: subjectKind,
+    subject_id: subjectId,
+  }));
+  return sql`insert into "idempotency_keys" ("merchant_id", "key", "request_hash", "subject_kind", "subject_id", "created_at")
+    select "merchant_id", "key", "request_hash", "subject_kind", "subject_id", now_ms() from ${rowsAs(engine, 'claims', claimColumns, rows)}
+    ${ofThese ? sql`where "subject_id" in ${ofThese}` : sql``}
+    order by "merchant_id", "key"`;
+}
+
+/** Nothing stands under the key, not even what is too old to count: `merchant` and `key` are columns of the statement that it stands in. */
+export function isUnused(merchant: string, key: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`not exists (
+        select 1 from "idempotency_keys" as "used"
+        where "used"."merchant_id" = ${sql.ref(merchant)} and "used"."key" = ${sql.ref(key)} limit 1 offset 0
+      )`;
+}
+
+/** Whether something stands under the key, and be it too old to count. */
+export async function isUsed(queries: Queries, merchantId: string, key: string): Promise<boolean> {
+  const entry = queries.selectFrom('idempotency_keys').select('subject_id').where('merchant_id', '=', merchantId).where('key', '=', key);
+  return (await entry.executeTakeFirst()) !== undefined;
 }
 
 const entryOfKey = keptStatement((queries, { merchantId, key }: { merchantId: string; key: string }) =>

@@ -1,17 +1,24 @@
-// First commits of many commands in one statement: each row as `sent`, which is its device's lock. A call that needs locks, a guard of its own
-// or an Idempotency-Key keeps its own transaction (first-commit.ts); all others come here and share a commit with whoever comes along.
+// First commits of many commands in one statement: each row as `sent`, which is its device's lock, with its Idempotency-Key if it has one.
+// A call that needs locks or a guard of its own keeps its own transaction (first-commit.ts); all others come here and share a commit with
+// whoever comes along.
 //
-// What stands in a row's way (an index, a removed try under the same number, a document that is no longer open) leaves that row out and
+// What stands in a row's way (an index, a removed try under the same number, a document that is no longer open, a used key) leaves that row out and
 // touches no other: who is missing lost, and is looked after by his own call. Nothing is published before the statement has returned.
 //
 // The process dies before the commit: no row is there, nothing was sent. After it: all are `sent` and nothing was published; Recall is
 //   answered `never`. There is no state between, since it is one statement.
 // The commit's answer is lost: every call of the batch is told 2 and reads its own row back for a minute, and ends it (late-commits.ts).
 // One row is bad, or is held by another transaction: none is written, and each is tried by itself.
+// Another gateway takes a key between the look at it and the claim: none is written, each is tried by itself, and that one is left out.
+// A row and its key are in one commit, so neither is ever there without the other; a row that Recall or the late look ends as `never`
+//   leaves its key to the next attempt, which finds it used and goes the long way.
 // The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
 import { type RawBuilder, sql } from 'kysely';
+import { claimAll, isUnused, type KeyClaim } from '../access/idempotency.ts';
 import { type BatchRow, batchRows, listed, type Waits } from '../database/batch-rows.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
+import type { Engine } from '../database/dialect.ts';
+import { ConstraintViolation } from '../database/errors.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { type Command, type CommandRow, commandColumns, toCommand } from './command.ts';
 import { type NewCommand, valuesOf } from './store.ts';
@@ -23,6 +30,8 @@ export interface InsertedTogether extends NewCommand {
   needsOpenTarget?: boolean | undefined;
   /** Only if nothing under its number was removed: whoever looked before knows better, since a later try may be there [D66]. */
   isFirstTry?: boolean | undefined;
+  /** Only if nothing stands under this key; then it stands for this command. */
+  idempotency?: { key: string; requestHash: string } | undefined;
 }
 
 const columns = {
@@ -55,6 +64,7 @@ const given = {
   needs_open_target: 'int8',
   tried_document_nr: 'text',
   tried_receipt_uid: 'text',
+  unused_key: 'text',
 } as const;
 const names = listed(columns);
 const values = listed(columns, (name) => (name === 'target_id' ? '"new"."found_id"' : `"new"."${name}"`));
@@ -64,35 +74,81 @@ const returned = sql.raw(commandColumns.map((name) => `"${name}"`).join(', '));
 /** Undefined: something stands in its way, and nothing was written. */
 export type InsertGroup = Group<InsertedTogether, Command | undefined>;
 
-export function createInsertGroup(database: Pick<Database, 'engine' | 'queries' | 'soon'>): InsertGroup {
+type Home = Pick<Database, 'engine' | 'queries' | 'transaction'>;
+
+export function createInsertGroup(database: Home & Pick<Database, 'soon'>): InsertGroup {
   return createGroup<InsertedTogether, Command | undefined>({
     soon: database.soon,
-    namesOf: ({ id, deviceId, merchantId, documentNr, receiptUid, targetId }) => [
+    namesOf: ({ id, deviceId, merchantId, documentNr, receiptUid, targetId, idempotency }) => [
       `device ${deviceId}`,
       `command ${id}`,
       ...(documentNr === undefined ? [] : [`document ${merchantId} ${documentNr}`]),
       ...(receiptUid === undefined ? [] : [`receipt ${merchantId} ${receiptUid}`]),
       ...(targetId === undefined ? [] : [`command ${targetId}`]),
+      ...(idempotency === undefined ? [] : [`key ${merchantId} ${idempotency.key}`]),
     ],
     sizeOf: ({ args, origin }) => JSON.stringify(args).length + (origin?.request.length ?? 0),
     together: (commands) => insertAll(database, commands, 'shortly'),
-    alone: async (command) => (await insertAll(database, [command], 'as long as a statement may'))[0],
+    alone: async (command) => (await insertAll(database, [command], 'as long as a statement may').catch(unlessUsed(command)))[0],
   });
 }
 
 /** In the order of the commands; undefined for those that were left out. */
-async function insertAll(
-  { engine, queries }: Pick<Database, 'engine' | 'queries'>,
-  commands: readonly InsertedTogether[],
-  waits: Waits,
-): Promise<(Command | undefined)[]> {
+async function insertAll(database: Home, commands: readonly InsertedTogether[], waits: Waits): Promise<(Command | undefined)[]> {
+  const claims = commands.flatMap(claimOf);
+  const insert = inserting(database.engine, commands, waits);
+  const rows = await (claims.length === 0 ? run(insert, database.queries) : insertAndClaim(database, insert, claims));
+  const inserted = new Map(rows.map((row) => [row.id, row]));
+  return commands.map(({ id }) => {
+    const row = inserted.get(id);
+    return row && toCommand(row);
+  });
+}
+
+async function run(statement: RawBuilder<CommandRow>, queries: Queries): Promise<CommandRow[]> {
+  return (await statement.execute(queries)).rows;
+}
+
+/** One statement on PostgreSQL; SQLite cannot write two tables in one, and takes a transaction. */
+function insertAndClaim(
+  { engine, queries, transaction }: Home,
+  insert: RawBuilder<CommandRow>,
+  claims: readonly KeyClaim[],
+): Promise<CommandRow[]> {
+  if (engine === 'sqlite') {
+    return transaction(async (within) => {
+      const rows = await run(insert, within);
+      const ids = new Set(rows.map(({ id }) => id));
+      const won = claims.filter(({ subjectId }) => ids.has(subjectId));
+      if (won.length > 0) await claimAll(engine, won).execute(within);
+      return rows;
+    });
+  }
+  const claiming = claimAll(engine, claims, sql`(select "inserted"."id" from "inserted" offset 0)`);
+  const both = sql<CommandRow>`with "inserted" as (${insert}), "claimed" as (${claiming}) select ${returned} from "inserted"`;
+  return run(both, queries);
+}
+
+function claimOf({ id, merchantId, idempotency }: InsertedTogether): KeyClaim[] {
+  return idempotency === undefined ? [] : [{ merchantId, ...idempotency, subjectKind: 'command', subjectId: id }];
+}
+
+/** Another gateway took the key after this statement had seen it unused. */
+function unlessUsed({ idempotency }: InsertedTogether): (error: unknown) => [] {
+  return (error) => {
+    if (idempotency && error instanceof ConstraintViolation && error.kind === 'unique') return [];
+    throw error;
+  };
+}
+
+function inserting(engine: Engine, commands: readonly InsertedTogether[], waits: Waits): RawBuilder<CommandRow> {
   const rows = batchRows(engine, 'given', given, commands.map(toRow), waits);
   // The index waits for a CloseDoc that is just being settled and then lets the next one in, while this statement would go on seeing its
   // document open: so the document is read under its lock, as it stands after that wait.
   const held = sql.raw(engine === 'postgres' ? 'for share' : '');
   // Or else PostgreSQL would look for the payment wherever its id is used.
   const apart = sql.raw(engine === 'postgres' ? 'offset 0' : '');
-  const result = await sql<CommandRow>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
+  return sql<CommandRow>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
     select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
     from (select ${allGiven}, case when "given"."found_in" is null then "given"."target_id" else ${openPayment(held)} end as "found_id"
       from ${rows} ${apart}) as "new"
@@ -100,13 +156,9 @@ async function insertAll(
       and ("new"."found_in" is null or "new"."found_id" is not null)
       and ("new"."needs_open_target" = 0
         or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id" ${held}) = 'open')
+      and ("new"."unused_key" is null or ${isUnused('new.merchant_id', 'new.unused_key')})
     on conflict do nothing
-    returning ${returned}`.execute(queries);
-  const inserted = new Map(result.rows.map((row) => [row.id, row]));
-  return commands.map(({ id }) => {
-    const row = inserted.get(id);
-    return row && toCommand(row);
-  });
+    returning ${returned}`;
 }
 
 /**
@@ -139,6 +191,7 @@ function toRow(command: InsertedTogether): BatchRow<typeof given> {
     found_in: command.findsTarget ? 'open' : null,
     needs_open_target: command.needsOpenTarget ? 1 : 0,
     tried_document_nr: (command.isFirstTry && command.documentNr) || null,
+    unused_key: command.idempotency?.key ?? null,
     tried_receipt_uid: (command.isFirstTry && command.receiptUid) || null,
   };
 }

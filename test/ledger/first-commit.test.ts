@@ -23,7 +23,7 @@ describe.each(engines)('on %s', (engine) => {
     database = await openTestDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
     deviceId = (await seedDevice(database.queries, merchantId)).id;
-    const link = { presence: { journalOf: () => undefined } } as unknown as Link;
+    const link = { presence: { journalOf: (_id: string, otherwise: string | undefined) => otherwise } } as unknown as Link;
     const reception = { noteOn: () => undefined };
     commits = createFirstCommits({ database, link, instanceId: 'mine', reception, insertGroup: createInsertGroup(database) });
   });
@@ -106,6 +106,28 @@ describe.each(engines)('on %s', (engine) => {
       expect(await commits.begin(request(), randomUUID())).toBeUndefined();
       expect(await count()).toBe(0);
       expect(await keyStandsFor()).toBe(gone);
+    });
+
+    it('a day ago counts no more', async () => {
+      await claim('theirs', 'something else');
+      await database.queries.updateTable('idempotency_keys').set({ created_at: 1 }).execute();
+      const id = randomUUID();
+      expect(await commits.begin(request(), id)).toMatchObject({ id, state: 'sent' });
+      expect(await keyStandsFor()).toBe(id);
+    });
+
+    it('is left alone by a call that has looked for nothing yet, whatever it stands for', async () => {
+      const theirs = await onOther({ state: 'never', settled_at: 1, settled_by: 'answer' });
+      await claim(theirs);
+      expect(await commits.begin(request({ isFirstTry: true }), randomUUID())).toBeUndefined();
+      expect([await count(), await keyStandsFor()]).toEqual([1, theirs]);
+    });
+
+    it('is not why a document that was closed meanwhile is closed once more: then nothing is written', async () => {
+      const targetId = await onOther({ name: 'Pay', state: 'done', document_state: 'closed', settled_at: 1, settled_by: 'answer' });
+      const close = request({ name: 'CloseDoc', targetId, needsOpenTarget: true });
+      expect(await commits.begin(close, randomUUID())).toBeUndefined();
+      expect([await count(), await keyStandsFor()]).toEqual([1, undefined]);
     });
 
     it('by the same request that never began goes to the new one', async () => {

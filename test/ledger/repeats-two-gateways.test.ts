@@ -90,7 +90,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
     const database = await openTestDatabase(engine);
     const { id: merchantId } = await seedMerchant(database.queries);
     const { id: deviceId } = await seedDevice(database.queries, merchantId, { kind: 'register' });
-    const link = { presence: { journalOf: () => undefined } } as unknown as Link;
+    const link = { presence: { journalOf: (_id: string, otherwise: string | undefined) => otherwise } } as unknown as Link;
     const { begin } = createFirstCommits({
       database,
       link,

@@ -128,6 +128,12 @@ describe('a call that nothing can stand beside', () => {
     expect([looks, ran]).toMatchObject([0, [{ merchantId, deviceId, name: 'Refund', isFirstTry: true }]]);
   });
 
+  it('and with a key, which the insert claims; one that never was leaves it free', async () => {
+    const idempotency = { key: 'k', requestHash: 'h' };
+    expect(await ledger.run(single({ idempotency }), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
+    expect([looks, ran, keys]).toMatchObject([0, [{ idempotency, isFirstTry: true }], [['drop if never', 'new']]]);
+  });
+
   it('and acts on a payment that holds the device, too, if the insert sees that its document is open', async () => {
     await ledger.run(single(), planned({ mayPass: 'payment', needsOpenTarget: true }));
     expect(looks).toBe(0);
@@ -135,7 +141,6 @@ describe('a call that nothing can stand beside', () => {
 
   it.each<[string, () => [CommandCall, () => Promise<CommandPlan>]]>([
     ['it may stand beside an equal one', () => [call(), planned()]],
-    ['it brings a key', () => [single({ idempotency: { key: 'k', requestHash: 'h' } }), planned()]],
     ['its device is away', () => ((isLive = false), [single(), planned()])],
     ['it has a guard of its own', () => [single(), planned({ guard: async () => {} })]],
     ['it acts on a payment that nobody looked at', () => [single(), planned({ mayPass: 'payment' })]],

@@ -1,7 +1,7 @@
 // The first commit of a command: its row as `sent`, which is the device's lock too, with its Idempotency-Key in the same transaction.
 // Nothing goes out before it. Undefined: another command was faster, and nothing was written.
 
-import { claimKey, moveKey } from '../../access/idempotency.ts';
+import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import type { Command } from '../command.ts';
@@ -89,9 +89,14 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
   return {
     async begin(request, id) {
       const fresh = freshCommand(request, id);
-      const isAlone = !request.idempotency && !request.guard && request.requestHash === undefined;
+      const { merchantId, idempotency, guard, isFirstTry } = request;
+      // Whoever brings a key is not recognised by what he asks [D58].
+      const goesAlong = !guard && (idempotency !== undefined || request.requestHash === undefined);
+      if (!goesAlong) return insertUnderLocks(fresh, request);
       // `fresh` has what else the plan says about the insert.
-      if (isAlone) return insertGroup.add(fresh);
+      const command = await insertGroup.add(fresh);
+      // A key that stands for something, or did a day ago, is judged by itself; but whoever has looked for nothing yet looks first.
+      if (command || !idempotency || isFirstTry || !(await isUsed(database.queries, merchantId, idempotency.key))) return command;
       return insertUnderLocks(fresh, request);
     },
     beginAgain: (expired, reason, request, id) =>

@@ -81,10 +81,11 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   }
 
   async function runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
-    if (!call.isSingle || call.idempotency || !link.presence.isLiveAnywhere(call.deviceId)) return undefined;
+    if (!call.isSingle || !link.presence.isLiveAnywhere(call.deviceId)) return undefined;
     const planned = await plan().catch(unlessRefused);
     if (!planned || planned.guard || (planned.mayPass !== undefined && !planned.needsOpenTarget)) return undefined;
     const command = await inFlight.run({ ...call, ...planned, isFirstTry: true });
+    if (command) await keyedCalls.dropKeyOfNever(call, command);
     return command && { command, isRepeated: false };
   }
 
