@@ -27,6 +27,20 @@ const reasonOf = (work: Promise<unknown>) =>
   );
 
 describe('the database thread', () => {
+  it('keeps a caller waiting for its log to be written back once in 4,000 pages, and never lets the log grow on', async () => {
+    const { database } = await openWithWorker();
+    const sizeOf = (file: string) => statSync(join(database.place.dataDir ?? '', file)).size;
+    const write = (mebibytes: number) => seedMerchant(database.queries, { name: 'x'.repeat(mebibytes * 1024 * 1024) });
+    await write(8);
+    expect(sizeOf('tillgate.db')).toBeLessThan(4 * 1024 * 1024);
+    await write(10);
+    expect(sizeOf('tillgate.db')).toBeGreaterThan(16 * 1024 * 1024);
+    const written = sizeOf('tillgate.db-wal');
+    await write(8);
+    expect(sizeOf('tillgate.db-wal')).toBe(written);
+    await database.close();
+  });
+
   it('does not stall the event loop while it works', async () => {
     const { database } = await openWithWorker();
     let isDone = false;
