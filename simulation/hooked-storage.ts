@@ -38,6 +38,11 @@ export function hookedStorage(storage: MemoryStorage, hook: StatementHook, rewri
       return {
         ...executor,
         run: (sql, parameters, place) => guarded('run', sql, () => executor.run(rewrite(sql), parameters, place)),
+        // Nothing happens between its statements: it is done or not, like one.
+        script(statements) {
+          const rewritten = statements.map(({ sql, parameters }) => ({ sql: rewrite(sql), parameters }));
+          return guarded('run', statements.map(({ sql }) => sql).join('; '), () => executor.script(rewritten));
+        },
         begin: () => guarded('begin', 'begin', () => executor.begin()),
         commit: () => guarded('commit', 'commit', () => executor.commit()),
         rollback: () => guarded('rollback', 'rollback', () => executor.rollback()),

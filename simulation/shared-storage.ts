@@ -6,7 +6,7 @@
 //   lost ...... the connection breaks: before, it was not done; after, it was done and nobody hears so
 //   stall ..... the process stands still, and goes on from there later
 import { databaseDown } from '../src/database/errors.ts';
-import { openSqlite, type SqliteConnection, type StatementResult } from '../src/database/sqlite/connection.ts';
+import { openSqlite, runScript, type SqliteConnection, type Statement, type StatementResult } from '../src/database/sqlite/connection.ts';
 import { createTransactionGate, type SqliteExecutor, type TransactionGate } from '../src/database/sqlite/driver.ts';
 import { translateSqliteError } from '../src/database/sqlite/errors.ts';
 import type { MemoryStorage } from '../src/database/sqlite/memory.ts';
@@ -68,6 +68,18 @@ function attempt<Result>(action: () => Result): Result {
   }
 }
 
+/** Several have the place of the last that writes: nothing happens between them. */
+function placeOfAll(statements: readonly Statement[]): string | undefined {
+  return statements.map(({ sql }) => placeOf(sql)).findLast((place) => place !== undefined);
+}
+
+function runAll(connection: SqliteConnection, statements: readonly Statement[]): StatementResult[] {
+  if (statements.length > 1) return runScript(connection, statements);
+  return statements.map(({ sql, parameters }) => connection.run(sql, parameters));
+}
+
+const onlyOf = ([result]: readonly StatementResult[]) => result as StatementResult;
+
 /** The session of one process. */
 function openSession({ clock, connection, gate }: Server, options: SessionOptions): Session {
   const { standstill, meet, isDatabaseDown } = options;
@@ -104,11 +116,11 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
     return isDead ? forever : undefined;
   }
 
-  async function runAlone(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
-    const place = placeOf(sql);
+  async function runAlone(statements: readonly Statement[]): Promise<StatementResult[]> {
+    const place = placeOfAll(statements);
     await suffer(place, 'before');
     // Done in the very turn in which it is let through: nobody's transaction is open then.
-    const result = await gate.pass(async () => (isDead ? forever : attempt(() => connection.run(sql, parameters))));
+    const result = await gate.pass(async () => (isDead ? forever : attempt(() => runAll(connection, statements))));
     await suffer(place, 'after');
     return result;
   }
@@ -138,7 +150,9 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
   }
 
   const executor: SqliteExecutor = {
-    run: (sql, parameters, place) => (place === 'in-transaction' ? runInTransaction(sql, parameters) : runAlone(sql, parameters)),
+    run: (sql, parameters, place) =>
+      place === 'in-transaction' ? runInTransaction(sql, parameters) : runAlone([{ sql, parameters }]).then(onlyOf),
+    script: runAlone,
     begin: () =>
       gate.enter(async () => {
         if (isDead) {
@@ -155,8 +169,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
       endTransaction('rollback');
     },
     ping: async () => (isDead ? forever : undefined),
-    // The storage belongs to whoever made it.
-    close: async () => {},
+    close: async () => {}, // the storage belongs to whoever made it
   };
 
   return {

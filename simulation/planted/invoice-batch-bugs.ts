@@ -101,10 +101,24 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: invoices,
-        find: '    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(history).execute(queries);\n',
-        instead: '    insertCallbacks(history);\n',
+        find: '    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await callbacks.execute(queries);\n',
+        instead: '    void callbacks;\n',
       },
     ],
     tests,
+  },
+  {
+    name: 'believes what it remembers of a callback when it moves an invoice at once',
+    kind: 'guards',
+    harm: 'callback',
+    edits: [{ room: invoices, find: '      and "invoices"."callback_uri" is not distinct from "new"."believed_uri"\n', instead: '' }],
+    tests: ['test/invoices/steps.test.ts'],
+  },
+  {
+    name: 'moves an invoice at once for a merchant whose it is not',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [{ room: invoices, find: 'and ("new"."within" is null or "new"."within" = "invoices"."merchant_id")\n', instead: '\n' }],
+    tests: ['test/invoices/steps.test.ts'],
   },
 ];

@@ -53,6 +53,7 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
       return true;
     });
     if (!isMade) throw tooLate();
+    deps.known.remember(qr, invoice);
     return { oid, qr };
   }
 
@@ -85,7 +86,8 @@ function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchan
   return {
     receipt: JSON.stringify(receipt),
     amountBani: receiptTotal(receipt) ?? null,
-    callbackUri: callbackUri ?? null,
+    // Half of a surrogate pair is no text to PostgreSQL; the address that comes of it would not have it either.
+    callbackUri: callbackUri?.toWellFormed() ?? null,
     validToMs: validTo == null ? null : parseMoment('ValidTo', validTo),
     pointOfSalesCode: pointOfSalesCode == null ? null : checkText('PointOfSalesCode', pointOfSalesCode, 64),
     preferredDeviceId,

@@ -79,8 +79,7 @@ function toRow(invoice: NewInvoice): BatchRow<typeof columns> {
     qr_secret_id: invoice.qrSecretId,
     receipt: invoice.receipt,
     amount_bani: invoice.amountBani,
-    // Half of a surrogate pair is no text to PostgreSQL; the address that comes of it would not have it either.
-    callback_uri: invoice.callbackUri?.toWellFormed() ?? null,
+    callback_uri: invoice.callbackUri,
     valid_to: invoice.validToMs,
     point_of_sales_code: invoice.pointOfSalesCode,
     preferred_device_id: invoice.preferredDeviceId,

@@ -9,6 +9,7 @@ import { cancelUnpaidInvoice } from './cancel.ts';
 import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
 import { createExpirySweep, expireOverdue } from './expire.ts';
 import { createInvoiceInserts } from './insert-batch.ts';
+import { createKnownInvoices } from './known-invoices.ts';
 import type { Asker, InvoiceDeps } from './move.ts';
 import { createMoveGroup, type Payment } from './move-batch.ts';
 import { payInvoice } from './paid.ts';
@@ -16,6 +17,7 @@ import { createQrSecrets } from './qr-secrets.ts';
 import { createInvoiceReads, type InvoiceContent } from './read-batch.ts';
 import { scanInvoice } from './scan.ts';
 import { type InvoiceStatus, readStatus } from './status.ts';
+import { createStepGroup } from './step-batch.ts';
 import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface InvoicesOptions {
@@ -60,14 +62,16 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     reads: createInvoiceReads(database, graceMs),
     insert: createInvoiceInserts(database),
     moves: createMoveGroup({ database, graceMs, callbacks }),
+    steps: createStepGroup({ database, graceMs, callbacks }),
+    known: createKnownInvoices(),
   };
   const sweep = createExpirySweep(deps, clock, options.sweepPeriodMs ?? 5_000);
 
   return {
     create: (request) => createInvoice(deps, request),
     status: (qr, asker) => readStatus(deps, qr, asker),
-    scan: (qr, asker) => onceMoreIfUnclear(() => scanInvoice(deps, qr, asker)),
-    pay: (qr, payment, asker) => onceMoreIfUnclear(() => payInvoice(deps, qr, payment, asker)),
+    scan: (qr, asker) => onceMoreIfUnclear((isRepeat) => scanInvoice(deps, qr, asker, isRepeat)),
+    pay: (qr, payment, asker) => onceMoreIfUnclear((isRepeat) => payInvoice(deps, qr, payment, asker, isRepeat)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
     expireOverdue: () => expireOverdue(deps),
     qrOf: (oid, qrSecretId) => qrSecrets.write(oid, qrSecretId),

@@ -47,8 +47,7 @@ export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps)
       engine === 'postgres'
         ? await moveInvoices(engine, queries, graceMs, moves, waits)
         : await transaction((within) => moveInvoices(engine, within, graceMs, moves, waits));
-    const hosts = moves.flatMap(({ callback }, at) => (moved[at] && callback ? [callback.host] : []));
-    if (hosts.length > 0) callbacks.wake(hosts);
+    wakeFor(callbacks, moves, moved);
     return moved;
   }
   return createGroup<Move, boolean>({
@@ -57,6 +56,12 @@ export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps)
     together: (moves) => commit(moves, 'shortly'),
     alone: async (move) => (await commit([move], 'as long as a statement may'))[0] ?? false,
   });
+}
+
+/** After the commit. */
+export function wakeFor(callbacks: MoveGroupDeps['callbacks'], moves: readonly Move[], moved: readonly boolean[]): void {
+  const hosts = moves.flatMap(({ callback }, at) => (moved[at] && callback ? [callback.host] : []));
+  if (hosts.length > 0) callbacks.wake(hosts);
 }
 
 const given = {
@@ -77,9 +82,10 @@ const told = {
   traceparent: 'text',
 } as const;
 const written = { oid: 'text', ...told } as const;
-const all = { ...given, ...written } as const;
+export const moveColumns = { ...given, ...written } as const;
 const withSequence = { ...written, sequence: 'int8' } as const;
-const toldNames = listed(told, (name) => `"new"."${name}"`);
+/** What the history and the callback need, of the rows that have moved. */
+export const movedNames = listed(told, (name) => `"new"."${name}"`);
 
 /**
  * In the order of the moves, no two of which are of one invoice. One statement on PostgreSQL; on SQLite it takes a transaction, which is the
@@ -93,10 +99,10 @@ export async function moveInvoices(
   waits: Waits,
 ): Promise<boolean[]> {
   if (engine === 'postgres') {
-    const together = moves.map((move) => ({ ...toGiven(move), ...toWritten(move) }));
-    const moved = moving(batchRows(engine, 'new', all, together, waits), graceMs, sql`, ${toldNames}`);
+    const moved = moving(batchRows(engine, 'new', moveColumns, moves.map(toMoveRow), waits), graceMs, sql`, ${movedNames}`);
+    const { events, callbacks } = writingOf(sql`"moved"`);
     const { rows } = await sql<{ oid: string }>`with "moved" as (${moved}),
-      "told" as (${insertEvents(sql`"moved"`)}), "sent" as (${insertCallbacks(sql`"moved"`)})
+      "told" as (${events}), "sent" as (${callbacks})
       select "oid" from "moved"`.execute(queries);
     return inOrder(moves, rows);
   }
@@ -107,9 +113,9 @@ export async function moveInvoices(
       const sequence = sequences.get(move.oid);
       return sequence === undefined ? [] : [{ ...toWritten(move), sequence }];
     });
-    const history = rowsAs(engine, 'moved', withSequence, ofMoved);
-    await insertEvents(history).execute(queries);
-    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await insertCallbacks(history).execute(queries);
+    const { events, callbacks } = writingOf(rowsAs(engine, 'moved', withSequence, ofMoved));
+    await events.execute(queries);
+    if (ofMoved.some(({ callback_id }) => callback_id !== null)) await callbacks.execute(queries);
   }
   return inOrder(moves, rows);
 }
@@ -119,19 +125,37 @@ function inOrder(moves: readonly Move[], rows: readonly { oid: string }[]): bool
   return moves.map(({ oid }) => moved.has(oid));
 }
 
-function moving(
+/** `rows`: a table named "new"; `besides`: further conditions. */
+export function moving(
   rows: RawBuilder<unknown>,
   graceMs: number,
   alsoReturned: RawBuilder<unknown>,
+  besides: RawBuilder<unknown> = sql``,
 ): RawBuilder<{ oid: string; sequence: number }> {
   return sql`update "invoices" set "state" = "new"."to_state", "callback_sequence" = "invoices"."callback_sequence" + 1,
       "scanned_at" = case when "new"."to_state" = ${sql.lit(states.scanned)} then now_ms() else "invoices"."scanned_at" end,
       "ended_at" = case when "new"."to_state" = ${sql.lit(states.scanned)} then "invoices"."ended_at" else now_ms() end,
       "receipt_id" = "new"."receipt_id", "paid_device_id" = "new"."paid_device_id"
     from ${rows}
-    where "invoices"."oid" = "new"."oid" and "invoices"."state" = "new"."from_state"
-      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)
+    where ${guards(graceMs)} ${besides}
     returning "invoices"."oid", "invoices"."callback_sequence" as "sequence" ${alsoReturned}`;
+}
+
+function guards(graceMs: number): RawBuilder<unknown> {
+  return sql`"invoices"."oid" = "new"."oid" and "invoices"."state" = "new"."from_state"
+      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)
+      `;
+}
+
+/** What the update right after it will move, where an update cannot be asked; a table named "moved". */
+export function aboutToMove(rows: RawBuilder<unknown>, graceMs: number, besides: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select "new"."oid", "invoices"."callback_sequence" + 1 as "sequence", ${movedNames}
+    from ${rows} join "invoices" on ${guards(graceMs)} ${besides}) as "moved"`;
+}
+
+/** The lines of history and the callbacks of what has moved: a table with an OID, a sequence and what is `told`. */
+export function writingOf(moved: RawBuilder<unknown>): { events: RawBuilder<unknown>; callbacks: RawBuilder<unknown> } {
+  return { events: insertEvents(moved), callbacks: insertCallbacks(moved) };
 }
 
 function insertEvents(moved: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -144,6 +168,10 @@ function insertCallbacks(moved: RawBuilder<unknown>): RawBuilder<unknown> {
       "next_attempt_at", "created_at", "traceparent")
     select "callback_id", "merchant_id", 'invoice', "oid", "sequence", "url", "host", 'pending', 0, now_ms(), now_ms(), "traceparent"
     from ${moved} where "callback_id" is not null`;
+}
+
+export function toMoveRow(move: Move): BatchRow<typeof moveColumns> {
+  return { ...toGiven(move), ...toWritten(move) };
 }
 
 function toGiven({ oid, transition, payment }: Move): BatchRow<typeof given> {

@@ -6,10 +6,12 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { InsertInvoice } from './insert-batch.ts';
+import type { KnownInvoices } from './known-invoices.ts';
 import { type Move, type MoveGroup, moveInvoices, type Payment } from './move-batch.ts';
 import type { QrSecrets } from './qr-secrets.ts';
 import type { InvoiceFacts, InvoiceReads } from './read-batch.ts';
 import { type Facts, isOverdue, judge, noSuchInvoice, stateNames, type Transition, type Trigger } from './rules.ts';
+import type { Looked, StepGroup } from './step-batch.ts';
 
 export interface InvoiceDeps {
   database: Database;
@@ -24,6 +26,8 @@ export interface InvoiceDeps {
   reads: InvoiceReads;
   insert: InsertInvoice;
   moves: MoveGroup;
+  steps: StepGroup;
+  known: KnownInvoices;
 }
 
 /** Who asks about an invoice: a key or a device of a merchant, or somebody who merely holds the QR [D10]. */
@@ -87,6 +91,28 @@ export async function withCurrent<Found extends Facts & Movable, Result>(
     if (result !== undefined) return result;
   }
   throw new Error('An invoice kept changing while it was read.');
+}
+
+/** The OID in a QR; errorCode 21 if it is none of ours. */
+export async function oidOf(deps: InvoiceDeps, qr: string): Promise<string> {
+  return deps.known.get(qr)?.oid ?? (await deps.qrSecrets.read(qr));
+}
+
+export interface Wish {
+  oid: string;
+  asker: Asker;
+  transition: Transition;
+  payment?: Payment;
+  wantsReceipt: boolean;
+}
+
+/** A look at the invoice, and this move of it if it holds. What its callback will be is taken from what is known of it here. */
+export async function lookAndMove(deps: InvoiceDeps, qr: string, { oid, asker, transition, payment, wantsReceipt }: Wish): Promise<Looked> {
+  const likely = deps.known.get(qr) ?? { oid, merchantId: '', callbackUri: null };
+  const likelyMove = moveOf(deps, likely, transition, { by: asker.name }, payment);
+  const looked = await deps.steps.add({ merchantId: asker.merchantId, wantsReceipt, move: likelyMove, callbackUri: likely.callbackUri });
+  if (looked.found) deps.known.remember(qr, looked.found);
+  return looked;
 }
 
 export function transitionOf(facts: Facts, trigger: Trigger): Transition {

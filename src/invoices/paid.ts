@@ -3,31 +3,44 @@
 // Dying before the commit leaves the invoice Scanned and the device repeats; dying after it, the repeat is answered 0 and sends nothing.
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import { type Asker, type InvoiceDeps, move, withCurrent } from './move.ts';
+import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import type { Payment } from './move-batch.ts';
-import type { InvoiceFacts } from './read-batch.ts';
-import { checkReceiptId, checkText, judge, refusal, type State, states } from './rules.ts';
+import type { InvoiceFacts, InvoiceForPayment } from './read-batch.ts';
+import { checkReceiptId, checkText, judge, refusal, type State, states, type Transition, transitions } from './rules.ts';
 import { insertEvent, insertOrphan } from './store.ts';
 
 const maxDeviceIdLength = 64;
+const pay = transitions.find(({ trigger, from, to }) => trigger === 'pay' && from !== to) as Transition;
 
 /** Why a payment is on the orphan board. */
 type OrphanReason = 'device-not-registered' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
 
+/** `isRepeat`: the first try came to no clear end, so it is looked first. */
 export async function payInvoice(
   deps: InvoiceDeps,
   qr: string,
   named: { receiptId: string; deviceId: string },
   asker: Asker,
+  isRepeat: boolean,
 ): Promise<void> {
-  const oid = await deps.qrSecrets.read(qr);
+  const oid = await oidOf(deps, qr);
   const payment = {
     receiptId: checkReceiptId(named.receiptId),
     deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, maxDeviceIdLength),
   };
+  let first: InvoiceForPayment | undefined;
+  if (!isRepeat) {
+    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: pay, payment, wantsReceipt: false });
+    if (isMoved) return;
+    first = found;
+  }
   await withCurrent(
     deps,
-    () => deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId),
+    async () => {
+      const known = first;
+      first = undefined;
+      return known ?? (await deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId));
+    },
     async (invoice) => {
       const isSamePayment = invoice.receiptId === payment.receiptId && invoice.paidDeviceId === payment.deviceId;
       const verdict = judge({ ...invoice, isSamePayment }, 'pay');

@@ -1,7 +1,7 @@
 // Looks at invoices: those that are asked for while a look is under way go into the next one together, as one statement. A look begins after
 // its call came in, so nobody is told of a state older than his question; nothing is written, so nothing can be lost or doubled.
 // A large receipt is not carried through a batch: who wants it reads it by itself, and the others do not wait for it.
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, rowsAs } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup } from '../database/group.ts';
@@ -51,7 +51,8 @@ interface Question extends InvoiceKey {
   wantsReceipt?: boolean;
 }
 
-type Found = InvoiceForPayment & Omit<InvoiceContent, 'receipt'> & { receipt: string | null };
+/** Any of them; the receipt is null where it was not wanted, or is too long to travel with others. */
+export type Found = InvoiceForPayment & Omit<InvoiceContent, 'receipt'> & { receipt: string | null };
 
 const asked = { at: 'int8', oid: 'text', merchant_id: 'text', device_id: 'text', wants_receipt: 'int8' } as const;
 const sharedReceipt = sql.raw(`and length("invoices"."receipt") <= ${maxSharedReceipt}`);
@@ -87,11 +88,12 @@ export async function findInvoice(
   return (await read(engine, queries, graceMs, [key], 'any receipt'))[0];
 }
 
-function withReceipt(found: Found | undefined): InvoiceContent | undefined {
+/** Undefined if the receipt did not come along. */
+export function withReceipt(found: Found | undefined): InvoiceContent | undefined {
   return found?.receipt == null ? undefined : { ...found, receipt: found.receipt };
 }
 
-interface FoundRow {
+export interface FoundRow {
   at: number;
   oid: string;
   merchant_id: string;
@@ -117,7 +119,20 @@ async function read(
   receipts: 'short receipts' | 'any receipt',
 ): Promise<(Found | undefined)[]> {
   const table = rowsAs(engine, 'asked', asked, questions.map(toRow));
-  const { rows } = await sql<FoundRow>`select "asked"."at", "invoices"."oid", "invoices"."merchant_id", "invoices"."qr_secret_id",
+  const { rows } = await look(table, graceMs, receipts).execute(queries);
+  const found: (Found | undefined)[] = questions.map(() => undefined);
+  for (const row of rows) found[row.at] = toFound(row);
+  return found;
+}
+
+/** `asked`: a table of that name, with the columns of `asked`. */
+export function look(
+  asked: RawBuilder<unknown>,
+  graceMs: number,
+  receipts: 'short receipts' | 'any receipt',
+  more: RawBuilder<unknown> = sql``,
+): RawBuilder<FoundRow> {
+  return sql<FoundRow>`select "asked"."at", "invoices"."oid", "invoices"."merchant_id", "invoices"."qr_secret_id",
       "invoices"."state", "invoices"."callback_uri", "invoices"."receipt_id", "invoices"."paid_device_id",
       ${timeIsUp(graceMs)} as "is_time_up",
       "asked"."device_id" is not null and exists (
@@ -126,11 +141,9 @@ async function read(
       ) as "is_device_registered",
       case when "asked"."wants_receipt" = 1 ${receipts === 'short receipts' ? sharedReceipt : sql``} then "invoices"."receipt" end as "receipt",
       "invoices"."valid_to", "invoices"."point_of_sales_code", "invoices"."preferred_device_id"
-    from ${table} join "invoices" on "invoices"."oid" = "asked"."oid"
-    where "asked"."merchant_id" is null or "asked"."merchant_id" = "invoices"."merchant_id"`.execute(queries);
-  const found: (Found | undefined)[] = questions.map(() => undefined);
-  for (const row of rows) found[row.at] = toFound(row);
-  return found;
+      ${more}
+    from ${asked} join "invoices" on "invoices"."oid" = "asked"."oid"
+    where "asked"."merchant_id" is null or "asked"."merchant_id" = "invoices"."merchant_id"`;
 }
 
 function toRow(question: Question, at: number): BatchRow<typeof asked> {
@@ -138,7 +151,7 @@ function toRow(question: Question, at: number): BatchRow<typeof asked> {
   return { at, oid, merchant_id: merchantId ?? null, device_id: deviceId ?? null, wants_receipt: wantsReceipt ? 1 : 0 };
 }
 
-function toFound(row: FoundRow): Found {
+export function toFound(row: FoundRow): Found {
   return {
     oid: row.oid,
     merchantId: row.merchant_id,

@@ -1,5 +1,5 @@
 // Status: the state, without scanning. One read; only an invoice that is overdue is made Expired on the way [D23].
-import { type Asker, type InvoiceDeps, withCurrent } from './move.ts';
+import { type Asker, type InvoiceDeps, oidOf, withCurrent } from './move.ts';
 import type { State } from './rules.ts';
 
 export interface InvoiceStatus {
@@ -9,7 +9,7 @@ export interface InvoiceStatus {
 }
 
 export async function readStatus(deps: InvoiceDeps, qr: string, asker: Asker): Promise<InvoiceStatus> {
-  const oid = await deps.qrSecrets.read(qr);
+  const oid = await oidOf(deps, qr);
   return await withCurrent(
     deps,
     () => deps.reads.facts({ oid, merchantId: asker.merchantId }),

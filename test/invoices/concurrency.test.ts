@@ -130,19 +130,20 @@ describe.each(engines)('many at once on %s', (engine) => {
   });
 
   describe('a call that loses a race between its look and its move', () => {
+    // The invoices are made by another gateway, and their callbacks are not known to the one that loses: it moves nothing before it has looked.
     const openRace = async () => {
       const race = interruptible(database);
       return { ...race, shop: await openShop(race.database, { seed: 7 }) };
     };
-    const make = ({ invoices, merchantId }: Shop, more: object = {}) =>
-      invoices.create({ merchantId, receipt, callbackUri: template, ...more });
+    const make = (more: object = {}) => create(more);
+    const scan = (qr: string) => shop.invoices.scan(qr, anybody);
 
     it('Payd against expiry is 22, Expired, and on the board', async () => {
       const race = await openRace();
-      const { oid, qr } = await make(race.shop, { validTo: new Date(Date.now() + hourMs).toISOString() });
-      await race.shop.invoices.scan(qr, anybody);
+      const { oid, qr } = await make({ validTo: new Date(Date.now() + hourMs).toISOString() });
+      await scan(qr);
       race.afterNextLook(() => database.shiftClock(hourMs + 1));
-      expect(await codeOf(race.shop.invoices.pay(qr, { receiptId: 'F-1', deviceId: race.shop.deviceId }, anybody))).toBe(22);
+      expect(await codeOf(race.shop.invoices.pay(qr, { receiptId: 'F-1', deviceId: shop.deviceId }, anybody))).toBe(22);
       expect((await race.shop.invoices.status(qr, anybody)).state).toBe(states.expired);
       expect(await orphanRows(database, oid)).toMatchObject([{ receipt_id: 'F-1', reason: 'expired' }]);
       expect(await urls(oid)).toEqual([toldUrl(oid, 'Scanned'), toldUrl(oid, 'Expired')]);
@@ -150,7 +151,7 @@ describe.each(engines)('many at once on %s', (engine) => {
 
     it('Get against expiry is 22', async () => {
       const race = await openRace();
-      const { oid, qr } = await make(race.shop, { validTo: new Date(Date.now() + hourMs).toISOString() });
+      const { oid, qr } = await make({ validTo: new Date(Date.now() + hourMs).toISOString() });
       race.afterNextLook(() => database.shiftClock(hourMs + 1));
       expect(await codeOf(race.shop.invoices.scan(qr, anybody))).toBe(22);
       expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
@@ -158,14 +159,15 @@ describe.each(engines)('many at once on %s', (engine) => {
 
     it('Payd against another Payd is 22 and on the board; against its own double it is 0', async () => {
       const race = await openRace();
-      const { invoices, deviceId } = race.shop;
+      const { invoices } = race.shop;
+      const { deviceId } = shop;
       for (const [rival, code] of [
         ['F-2', 22],
         ['F-1', 0],
       ] as const) {
-        const { oid, qr } = await make(race.shop);
-        await invoices.scan(qr, anybody);
-        race.afterNextLook(() => invoices.pay(qr, { receiptId: rival, deviceId }, anybody));
+        const { oid, qr } = await make();
+        await scan(qr);
+        race.afterNextLook(() => shop.invoices.pay(qr, { receiptId: rival, deviceId }, anybody));
         expect(await codeOf(invoices.pay(qr, { receiptId: 'F-1', deviceId }, anybody))).toBe(code);
         expect(await orphanRows(database, oid)).toHaveLength(code === 22 ? 1 : 0);
         expect(await urls(oid)).toEqual([toldUrl(oid, 'Scanned'), toldUrl(oid, 'Payed', rival, deviceId)]);
@@ -174,25 +176,26 @@ describe.each(engines)('many at once on %s', (engine) => {
 
     it('Payd against a cancellation is 22 and on the board; a cancellation against Payd does nothing', async () => {
       const race = await openRace();
-      const { invoices, deviceId } = race.shop;
-      const first = await make(race.shop);
-      await invoices.scan(first.qr, anybody);
-      race.afterNextLook(() => race.shop.cancel(first.oid));
+      const { invoices } = race.shop;
+      const { deviceId } = shop;
+      const first = await make();
+      await scan(first.qr);
+      race.afterNextLook(() => shop.cancel(first.oid));
       expect(await codeOf(invoices.pay(first.qr, { receiptId: 'F-1', deviceId }, anybody))).toBe(22);
       expect(await orphanRows(database, first.oid)).toMatchObject([{ reason: 'cancelled' }]);
 
-      const second = await make(race.shop);
-      await invoices.scan(second.qr, anybody);
+      const second = await make();
+      await scan(second.qr);
       race.beforeNextTransaction(() => invoices.pay(second.qr, { receiptId: 'F-1', deviceId }, anybody));
-      expect(await race.shop.cancel(second.oid)).toBe(false);
+      expect(await race.shop.cancel(second.oid, shop.merchantId)).toBe(false);
       expect((await invoices.status(second.qr, anybody)).state).toBe(states.paid);
     });
 
     it('a cancellation against a scan still cancels', async () => {
       const race = await openRace();
-      const { oid, qr } = await make(race.shop);
-      race.beforeNextTransaction(() => race.shop.invoices.scan(qr, anybody));
-      expect(await race.shop.cancel(oid)).toBe(true);
+      const { oid, qr } = await make();
+      race.beforeNextTransaction(() => scan(qr));
+      expect(await race.shop.cancel(oid, shop.merchantId)).toBe(true);
       expect(await urls(oid)).toEqual([toldUrl(oid, 'Scanned'), toldUrl(oid, 'Cancelled')]);
     });
   });
@@ -219,9 +222,7 @@ describe.each(engines)('many at once on %s', (engine) => {
       paydAgain: await cost(named),
     };
     await quick.invoices.stop();
-    // A look; and for a move the guarded update with the history and the callback, which are three statements on SQLite.
-    const move = engine === 'postgres' ? 2 : 4;
-    expect(costs).toEqual({ create: 1, status: 1, get: move, getAgain: 1, payd: move, paydAgain: 1 });
+    expect(costs).toEqual({ create: 1, status: 1, get: 1, getAgain: 1, payd: 1, paydAgain: 1 });
   });
 
   it('a Create under one Idempotency-Key, a hundred times, makes one invoice and gives one answer', async () => {

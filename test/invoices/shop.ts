@@ -111,7 +111,7 @@ export function toldUrl(oid: string, state: string, receiptId = '', deviceId = '
   return `http://erp.example/told?oid=${oid}&state=${state}&receipt=${encodeURIComponent(receiptId)}&device=${deviceId}`;
 }
 
-/** The same database, with a count of the statements that go through it. */
+/** The same database, with a count of the trips to it: statements, and what goes in one go. */
 export function countStatements(database: Database): { watched: Database; count: () => number } {
   let count = 0;
   const plugin: KyselyPlugin = {
@@ -125,6 +125,11 @@ export function countStatements(database: Database): { watched: Database; count:
     ...database,
     queries: database.queries.withPlugin(plugin),
     transaction: (work) => database.transaction((queries) => work(queries.withPlugin(plugin))),
+    inOneGo(statements) {
+      // Each was counted when its text was written.
+      count += 1 - statements.length;
+      return database.inOneGo(statements);
+    },
   };
   return { watched, count: () => count };
 }
@@ -139,13 +144,16 @@ export function interruptible(database: Database): {
 } {
   let beforeTransaction: (() => unknown) | undefined;
   let afterLook: (() => unknown) | undefined;
+  const lookedAt = async (rows: readonly object[] = []) => {
+    const action = afterLook;
+    if (!action || !('is_device_registered' in (rows[0] ?? {}))) return;
+    afterLook = undefined;
+    await action();
+  };
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      const action = afterLook;
-      if (!action || !('is_device_registered' in (result.rows[0] ?? {}))) return result;
-      afterLook = undefined;
-      await action();
+      await lookedAt(result.rows);
       return result;
     },
   };
@@ -158,6 +166,11 @@ export function interruptible(database: Database): {
         beforeTransaction = undefined;
         await action?.();
         return await database.transaction(work);
+      },
+      async inOneGo(statements) {
+        const results = await database.inOneGo(statements);
+        await lookedAt(results[0]);
+        return results;
       },
     },
     beforeNextTransaction(action) {

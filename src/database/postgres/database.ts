@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { StartRefused } from '../../kernel/start-refused.ts';
 import { atTurnsEnd } from '../../kernel/system.ts';
-import type { Database } from '../database.ts';
+import { type Database, type Queries, runAll } from '../database.ts';
 import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
@@ -51,6 +51,21 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   let closing: Promise<void> | undefined;
   let isAlone = false;
 
+  // The work is run again when it lost against another transaction: it must have no effect but through its queries.
+  async function transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await queries
+          .transaction()
+          .setIsolationLevel('read committed')
+          .execute((tx) => guard.run(() => work(tx)));
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        if (attempt === attemptsOnConflict) throw databaseDown('The database was too busy with the same rows; try again.', error);
+      }
+    }
+  }
+
   async function close() {
     await wake.stop();
     await queries.destroy();
@@ -60,20 +75,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return {
     engine: 'postgres',
     queries,
-    // The work is run again when it lost against another transaction: it must have no effect but through its queries.
-    async transaction(work) {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await queries
-            .transaction()
-            .setIsolationLevel('read committed')
-            .execute((tx) => guard.run(() => work(tx)));
-        } catch (error) {
-          if (!isConflict(error)) throw error;
-          if (attempt === attemptsOnConflict) throw databaseDown('The database was too busy with the same rows; try again.', error);
-        }
-      }
-    },
+    transaction,
+    inOneGo: (statements) => transaction((within) => runAll(within, statements)),
     wake(topic, detail = '') {
       local.wake(topic, detail);
       wake.notify(topic, detail);

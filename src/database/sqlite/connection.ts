@@ -8,6 +8,11 @@ export interface StatementResult {
   changes: number | undefined;
 }
 
+export interface Statement {
+  sql: string;
+  parameters: readonly unknown[];
+}
+
 export interface SqliteConnection {
   run(sql: string, parameters: readonly unknown[]): StatementResult;
   exec(sql: string): void;
@@ -103,4 +108,18 @@ function named(columns: readonly string[], values: readonly SQLOutputValue[]): R
 function toSqliteValue(value: unknown): null | string | number | bigint | Uint8Array {
   const bindable = toBindable(value);
   return typeof bindable === 'number' && Number.isInteger(bindable) ? BigInt(bindable) : bindable;
+}
+
+/** All or nothing, outside any transaction. */
+export function runScript(connection: SqliteConnection, statements: readonly Statement[]): StatementResult[] {
+  connection.exec('begin immediate');
+  try {
+    const results = statements.map(({ sql, parameters }) => connection.run(sql, parameters));
+    connection.exec('commit');
+    return results;
+  } catch (error) {
+    // SQLite may have ended it by itself.
+    if (connection.isTransaction) connection.exec('rollback');
+    throw error;
+  }
 }

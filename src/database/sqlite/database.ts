@@ -3,7 +3,7 @@ import { Kysely } from 'kysely';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { atTurnsEnd } from '../../kernel/system.ts';
-import type { Database } from '../database.ts';
+import { type Database, runAll } from '../database.ts';
 import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
@@ -45,6 +45,13 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     async transaction(work) {
       guard.checkOutside();
       return await queries.transaction().execute((tx) => guard.run(() => work(tx)));
+    },
+    async inOneGo(statements) {
+      guard.checkOutside();
+      // Who watches sees each statement by itself.
+      if (options.watchStatement) return await queries.transaction().execute((tx) => runAll(tx, statements));
+      const results = await gate.pass(() => executor.script(statements));
+      return results.map(({ rows }) => rows);
     },
     wake: (topic, detail = '') => local.wake(topic, detail),
     hint: (topic, detail = '') => local.wake(topic, detail),

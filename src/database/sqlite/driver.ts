@@ -13,12 +13,14 @@ import {
   ValueNode,
 } from 'kysely';
 import type { TransactionGuard } from '../transaction-guard.ts';
-import type { StatementResult } from './connection.ts';
+import type { Statement, StatementResult } from './connection.ts';
 
 export type Place = 'alone' | 'in-transaction';
 
 export interface SqliteExecutor {
   run(sql: string, parameters: readonly unknown[], place: Place): Promise<StatementResult>;
+  /** All in a transaction of their own, at one moment of the clock. */
+  script(statements: readonly Statement[]): Promise<StatementResult[]>;
   begin(): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;

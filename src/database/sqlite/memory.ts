@@ -1,7 +1,7 @@
 // SQLite in memory, called synchronously on the main thread: only microtasks pass, so the order of everything is fixed. For tests and the simulation.
 // The storage outlives its user: opened again, it drops what the last user left open, and that user's later statements never come back,
 // as after a crash.
-import { openSqlite, type SqliteConnection } from './connection.ts';
+import { openSqlite, runScript, type SqliteConnection } from './connection.ts';
 import type { SqliteExecutor } from './driver.ts';
 import { translateSqliteError } from './errors.ts';
 
@@ -43,6 +43,7 @@ function createDirectExecutor(connection: SqliteConnection, isCurrent: () => boo
 
   return {
     run: (sql, parameters) => attempt(() => connection.run(sql, parameters)),
+    script: (statements) => attempt(() => runScript(connection, statements)),
     begin: () => attempt(() => connection.exec('begin immediate')),
     commit: () => attempt(() => connection.exec('commit')),
     rollback: () =>

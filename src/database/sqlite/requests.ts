@@ -1,9 +1,9 @@
 // What the worker thread does with the requests that have piled up, apart from any thread so that it can be tested directly.
-// Statements outside a transaction that arrived together share one and one sync to disk; none is answered before its COMMIT.
-// A failing statement undoes only itself. If the COMMIT fails, or SQLite ended the transaction by itself, all that shared it fail.
+// Statements and scripts outside a transaction that arrived together share one and one sync to disk; none is answered before its COMMIT.
+// A failing statement undoes only itself, and a script all of its statements. If the COMMIT fails, or SQLite ended the transaction by itself, all that shared it fail.
 // A transaction that can neither be committed nor rolled back would make every later request fail: then the runner is stuck, and its
 // thread has to end, so that the process does and starts anew.
-import type { SqliteConnection, StatementResult } from './connection.ts';
+import type { SqliteConnection, Statement, StatementResult } from './connection.ts';
 import type { Place } from './driver.ts';
 import { type CarriedError, carryError } from './errors.ts';
 
@@ -17,16 +17,28 @@ export interface RunRequest {
   nowMs: number;
 }
 
+/** Statements that are written together or not at all. */
+export interface ScriptRequest {
+  id: number;
+  kind: 'script';
+  statements: readonly Statement[];
+  nowMs: number;
+}
+
 export interface ControlRequest {
   id: number;
   kind: 'begin' | 'commit' | 'rollback' | 'ping';
 }
 
-export type SqliteRequest = RunRequest | ControlRequest;
+/** What may share a transaction with others. */
+type Shareable = RunRequest | ScriptRequest;
+
+export type SqliteRequest = Shareable | ControlRequest;
 
 export type SqliteAnswer =
-  | { id: number; result: StatementResult; error?: undefined }
-  | { id: number; error: CarriedError; result?: undefined };
+  | { id: number; result: StatementResult; results?: undefined; error?: undefined }
+  | { id: number; results: StatementResult[]; result?: undefined; error?: undefined }
+  | { id: number; error: CarriedError; result?: undefined; results?: undefined };
 
 // Bounds how long the first of a batch waits for the last.
 const maxBatch = 256;
@@ -64,7 +76,7 @@ export class RequestRunner {
         break;
       }
       const batch = batchFrom(requests, at);
-      if (batch.length > 1 && !this.#connection.isTransaction) {
+      if ((batch.length > 1 || batch[0]?.kind === 'script') && !this.#connection.isTransaction) {
         answers.push(...this.#answerBatch(batch));
         at += batch.length;
       } else {
@@ -76,13 +88,13 @@ export class RequestRunner {
     return answers;
   }
 
-  #answerBatch(batch: RunRequest[]): SqliteAnswer[] {
+  #answerBatch(batch: Shareable[]): SqliteAnswer[] {
     const failAll = (error: CarriedError) => batch.map(({ id }) => ({ id, error }));
     const begun = this.#exec(0, 'begin immediate');
     if (begun.error) return failAll(begun.error);
     const answers: SqliteAnswer[] = [];
     for (const request of batch) {
-      const answer = this.#execute(request);
+      const answer = request.kind === 'run' ? this.#execute(request) : this.#executeScript(request);
       if (answer.error && !this.#connection.isTransaction) return failAll(answer.error);
       answers.push(answer);
     }
@@ -99,6 +111,9 @@ export class RequestRunner {
       case 'run':
         // By itself a statement is its own transaction; inside one, that one must still be there.
         return (request.place === 'in-transaction') === isTransaction ? this.#execute(request) : { id, error: endedBySqlite };
+      case 'script':
+        // A transaction is open, which scripts never come in between [driver].
+        return { id, error: endedBySqlite };
       case 'begin':
         return this.#exec(id, 'begin immediate');
       case 'commit':
@@ -113,6 +128,21 @@ export class RequestRunner {
   #execute(request: RunRequest): SqliteAnswer {
     this.#nowMs = request.nowMs;
     return attempt(request.id, () => this.#connection.run(request.sql, request.parameters));
+  }
+
+  #executeScript({ id, statements, nowMs }: ScriptRequest): SqliteAnswer {
+    const connection = this.#connection;
+    this.#nowMs = nowMs;
+    try {
+      connection.exec('savepoint script');
+      const results = statements.map(({ sql, parameters }) => connection.run(sql, parameters));
+      connection.exec('release script');
+      return { id, results };
+    } catch (error) {
+      // If it cannot be undone, the COMMIT of all must not come: the transaction is ended, and all that share it fail.
+      if (connection.isTransaction && this.#exec(id, 'rollback to script').error) this.#rollback(id);
+      return { id, error: carryError(error) };
+    }
   }
 
   #exec(id: number, sql: string): SqliteAnswer {
@@ -153,12 +183,16 @@ function attempt(id: number, action: () => StatementResult): SqliteAnswer {
   }
 }
 
-function batchFrom(requests: SqliteRequest[], start: number): RunRequest[] {
-  const batch: RunRequest[] = [];
+function batchFrom(requests: SqliteRequest[], start: number): Shareable[] {
+  const batch: Shareable[] = [];
   for (let at = start; at < requests.length && batch.length < maxBatch; at += 1) {
     const request = requests[at];
-    if (request?.kind !== 'run' || request.place !== 'alone') break;
+    if (request === undefined || !isShareable(request)) break;
     batch.push(request);
   }
   return batch;
+}
+
+function isShareable(request: SqliteRequest): request is Shareable {
+  return request.kind === 'script' || (request.kind === 'run' && request.place === 'alone');
 }

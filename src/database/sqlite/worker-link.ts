@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../kernel/clock.ts';
 import { databaseDown } from '../errors.ts';
 import { toBindable } from '../values.ts';
-import type { StatementResult } from './connection.ts';
+import type { Statement, StatementResult } from './connection.ts';
 import type { SqliteExecutor } from './driver.ts';
 import { type CarriedError, translateSqliteError } from './errors.ts';
 import type { ControlRequest, SqliteAnswer, SqliteRequest } from './requests.ts';
@@ -24,7 +24,7 @@ export interface WorkerExecutor extends SqliteExecutor {
 }
 
 interface Waiting {
-  resolve(result: StatementResult): void;
+  resolve(results: StatementResult[]): void;
   reject(error: Error): void;
 }
 
@@ -38,6 +38,10 @@ function withCompiledCode(): { execArgv?: string[] } {
   if (kept === undefined || process.execArgv.length > 0) return {};
   const words = `import { enableCompileCache } from 'node:module'; enableCompileCache(${JSON.stringify(kept)});`;
   return { execArgv: ['--import', `data:text/javascript,${encodeURIComponent(words)}`] };
+}
+
+function asBindable({ sql, parameters }: Statement): Statement {
+  return { sql, parameters: parameters.map(toBindable) };
 }
 
 /** `onLost`: the thread has ended without being asked to, and nothing can be read or written until the process starts anew. */
@@ -71,13 +75,7 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost
     worker.postMessage(requests satisfies ToWorker);
   }
 
-  function take(id: number): Waiting | undefined {
-    const found = waiting.get(id);
-    waiting.delete(id);
-    return found;
-  }
-
-  function ask(make: (id: number) => SqliteRequest): Promise<StatementResult> {
+  function ask(make: (id: number) => SqliteRequest): Promise<StatementResult[]> {
     if (down) return Promise.reject(down);
     lastId += 1;
     const id = lastId;
@@ -102,7 +100,12 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost
     async run(sql, parameters, place) {
       // Judged on this side: a value that is refused must not cost the statements that travel with it.
       const bound = parameters.map(toBindable);
-      return await ask((id) => ({ id, kind: 'run', place, sql, parameters: bound, nowMs: clock.now() }));
+      const [result] = await ask((id) => ({ id, kind: 'run', place, sql, parameters: bound, nowMs: clock.now() }));
+      return result as StatementResult;
+    },
+    async script(statements) {
+      const bound = statements.map(asBindable);
+      return await ask((id) => ({ id, kind: 'script', statements: bound, nowMs: clock.now() }));
     },
     begin: () => control('begin'),
     commit: () => control('commit'),
@@ -130,10 +133,11 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost
         resolve(executor);
       } else if (message.kind === 'failed') reject(translateSqliteError(message.error));
       else {
-        for (const { id, result, error } of message.answers) {
-          const caller = take(id);
+        for (const { id, result, results, error } of message.answers) {
+          const caller = waiting.get(id);
+          waiting.delete(id);
           if (error) caller?.reject(translateSqliteError(error));
-          else caller?.resolve(result);
+          else caller?.resolve(results ?? [result]);
         }
       }
     });

@@ -40,6 +40,10 @@ const insert = (n: number, place: RunRequest['place'] = 'alone'): RunRequest => 
   lastId += 1;
   return { id: lastId, kind: 'run', place, sql: 'insert into t values (?)', parameters: [n], nowMs: 0 };
 };
+const script = (numbers: number[]): SqliteRequest => {
+  lastId += 1;
+  return { id: lastId, kind: 'script', statements: numbers.map((n) => ({ sql: 'insert into t values (?)', parameters: [n] })), nowMs: 0 };
+};
 const control = (kind: 'begin' | 'commit' | 'rollback'): SqliteRequest => {
   lastId += 1;
   return { id: lastId, kind };
@@ -120,6 +124,32 @@ describe('requests that arrive together', () => {
     expect(numbers()).toEqual([]);
   });
 
+  it('may be scripts, each all or nothing and at one moment of the clock, in one transaction with the others', () => {
+    const { runner, executed, numbers } = setUp();
+    const answers = runner.answer([insert(1), script([2, 3]), script([4, -1]), insert(5), script([6, 5])]);
+    expect(answers.map(({ error }) => error?.errcode)).toEqual([undefined, undefined, 275, undefined, 1555]);
+    expect(answers[1]?.results?.map(({ changes }) => changes)).toEqual([1, 1]);
+    expect(executed.filter((sql) => !sql.includes('script'))).toEqual(['begin immediate', 'commit']);
+    expect(numbers()).toEqual([1, 2, 3, 5]);
+    lastId += 1;
+    const readClock = { sql: 'select now_ms() as at', parameters: [] };
+    const [read] = runner.answer([{ id: lastId, kind: 'script', statements: [readClock, readClock], nowMs: 17 }]);
+    expect(read?.results?.map(({ rows }) => rows)).toEqual([[{ at: 17 }], [{ at: 17 }]]);
+  });
+
+  it('fail with a script that cannot be undone, and nothing of them stays', () => {
+    const { runner, numbers } = setUp((connection) => ({
+      exec(sql) {
+        if (sql === 'rollback to script') throw new Error('disk full');
+        connection.exec(sql);
+      },
+    }));
+    expect(runner.answer([insert(1), script([2, -1]), insert(3)]).every(({ error }) => error !== undefined)).toBe(true);
+    expect(numbers()).toEqual([]);
+    expect(runner.answer([script([4])])[0]?.error).toBeUndefined();
+    expect(numbers()).toEqual([4]);
+  });
+
   it('keep out of a transaction that comes among them', () => {
     const { runner, executed, numbers } = setUp();
     const requests = [insert(1), insert(2), control('begin'), insert(3, 'in-transaction'), control('rollback'), insert(4)];
@@ -131,7 +161,7 @@ describe('requests that arrive together', () => {
   it('are refused inside a transaction that is not theirs, and a COMMIT without a transaction is no success', () => {
     const { runner, numbers } = setUp();
     runner.answer([control('begin')]);
-    expect(runner.answer([insert(1), insert(2)]).every((answer) => answer.error)).toBe(true);
+    expect(runner.answer([insert(1), insert(2), script([3])]).every((answer) => answer.error)).toBe(true);
     runner.answer([control('rollback')]);
     const [statement, commit] = runner.answer([insert(3, 'in-transaction'), control('commit')]);
     expect(statement?.error).toBeDefined();

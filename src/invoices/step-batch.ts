@@ -1,0 +1,107 @@
+// A look at an invoice and, in the same commit, the move that it most likely leads to: a Get scans and a Payd pays in one trip to the database,
+// shared with those that come along. What has moved is found to have moved; what has not (it was scanned before, it is refused, its time is
+// up) was only looked at, and whoever asked goes on from there as if he had looked first (move.ts).
+//
+// A guess is never believed: the update holds all that is asked of such a move, and moves nothing otherwise. These are the guards of any move
+// (move-batch.ts), the merchant that asks, the device that pays, and the CallbackURI by which the callback was written out beforehand.
+// No batch has one invoice twice: the second waits for the commit of the first, and then finds it moved.
+// The process dies before the commit: nothing of the batch is there and nobody was told. After it: all that could move has, each with its
+//   history and its callback [D26]; the repeat finds it so and is answered the same.
+// The commit's answer is lost: every caller does his call once more, by a look first (unclear-commit.ts).
+// One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
+import { type RawBuilder, sql } from 'kysely';
+import { type BatchRow, batchRows, type Waits } from '../database/batch-rows.ts';
+import { createGroup, type Group } from '../database/group.ts';
+import {
+  aboutToMove,
+  type Move,
+  type MoveGroupDeps,
+  moveColumns,
+  movedNames,
+  moving,
+  toMoveRow,
+  wakeFor,
+  writingOf,
+} from './move-batch.ts';
+import { type Found, type FoundRow, look, toFound } from './read-batch.ts';
+
+export interface Step {
+  /** Within which merchant it is looked for: undefined, whoever holds the QR may ask [D10]. */
+  merchantId: string | undefined;
+  wantsReceipt: boolean;
+  move: Move;
+  /** What the invoice is believed to have: by it the callback was written out. */
+  callbackUri: string | null;
+}
+
+export interface Looked {
+  /** As it was before the move. */
+  found: Found | undefined;
+  isMoved: boolean;
+}
+
+export type StepGroup = Group<Step, Looked>;
+
+export function createStepGroup(deps: MoveGroupDeps): StepGroup {
+  async function commit(steps: readonly Step[], waits: Waits): Promise<Looked[]> {
+    const looked = await lookAndMove(deps, steps, waits);
+    wakeFor(
+      deps.callbacks,
+      steps.map(({ move }) => move),
+      looked.map(({ isMoved }) => isMoved),
+    );
+    return looked;
+  }
+  return createGroup<Step, Looked>({
+    soon: deps.database.soon,
+    namesOf: ({ move }) => [move.oid],
+    together: (steps) => commit(steps, 'shortly'),
+    alone: async (step) => (await commit([step], 'as long as a statement may'))[0] as Looked,
+  });
+}
+
+const columns = { ...moveColumns, at: 'int8', within: 'text', wants_receipt: 'int8', believed_uri: 'text' } as const;
+const asked = sql`(select "at", "oid", "within" as "merchant_id", "paid_device_id" as "device_id", "wants_receipt" from`;
+
+/** What besides is asked of a move that nobody looked before. */
+const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices"."merchant_id")
+      and "invoices"."callback_uri" is not distinct from "new"."believed_uri"
+      and ("new"."paid_device_id" is null or exists (
+        select 1 from "devices" where "devices"."id" = "new"."paid_device_id" and "devices"."merchant_id" = "invoices"."merchant_id"
+          and "devices"."disabled_at" is null
+      ))`;
+
+async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly Step[], waits: Waits): Promise<Looked[]> {
+  const { engine, queries } = database;
+  const rows = batchRows(engine, 'new', columns, steps.map(toRow), waits);
+  const receipts = waits === 'shortly' ? 'short receipts' : 'any receipt';
+  const looked: Looked[] = steps.map(() => ({ found: undefined, isMoved: false }));
+  const note = (found: FoundRow, isMoved: boolean) => {
+    looked[found.at] = { found: toFound(found), isMoved };
+  };
+
+  if (engine === 'postgres') {
+    const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asBelieved);
+    const { events, callbacks } = writingOf(sql`"moved"`);
+    const seen = look(sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`, graceMs, receipts, isMovedColumn);
+    const { rows: found } = await sql<FoundRow & { is_moved: number }>`with "new" as materialized (select "new".* from ${rows}),
+      "moved" as (${moved}), "told" as (${events}), "sent" as (${callbacks}) ${seen}`.execute(queries);
+    for (const row of found) note(row, row.is_moved === 1);
+    return looked;
+  }
+  // One moment for all of them: what holds for the history and the callback holds for the update after them.
+  const update = moving(rows, graceMs, sql``, asBelieved);
+  const { events, callbacks } = writingOf(aboutToMove(rows, graceMs, asBelieved));
+  const statements: RawBuilder<unknown>[] = [look(sql`${asked} ${rows}) as "asked"`, graceMs, receipts), events];
+  if (steps.some(({ move }) => move.callback !== undefined)) statements.push(callbacks);
+  const results = await database.inOneGo([...statements, update].map((statement) => statement.compile(queries)));
+  const moved = new Set(results.at(-1)?.map((row) => row['oid']));
+  for (const row of (results[0] ?? []) as unknown as FoundRow[]) note(row, moved.has(row.oid));
+  return looked;
+}
+
+const isMovedColumn = sql`, "moved"."at" is not null as "is_moved"`;
+
+function toRow({ merchantId, wantsReceipt, move, callbackUri }: Step, at: number): BatchRow<typeof columns> {
+  return { ...toMoveRow(move), at, within: merchantId ?? null, wants_receipt: wantsReceipt ? 1 : 0, believed_uri: callbackUri };
+}

@@ -1,0 +1,181 @@
+// A look and the move it most likely leads to, in one trip: what is believed of an invoice is never more than a guess, on both engines.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createKnownInvoices } from '../../src/invoices/known-invoices.ts';
+import { states } from '../../src/invoices/rules.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import {
+  anybody,
+  callbackRows,
+  codeOf,
+  countStatements,
+  eventRows,
+  openShop,
+  orphanRows,
+  receipt,
+  type Shop,
+  template,
+  toldUrl,
+} from './shop.ts';
+
+const startMs = 1_000_000;
+
+describe.each(engines)('a Get or Payd on %s', (engine) => {
+  let database: TestDatabase;
+  let shop: Shop;
+  let count: () => number;
+
+  beforeEach(async () => {
+    database = await openTestDatabase(engine, createVirtualClock(startMs));
+    const counted = countStatements(database);
+    count = counted.count;
+    shop = await openShop(counted.watched, { clock: createVirtualClock(startMs) });
+    await shop.invoices.start();
+  });
+  afterEach(async () => {
+    await shop.invoices.stop();
+    await database.close();
+  });
+
+  const create = (more: object = {}) => shop.invoices.create({ merchantId: shop.merchantId, receipt, callbackUri: template, ...more });
+  /** Another gateway, which has heard of nothing. */
+  const openOther = async () => {
+    const counted = countStatements(database);
+    const other = await openShop(counted.watched, { clock: createVirtualClock(startMs), seed: 3 });
+    await other.invoices.start();
+    return { other: other.invoices, count: counted.count };
+  };
+  const payment = (deviceId = shop.deviceId) => ({ receiptId: 'F-1', deviceId });
+  const urls = async (oid: string) => (await callbackRows(database, oid)).map(({ url }) => url);
+  const stateOf = async (qr: string) => (await shop.invoices.status(qr, anybody)).state;
+
+  it('of an invoice that this gateway made is one trip, with its history and its callback', async () => {
+    const { oid, qr } = await create();
+    const before = count();
+    expect(await shop.invoices.scan(qr, anybody)).toMatchObject({ oid, state: states.scanned, receiptId: null });
+    await shop.invoices.pay(qr, payment(), anybody);
+    expect(count() - before).toBe(2);
+    expect(await urls(oid)).toEqual([toldUrl(oid, 'Scanned'), toldUrl(oid, 'Payed', 'F-1', shop.deviceId)]);
+    expect(await callbackRows(database, oid)).toMatchObject([
+      { merchant_id: shop.merchantId, sequence: 1 },
+      { merchant_id: shop.merchantId, sequence: 2 },
+    ]);
+    expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
+    expect(shop.woken()).toEqual(['erp.example', 'erp.example']);
+  });
+
+  it('of another gateway’s invoice looks before its move once, because of the callback, and then no more', async () => {
+    const { other, count: trips } = await openOther();
+    const { oid, qr } = await create();
+    const bare = await create({ callbackUri: undefined });
+    const before = trips();
+    await other.scan(qr, anybody);
+    expect(trips() - before).toBeGreaterThanOrEqual(2);
+    const scanned = trips();
+    await other.pay(qr, payment(), anybody);
+    await other.scan(bare.qr, anybody);
+    await other.pay(bare.qr, payment(), anybody);
+    expect(trips() - scanned).toBe(3);
+    await other.stop();
+    expect(await urls(oid)).toEqual([toldUrl(oid, 'Scanned'), toldUrl(oid, 'Payed', 'F-1', shop.deviceId)]);
+    expect(await urls(bare.oid)).toEqual([]);
+    expect((await eventRows(database, bare.oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
+  });
+
+  it('sends the callback where the invoice says, though something else is believed', async () => {
+    const told = await create({ callbackUri: undefined });
+    const untold = await create();
+    const elsewhere = await create();
+    const setUri = (oid: string, uri: string | null) =>
+      database.queries.updateTable('invoices').set({ callback_uri: uri }).where('oid', '=', oid).execute();
+    await setUri(told.oid, template);
+    await setUri(untold.oid, null);
+    await setUri(elsewhere.oid, 'http://new.example/?s=#State#');
+    for (const { qr } of [told, untold, elsewhere]) await shop.invoices.scan(qr, anybody);
+    expect(await urls(told.oid)).toEqual([toldUrl(told.oid, 'Scanned')]);
+    expect(await urls(untold.oid)).toEqual([]);
+    expect(await urls(elsewhere.oid)).toEqual(['http://new.example/?s=Scanned']);
+    for (const { oid } of [told, untold, elsewhere]) expect(await eventRows(database, oid)).toHaveLength(1);
+  });
+
+  it('is within the merchant that asks', async () => {
+    const { oid, qr } = await create();
+    const stranger = { merchantId: shop.otherMerchantId, name: 'key' };
+    expect(await codeOf(shop.invoices.scan(qr, stranger))).toBe(20);
+    expect(await stateOf(qr)).toBe(states.newItem);
+    await shop.invoices.scan(qr, { merchantId: shop.merchantId, name: 'key' });
+    expect(await codeOf(shop.invoices.pay(qr, payment(), stranger))).toBe(20);
+    expect(await stateOf(qr)).toBe(states.scanned);
+    expect([await eventRows(database, oid), await orphanRows(database, oid)]).toMatchObject([[{ event: 'Scanned' }], []]);
+  });
+
+  it('pays with no device that is a stranger’s, disabled or unknown', async () => {
+    const { oid, qr } = await create();
+    await shop.invoices.scan(qr, anybody);
+    await database.queries.updateTable('devices').set({ disabled_at: 1 }).where('id', '=', shop.secondDeviceId).execute();
+    for (const deviceId of [shop.foreignDeviceId, shop.secondDeviceId, 'nobody']) {
+      expect(await codeOf(shop.invoices.pay(qr, payment(deviceId), anybody))).toBe(20);
+    }
+    expect(await stateOf(qr)).toBe(states.scanned);
+    expect(await urls(oid)).toEqual([toldUrl(oid, 'Scanned')]);
+    expect((await orphanRows(database, oid)).map(({ reason }) => reason)).toEqual(Array(3).fill('device-not-registered'));
+  });
+
+  it('moves nothing that is not to move, and writes no history or callback for it', async () => {
+    const late = await create({ validTo: new Date(startMs + 5).toISOString() });
+    const unscanned = await create();
+    const paid = await create();
+    await shop.invoices.scan(paid.qr, anybody);
+    await shop.invoices.pay(paid.qr, payment(), anybody);
+    database.shiftClock(10);
+    const calls = [
+      shop.invoices.scan(late.qr, anybody),
+      shop.invoices.pay(unscanned.qr, payment(), anybody),
+      shop.invoices.pay(paid.qr, payment(), anybody),
+      shop.invoices.pay(paid.qr, { ...payment(), receiptId: 'F-2' }, anybody),
+      shop.invoices.scan(paid.qr, anybody),
+    ];
+    expect(await Promise.all(calls.map(codeOf))).toEqual([22, 22, 0, 22, 22]);
+    expect(await urls(late.oid)).toEqual([toldUrl(late.oid, 'Expired')]);
+    expect(await urls(unscanned.oid)).toEqual([]);
+    expect((await eventRows(database, paid.oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed', 'payment-refused']);
+    expect(await urls(paid.oid)).toHaveLength(2);
+  });
+
+  it('leaves nothing behind when its callback cannot be written, and hurts none that came along', async () => {
+    const [bad, ...good] = [await create(), await create(), await create({ callbackUri: undefined })];
+    // Its next number is taken: the database refuses the callback, and with it the move.
+    await database.queries
+      .insertInto('callbacks')
+      .values({
+        ...{
+          id: 'taken',
+          merchant_id: shop.merchantId,
+          subject_kind: 'invoice',
+          subject_id: bad?.oid ?? '',
+          sequence: 1,
+          url: 'http://x/',
+        },
+        ...{ host: 'x', state: 'pending', attempts: 0, next_attempt_at: 0, created_at: 0 },
+      })
+      .execute();
+    const ends = await Promise.allSettled([bad, ...good].map((each) => shop.invoices.scan(each?.qr ?? '', anybody)));
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    expect(await eventRows(database, bad?.oid ?? '')).toEqual([]);
+    expect(await stateOf(bad?.qr ?? '')).toBe(states.newItem);
+    for (const { oid } of good) expect(await eventRows(database, oid)).toHaveLength(1);
+  });
+});
+
+describe('what is known of invoices', () => {
+  const invoice = (oid: string, callbackUri: string | null = null) => ({ oid, merchantId: 'm', callbackUri });
+
+  it('is bounded: the oldest goes first, and long addresses are not kept', () => {
+    const known = createKnownInvoices(2);
+    for (const name of ['a', 'b', 'c']) known.remember(name, invoice(name));
+    expect(['a', 'b', 'c'].map((name) => known.get(name)?.oid)).toEqual([undefined, 'b', 'c']);
+    known.remember('d', invoice('d', 'x'.repeat(513)));
+    known.remember('e', invoice('e', 'x'.repeat(512)));
+    expect(['b', 'c', 'd', 'e'].map((name) => known.get(name)?.oid)).toEqual([undefined, 'c', undefined, 'e']);
+  });
+});
