@@ -164,10 +164,18 @@ describe('a decision', () => {
 
 describe('a command that enters another state', () => {
   let hints: unknown[];
+  let transactions: number;
   let kinds: CommandKinds;
   const changeState = (change: Parameters<ReturnType<typeof createStateChanges>>[0]) =>
     createStateChanges({
-      database: { ...database, hint: (...args: unknown[]) => hints.push(args) },
+      database: {
+        ...database,
+        hint: (...args: unknown[]) => hints.push(args),
+        transaction(work) {
+          transactions += 1;
+          return database.transaction(work);
+        },
+      },
       timeline,
       kinds,
       onSettled: (id) => hints.push(['settled', id]),
@@ -175,6 +183,7 @@ describe('a command that enters another state', () => {
 
   beforeEach(() => {
     hints = [];
+    transactions = 0;
     kinds = {};
   });
 
@@ -204,6 +213,8 @@ describe('a command that enters another state', () => {
     ]);
     expect(events).toEqual([{ commandId: open.id, step: 'settled', detail: 'done by answer' }]);
     expect(after).toEqual([settled]);
+    // It was one statement.
+    expect(transactions).toBe(0);
   });
 
   it('that is unknown is not settled, and says by nobody', async () => {
@@ -226,6 +237,7 @@ describe('a command that enters another state', () => {
   it('leaves the document alone when closing it is not its affair, or it has no target', async () => {
     const { payment, closeDoc } = await closing();
     await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc) });
+    await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc), alongside: async () => {} });
     kinds = { CloseDoc: { module: 'POS', closesDocument: true } };
     await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc, { targetId: null }) });
     await changeState({ command: closeDoc, to: 'done', update: async () => undefined });

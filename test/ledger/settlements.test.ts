@@ -38,6 +38,7 @@ beforeEach(async () => {
       get Pay() {
         return kind;
       },
+      CloseDoc: { module: 'POS', closesDocument: true },
     },
     settleGroup: createSettleGroup(database),
   });
@@ -159,6 +160,29 @@ describe('a finding', () => {
     expect(stepsOf().map(([step]) => step)).toEqual(['settled', 'answered again', 'contradiction', 'contradiction']);
   });
 
+  it.each(['never', 'busy', 'expired'] as const)(
+    'of %s about what was settled meanwhile agrees, or contradicts what was done',
+    async (outcome) => {
+      const open = await command();
+      const refused = await settlements.apply(open, finding('refused'), 'answer');
+      expect(await settlements.apply(open, finding(outcome), 'recall')).toEqual(refused);
+      await database.queries.updateTable('commands').set({ state: 'done', document_state: 'open', accepted_at: 5 }).execute();
+      expect(await settlements.apply(open, finding(outcome), 'recall')).toMatchObject({ state: 'done', reviewSinceMs: clock.now() });
+      expect(stepsOf().map(([step]) => step)).toEqual(['settled', 'answered again', 'contradiction']);
+    },
+  );
+
+  it('closes the document of its target if that is its affair, and leaves it open otherwise', async () => {
+    const paid = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'open' } as const;
+    const payment = await command(paid);
+    const cancel = await command({ name: 'CancelTransaction', target_id: payment.id });
+    await settlements.apply(cancel, finding('done', { report: {} }), 'answer');
+    expect((await latest(payment.id)).documentState).toBe('open');
+    const closeDoc = await command({ name: 'CloseDoc', target_id: payment.id });
+    await settlements.apply(closeDoc, finding('done', { report: {} }), 'answer');
+    expect((await latest(payment.id)).documentState).toBe('closed');
+  });
+
   it('has no card numbers', async () => {
     const said = finding('refused', { report: { card: '4111111111111111' }, reason: 'Card 4111111111111111.' });
     const { report, reason } = await settlements.apply(await command(), said, 'answer');
@@ -202,4 +226,10 @@ it('a person’s decision that it was done opens its document, and what is writt
   await expect(settlements.decide(open, decision, failing)).rejects.toThrow('the audit log');
   expect(await latest(open.id)).toEqual(open);
   expect(await settlements.decide(open, decision)).toMatchObject({ state: 'done', settledBy: 'person', documentState: 'open' });
+});
+
+it('a person decides about a kind that nobody defined, too', async () => {
+  const open = await command({ state: 'unknown', ended_unknown_at: 5, name: 'Report' });
+  const decision = { state: 'done', by: 'person', outcome: undefined, report: undefined, reason: 'On paper.' } as const;
+  expect(await settlements.decide(open, decision)).toMatchObject({ state: 'done', documentState: null });
 });

@@ -135,13 +135,19 @@ describe('a timeline', () => {
     expect((await written()).at(-1)?.step).toBe('step 9999');
     // Five hundred to a statement.
     expect(statements).toBe(20);
+    for (let count = 0; count < 501; count += 1) timeline.add({ commandId, step: `step ${count}` });
+    await timeline.flush();
+    expect(statements).toBe(22);
   });
 
   it('puts into one statement what fits into a mebibyte to the last character', async () => {
     const halves = ['x'.repeat(1024 * 512), 'x'.repeat(1024 * 512)];
-    for (const detail of [...halves, '', 'x']) timeline.add({ commandId, step: 'long', detail });
+    for (const detail of [...halves, '']) timeline.add({ commandId, step: 'long', detail });
     await timeline.flush();
-    expect(statements).toBe(2);
-    expect((await written()).map(({ detail }) => detail?.length)).toEqual([1024 * 512, 1024 * 512, 0, 1]);
+    expect(statements).toBe(1);
+    for (const detail of [...halves, 'x']) timeline.add({ commandId, step: 'long', detail });
+    await timeline.flush();
+    expect(statements).toBe(3);
+    expect((await written()).map(({ detail }) => detail?.length)).toEqual([1024 * 512, 1024 * 512, 0, 1024 * 512, 1024 * 512, 1]);
   });
 });

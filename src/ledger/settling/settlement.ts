@@ -69,7 +69,7 @@ export function createSettlements(deps: Deps): Settlements {
     if (settled) return settled;
     const latest = await store.latestOf(queries, command);
     // Another instance was told `accepted` in this very moment, and the settling statement saw it.
-    const isNewlyAccepted = !wasAccepted && isOpen(latest) && latest.acceptedAtMs !== null;
+    const isNewlyAccepted = isOpen(latest) && latest.acceptedAtMs !== null;
     if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
     return contradictions.compare(latest, finding, extracted?.operationId);
   }

@@ -1,0 +1,77 @@
+// A command whose record was removed after its time: nothing runs again under its number, and nothing more is done about its payment.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { newestUnder } from '../../src/ledger/operation-status.ts';
+import { refuseRemoved, requireKept, wasRemoved } from '../../src/ledger/removed.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+let database: Database;
+let merchantId: string;
+let deviceId: string;
+
+beforeEach(async () => {
+  database = await memoryDatabase(createVirtualClock());
+  merchantId = (await seedMerchant(database.queries)).id;
+  deviceId = (await seedDevice(database.queries, merchantId)).id;
+});
+
+const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
+const removed = { ...refused, removed_at: 1 } as const;
+const seed = (overrides: object) => seedCommand(database.queries, merchantId, deviceId, overrides);
+const notDone = { errorName: 'The_status_cannot_be_applied', message: expect.stringContaining('for another try take a new number') };
+
+it('is told as what it was, by its id and whatever else the caller asked for', () => {
+  const told = (state: Command['state'], further?: object) => wasRemoved({ id: 'c', state } as Command, further);
+  expect(told('done').message).toContain('it is not done again');
+  expect(told('refused')).toMatchObject(notDone);
+  expect(told('done').fields).toEqual({ OID: 'c' });
+  expect(told('done', { State: 'Completed' }).fields).toEqual({ OID: 'c', State: 'Completed' });
+});
+
+it('of a payment lets nothing more be done about it', () => {
+  expect(() => requireKept({ removedAtMs: 1 } as Command)).toThrow('nothing more can be done about it here');
+  expect(() => requireKept({ removedAtMs: null } as Command)).not.toThrow();
+});
+
+describe.each([
+  ['documentNr', 'document_nr', 'Pay', (number: string) => ({ documentNr: number })],
+  ['Receipt.Uid', 'receipt_uid', 'PrintReceipt', (number: string) => ({ receiptUid: number })],
+] as const)('under its %s', (_what, column, name, asked) => {
+  const refuse = (number = 'n', of = merchantId) => refuseRemoved(database.queries, of, asked(number));
+
+  it('nothing is tried, unless something was tried later and is kept', async () => {
+    await seed({ ...removed, name, [column]: 'n', issued_at: 1 });
+    await expect(refuse()).rejects.toMatchObject(notDone);
+    await expect(refuse('other')).resolves.toBeUndefined();
+    await expect(refuse('n', 'another merchant')).resolves.toBeUndefined();
+    await seed({ ...refused, name, [column]: 'n', issued_at: 2 });
+    await expect(refuse()).resolves.toBeUndefined();
+  });
+
+  it('what was refused lately may be tried again', async () => {
+    await seed({ ...refused, name, [column]: 'n' });
+    await expect(refuse()).resolves.toBeUndefined();
+  });
+});
+
+it('a document’s number is a payment’s: what was done about the payment under it is another matter', async () => {
+  const { id } = await seed({ ...refused, name: 'Pay', document_nr: 'n', issued_at: 1 });
+  await seed({ state: 'done', settled_at: 1, settled_by: 'answer', name: 'Refund', document_nr: 'n', issued_at: 2 });
+  await seed({ ...removed, name: 'Refund', document_nr: 'n', issued_at: 3 });
+  expect(await newestUnder(database.queries, merchantId, 'document_nr', 'n')).toMatchObject({ id });
+  await expect(refuseRemoved(database.queries, merchantId, { documentNr: 'n' })).resolves.toBeUndefined();
+});
+
+it('of several tries under one number the one that is open or done is meant, else the newest', async () => {
+  const under = () => newestUnder(database.queries, merchantId, 'receipt_uid', 'u');
+  const print = { ...refused, name: 'PrintReceipt', receipt_uid: 'u' } as const;
+  const { id: first } = await seed({ ...print, issued_at: 1 });
+  const { id: newest } = await seed({ ...print, issued_at: 3 });
+  await seed({ ...print, issued_at: 2 });
+  expect(await under()).toMatchObject({ id: newest });
+  await database.queries.updateTable('commands').set({ state: 'done' }).where('id', '=', first).execute();
+  expect(await under()).toMatchObject({ id: first });
+});
