@@ -1,6 +1,8 @@
 // The ledger's statements one by one, on both engines: what each of them writes, and what it leaves as it was.
 import { randomUUID } from 'node:crypto';
+import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
@@ -18,7 +20,10 @@ describe.each(engines)('on %s', (engine) => {
   let deviceId: string;
 
   beforeAll(async () => {
-    database = await openTestDatabase(engine, createVirtualClock(startMs));
+    const opened = await openTestDatabase(engine, createVirtualClock(startMs));
+    // Anew for each call: a statement that is kept from before would hide a mistake from `npm run mutation`.
+    const built: KyselyPlugin = { transformQuery: ({ node }) => node, transformResult: async ({ result }) => result };
+    database = { ...opened, queries: opened.queries.withPlugin(built) };
   });
   afterAll(() => database.close());
   beforeEach(async () => {
@@ -80,7 +85,8 @@ describe.each(engines)('on %s', (engine) => {
       const late = await command({ issued_at: 20 });
       const early = await command({ issued_at: 10 });
       expect(await store.findCommands(database.queries, [late.id, early.id])).toEqual([early, late]);
-      expect(await store.findCommands(database.queries, [])).toEqual([]);
+      // Without asking anybody.
+      expect(await store.findCommands({} as Queries, [])).toEqual([]);
     });
 
     it('as the last issue is the one that it went out as, if that is there', async () => {
