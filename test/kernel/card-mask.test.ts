@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maskCardNumbers, maskReport } from '../../src/kernel/card-mask.ts';
+import { maskCardNumbers, maskReport, mayHoldCardNumber } from '../../src/kernel/card-mask.ts';
 
 /** A number of `length` digits that passes the Luhn check, built from the end without using the code under test. */
 function withCheckDigit(body: string): string {
@@ -28,6 +28,19 @@ describe('card numbers', () => {
         expect(JSON.stringify(maskReport(report))).not.toContain(number);
       }),
     );
+  });
+
+  it('are not overlooked in JSON, whatever stands beside them', () => {
+    fc.assert(
+      fc.property(cardNumber, fc.constantFrom('', ' ', '\u0001', '"', '\\', 'ț', '-', '\n'), (number, beside) => {
+        for (const value of [`${beside}${number}`, { [`${number}${beside}`]: [1] }, [Number(number.slice(0, 15))]]) {
+          const isMasked = JSON.stringify(maskReport(value)) !== JSON.stringify(value);
+          if (isMasked) expect(mayHoldCardNumber(JSON.stringify(value))).toBe(true);
+        }
+        expect(maskCardNumbers(`${beside}${number}`)).not.toContain(number);
+      }),
+    );
+    expect(mayHoldCardNumber('{"amount":150.5,"operationId":"000000012","rrn":"400000000100"}')).toBe(false);
   });
 
   it('are masked when a device writes them as numbers', () => {

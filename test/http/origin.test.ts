@@ -1,0 +1,28 @@
+// What a command remembers of its call: the call as it came, without card numbers and without what the command keeps anyway.
+import type { FastifyRequest } from 'fastify';
+import { expect, it } from 'vitest';
+import { originOf, originOfPerson } from '../../src/http/origin.ts';
+
+const request = (body: unknown, headers: object = {}) =>
+  ({ method: 'POST', body, headers, routeOptions: { url: '/Device/payment/Pay' } }) as unknown as FastifyRequest;
+const told = (body: unknown, headers?: object) => JSON.parse(originOfPerson(request(body, headers), 'Ana').request) as unknown;
+
+it('is the call as it came, with its Idempotency-Key', () => {
+  const body = { DeviceID: 'd', amount: 150.5, list: [{ a: 'ț' }] };
+  expect(originOfPerson(request(body), 'Ana').caller).toBe('person Ana');
+  expect(told(body)).toEqual({ method: 'POST', path: '/Device/payment/Pay', body });
+  expect(told(body, { 'idempotency-key': 'k' })).toEqual({ method: 'POST', path: '/Device/payment/Pay', idempotencyKey: 'k', body });
+  expect(told(undefined)).toEqual({ method: 'POST', path: '/Device/payment/Pay', body: {} });
+});
+
+it('has no card number, also not beside a sign that JSON writes with digits', () => {
+  const card = '4111111111111111';
+  expect(JSON.stringify(told({ note: `\u0001${card}` }))).not.toContain(card);
+  const text = JSON.stringify(told({ note: `\u0001${card}`, inner: [`card ${card}.`, Number(card)], [card]: 1 }));
+  expect(text).not.toContain(card);
+  expect(text.match(/411111\*{6}1111/g)).toHaveLength(4);
+});
+
+it('is of nobody who showed no key', () => {
+  expect(() => originOf(request({}))).toThrow('without a key');
+});
