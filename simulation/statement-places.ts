@@ -12,7 +12,8 @@ export function placeOf(sql: string): string | undefined {
 
 const places = new Map<string, string>();
 const maxKept = 5_000;
-const writing = /\b(insert into|update|delete from) "?(\w+)"?/;
+/** Not the lock of a read: `for update`. */
+const writing = /(?<!\bfor (?:no key )?)\b(insert into|update|delete from) "?(\w+)"?/;
 const setColumn = /"(\w+)" = /g;
 
 function readPlace(sql: string): string | undefined {

@@ -12,7 +12,7 @@ export const moments = {
   'after the answer, before the settlement’s commit': { when: 'before', commit: /update commands \(state, settled_at\)/ },
   'after the settlement, before the HTTP answer': { when: 'after', commit: /update commands \(state, settled_at\)/ },
   'after an invoice was written': { when: 'after', commit: /insert invoices/ },
-  'after an invoice moved, before its callback': { when: 'after', commit: /insert callbacks/ },
+  'after an invoice moved, before its callback': { when: 'after', commit: /insert callbacks|update invoices \(state/ },
   'after a callback was claimed': { when: 'after', commit: /update callbacks \(leased_by/ },
   'in a callback': { when: 'after', write: /^GET [^]*webhook-id: /i },
   'after a callback, before that is written': { when: 'before', commit: /update callbacks \(state/ },
