@@ -1,6 +1,7 @@
 // The device's end of MQTT 3.1.1: clean session, a will that says it is gone, commands at QoS 0, answers and presence at
 // QoS 1. Each connection is a new client, so that the library re-sends nothing of an older one behind our back.
 import { connect, type MqttClient } from 'mqtt';
+import packets from 'mqtt-packet';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -15,6 +16,9 @@ export interface NetworkConnectorOptions {
   random: Random;
   logger: Logger;
 }
+
+// Otherwise it has a buffer ready for each number up to 65,535: 17 MB that a device has no use for.
+packets.writeToStream.cacheNumbers = false;
 
 const connectTimeoutMs = 5_000;
 

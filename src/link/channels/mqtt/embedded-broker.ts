@@ -15,6 +15,7 @@ import { type BrokerClients, createBrokerClients } from './broker-clients.ts';
 import { BrokerPorts, type BrokerPortsOptions } from './broker-ports.ts';
 import { defaultGateLimits, type GateLimits } from './connection-gate.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
+import { keepNoNumbersReady } from './packet-numbers.ts';
 
 export interface EmbeddedBrokerOptions extends Omit<BrokerPortsOptions, 'limits' | 'onCut'> {
   gatewayId: string;
@@ -89,6 +90,7 @@ export class EmbeddedBroker implements Channel {
   async start(listener: ChannelListener): Promise<void> {
     // Loaded where it is used: a gateway with a broker outside needs nothing of it.
     const { Aedes } = await import('aedes');
+    await keepNoNumbersReady();
     const aedes = await Aedes.createBroker(this.#rules());
     this.#aedes = aedes;
     this.#clients.watch(aedes);

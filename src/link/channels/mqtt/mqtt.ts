@@ -11,6 +11,7 @@ import { mqttTopics } from '../../protocol.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
 import { reconnectPauseMs } from '../reconnect-pause.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
+import { keepNoNumbersReady } from './packet-numbers.ts';
 
 export interface MqttChannelOptions {
   /** mqtt://user:password@host:port or mqtts://... */
@@ -25,6 +26,11 @@ export interface MqttChannelOptions {
 
 const keepaliveS = 15;
 const connectWithinMs = 10_000;
+
+async function ownLibrary(): Promise<{ connect: typeof connect }> {
+  await keepNoNumbersReady();
+  return await import('mqtt');
+}
 
 export class MqttChannel implements Channel {
   readonly name = 'mqtt';
@@ -52,7 +58,7 @@ export class MqttChannel implements Channel {
   async start(listener: ChannelListener): Promise<void> {
     this.#listener = listener;
     // Loaded where it is used: a gateway with the embedded broker needs nothing of it.
-    const { library = () => import('mqtt') } = this.#options;
+    const { library = ownLibrary } = this.#options;
     this.#connect = (await library()).connect;
     if (this.#listener === undefined) return;
     await new Promise<void>((resolve) => {
