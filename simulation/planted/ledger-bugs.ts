@@ -64,7 +64,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
         find: "    .where('id', '=', command.id)\n    .where(openOnly)\n    .$if(settlement.state === 'never'",
         instead: "    .where('id', '=', command.id)\n    .$if(settlement.state === 'never'",
       },
-      { room: ledger, find: ` and "commands"."state" in ('sent', 'unknown')\n`, instead: '\n' },
+      { room: ledger, find: ` and coalesce("commands"."state", '') in ('sent', 'unknown')\n`, instead: '\n' },
     ],
   },
   {

@@ -98,6 +98,10 @@ function settleAndClose(
   return run(both, queries);
 }
 
+/**
+ * Each is found by its id: the state is written so that PostgreSQL, which mostly counts when nothing is open, does not walk through all that
+ * is open, and through what was since the last vacuum, for every batch.
+ */
 function settling(rows: RawBuilder<unknown>): RawBuilder<CommandRow> {
   return sql<CommandRow>`update "commands" set "settled_at" = now_ms(), "state" = "new"."state", "settled_by" = "new"."settled_by",
       "outcome" = "new"."outcome", "report" = "new"."report", "reason" = "new"."reason", "next_recall_at" = null,
@@ -108,7 +112,7 @@ function settling(rows: RawBuilder<unknown>): RawBuilder<CommandRow> {
       "document_state" = case when "new"."opens_document" = 1 then 'open' else "commands"."document_state" end,
       "accepted_at" = case when "new"."was_accepted" = 1 then coalesce("commands"."accepted_at", now_ms()) else "commands"."accepted_at" end
     from ${rows}
-    where "commands"."id" = "new"."id" and "commands"."state" in ('sent', 'unknown')
+    where "commands"."id" = "new"."id" and coalesce("commands"."state", '') in ('sent', 'unknown')
       and ("new"."state" <> 'never' or "commands"."accepted_at" is null)
     returning ${returned}`;
 }

@@ -4,13 +4,15 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Contender, createDatabase, startTillgate } from '../../bench/contenders.ts';
 import { deviceCommands, invoiceCalls } from '../../bench/works.ts';
-import { fill, merchantId } from '../../scripts/cabinet-load/fill.ts';
+import { deviceCount, fill, merchantId } from '../../scripts/cabinet-load/fill.ts';
 import { sweepKeys } from '../../src/access/idempotency.ts';
 import { hourMs, sumHour } from '../../src/cabinet/views/figures/hour-sums.ts';
 import { clearDelivered } from '../../src/callbacks/retention.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { holdOverdueInvoices } from '../../src/invoices/store.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { createSettleGroup } from '../../src/ledger/settle-batch.ts';
 import { removableCommands } from '../../src/removal/commands.ts';
 import { removableInvoices } from '../../src/removal/invoices.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
@@ -51,6 +53,8 @@ interface Reads {
   /** Rows that were read one after the other, because no index led to them. */
   passed: number;
   lookups: number;
+  /** By an index. */
+  fetched: number;
 }
 
 /** What is read in the tables that grow while `work` is done, which ends all connections that it opens: only then all is counted. */
@@ -61,7 +65,8 @@ async function readsOf(work: () => Promise<void>): Promise<Reads[]> {
   await client.query('select pg_stat_reset()');
   await work();
   await eventually('whoever worked is gone', areGone, Boolean);
-  const text = `select relname as name, seq_tup_read::int as passed, coalesce(idx_scan, 0)::int as lookups
+  const text = `select relname as name, seq_tup_read::int as passed, coalesce(idx_scan, 0)::int as lookups,
+      coalesce(idx_tup_fetch, 0)::int as fetched
     from pg_stat_user_tables where relname = any($1)`;
   return (await client.query<Reads>(text, [growing])).rows;
 }
@@ -100,4 +105,30 @@ it('leads every sweep to its rows by an index', async () => {
   });
   for (const name of ['commands', 'invoices', 'callbacks', 'idempotency_keys']) expect(lookupsIn(name, reads)).toBeGreaterThan(0);
   expect(readThrough(reads)).toEqual([]);
+}, 120_000);
+
+it('settles a command without a look at the others that are open', async () => {
+  // One for each device, after PostgreSQL has counted that none is open.
+  const { rows } = await client.query<{ id: string }>(
+    `insert into commands (id, merchant_id, device_id, instance_id, name, args, state, issued_at, answer_by, recalls)
+      select 'open ' || id, merchant_id, id, 'gone', 'CloseDay', '{}', 'sent', now_ms(), now_ms() + 60000, 0 from devices returning id`,
+  );
+  const reads = await readsOf(async () => {
+    const database = await open();
+    const settles = createSettleGroup(database);
+    const settled = rows.slice(0, 4).map(({ id }) => {
+      const command = { id, targetId: null } as Command;
+      return settles.add({
+        command,
+        settlement: { state: 'done', by: 'answer', outcome: 'done', report: undefined, reason: undefined },
+        closesDocument: false,
+      });
+    });
+    expect((await Promise.all(settled)).map((command) => command?.state)).toEqual(['done', 'done', 'done', 'done']);
+    await database.close();
+  });
+  expect(rows.length).toBeGreaterThanOrEqual(deviceCount);
+  const fetched = reads.find(({ name }) => name === 'commands')?.fetched;
+  expect(fetched).toBeGreaterThanOrEqual(4);
+  expect(fetched).toBeLessThan(deviceCount / 2);
 }, 120_000);
