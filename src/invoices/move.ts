@@ -1,7 +1,7 @@
 // One move of one invoice: the guarded update, the line in its history and the callback, in one commit [D26], which it may share with the moves
 // of other invoices (move-batch.ts). Either all three are committed or none; after the commit the callbacks' worker is woken.
 import { type OutboxDeps, outboxRow } from '../callbacks/outbox.ts';
-import { expandTemplate } from '../callbacks/template.ts';
+import { expandTemplate, type TemplateValues } from '../callbacks/template.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
@@ -46,11 +46,27 @@ type Movable = Pick<InvoiceFacts, 'oid' | 'merchantId' | 'callbackUri'>;
  * The move with the callback that tells of it. Its address is final before the commit, because nothing that it names can change any more:
  * receipt id and device come with the payment, and before it they are empty [service specification].
  */
-export function moveOf(deps: OutboxDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Move {
-  const { oid, merchantId, callbackUri } = invoice;
+export function moveOf(deps: MoveDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Move {
+  const { oid } = invoice;
   const values = { OID: oid, State: stateNames[transition.to], ReceiptID: payment?.receiptId, DeviceID: payment?.deviceId };
-  const callback = callbackUri === null ? undefined : outboxRow(deps, { merchantId, url: expandTemplate(callbackUri, values) });
-  return { oid, transition, detail, payment, callback };
+  return { oid, transition, detail, payment, callback: callbackOf(deps, invoice, values) };
+}
+
+type MoveDeps = OutboxDeps & Pick<InvoiceDeps, 'logger'>;
+
+/**
+ * What was accepted at Create may not be readable any more: by a later version, after a restore, by somebody's hand. Then there is nowhere to
+ * send to, which must keep neither this invoice from being paid nor others from expiring with it; the operator is told.
+ */
+function callbackOf(deps: MoveDeps, { oid, merchantId, callbackUri }: Movable, values: TemplateValues): Move['callback'] {
+  if (callbackUri === null) return undefined;
+  try {
+    return outboxRow(deps, { merchantId, url: expandTemplate(callbackUri, values) });
+  } catch (error) {
+    const facts = { oid, merchantId, state: values.State, err: error };
+    deps.logger.error(facts, 'the CallbackURI of an invoice can no longer be read: its ERP is not called back');
+    return undefined;
+  }
 }
 
 /** Within the caller's transaction. False if the guard did not hold: then nothing was written. */

@@ -142,6 +142,25 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     expect(await urls(paid.oid)).toHaveLength(2);
   });
 
+  it('goes on though the stored CallbackURI can no longer be read, and so does the sweep: nobody is called back, and the log says so', async () => {
+    const hurt = async (limit: object = {}) => {
+      const made = await create(limit);
+      await database.queries.updateTable('invoices').set({ callback_uri: 'no address' }).where('oid', '=', made.oid).execute();
+      return made;
+    };
+    const soon = { validTo: new Date(startMs + 5).toISOString() };
+    const [paid, late, beside] = [await hurt(), await hurt(soon), await create(soon)];
+    await shop.invoices.scan(paid.qr, anybody);
+    await shop.invoices.pay(paid.qr, payment(), anybody);
+    database.shiftClock(10);
+    expect(await shop.invoices.expireOverdue()).toBe(2);
+    expect(await Promise.all([paid, late, beside].map(({ qr }) => stateOf(qr)))).toEqual([states.paid, states.expired, states.expired]);
+    expect((await eventRows(database, paid.oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
+    expect([await urls(paid.oid), await urls(late.oid), await urls(beside.oid)]).toEqual([[], [], [toldUrl(beside.oid, 'Expired')]]);
+    const complaints = shop.logger.lines.filter(({ message }) => message.includes('can no longer be read'));
+    expect(new Set(complaints.map(({ fields }) => (fields as { oid: string }).oid))).toEqual(new Set([paid.oid, late.oid]));
+  });
+
   it('leaves nothing behind when its callback cannot be written, and hurts none that came along', async () => {
     const [bad, ...good] = [await create(), await create(), await create({ callbackUri: undefined })];
     // Its next number is taken: the database refuses the callback, and with it the move.
