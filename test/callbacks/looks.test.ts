@@ -193,6 +193,18 @@ describe('many hosts', () => {
     expect(calls.length).toBe(12 - 1);
   });
 
+  it('share what places there are, and are each asked about once', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 12, perHost: 8 } });
+    await clock.settle();
+    forgetStatements();
+    const hosts = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.example`);
+    await write(hosts.flatMap((name) => many(8, name)));
+    callbacks.wake(hosts.flatMap((name) => Array.from({ length: 8 }, () => name)));
+    await clock.settle();
+    expect(hosts.map((name) => calls.filter(({ url }) => url.includes(name)).length)).toEqual([2, 2, 2, 2, 2, 2]);
+    expect(count('claim')).toBe(6);
+  });
+
   it('wait for the last place and get it when any of them leaves it', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1 } });
     await write([...many(1, 'one.example'), ...many(1, 'two.example')]);

@@ -32,7 +32,10 @@ class FakeClient extends EventEmitter {
     this.options = options;
   }
 
-  subscribe(_topics: string[], _options: unknown, done: typeof this.subscribed): void {
+  asked: unknown[] = [];
+
+  subscribe(topics: string[], options: unknown, done: typeof this.subscribed): void {
+    this.asked = [topics, options];
     this.subscribed = done;
   }
 
@@ -95,6 +98,7 @@ describe('the MQTT channel', () => {
       ...{ protocolVersion: 4, clientId: `tillgate-${gatewayId}`, clean: true, keepalive: 15, connectTimeout: 10_000 },
       ...{ reconnectPeriod: 0, resubscribe: false, queueQoSZero: false },
     });
+    expect(client().asked).toEqual([[mqttTopics.answers('+', gatewayId), mqttTopics.presence('+')], { qos: 1 }]);
     expect(client().stream.done).toEqual(['no delay true']);
   });
 
@@ -178,9 +182,38 @@ describe('the MQTT channel', () => {
     await clock.settle();
     await channel.stop();
     await started;
+    expect(clock.pending).toBe(0);
     client().accept();
     await clock.advance(60_000);
     expect([clients.length, client().ends, words(), clock.pending]).toEqual([1, [true], [], 0]);
+  });
+
+  it('that is stopped is down, and does not come back from a pause', async () => {
+    await up();
+    await channel.stop();
+    expect(channel.isConnected).toBe(false);
+    const started = channel.start(recorder);
+    await clock.settle();
+    client(1).emit('close');
+    await started;
+    await channel.stop();
+    expect(clock.pending).toBe(0);
+    await clock.advance(60_000);
+    expect(clients).toHaveLength(2);
+  });
+
+  it('waits longer after each failure', async () => {
+    const started = channel.start(recorder);
+    await clock.settle();
+    for (let failures = 1; failures <= 6; failures += 1) {
+      client(failures - 1).emit('close');
+      if (failures < 6) await clock.advance(200 * 2 ** (failures - 1));
+    }
+    await started;
+    await clock.advance(3_199);
+    expect(clients).toHaveLength(6);
+    await clock.advance(3_201);
+    expect(clients).toHaveLength(7);
   });
 });
 

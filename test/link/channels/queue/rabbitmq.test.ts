@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { RabbitmqChannel } from '../../../../src/link/channels/queue/rabbitmq.ts';
 import { command, deviceA, gatewayId } from '../../../contract/channel.ts';
 import { createRecorder, type Recorder } from '../../../contract/recorder.ts';
-import { quietLogger } from '../../../support/quiet-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../../../support/quiet-logger.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -63,11 +63,13 @@ let clock: VirtualClock;
 let connection: FakeConnection;
 let asked: Asked[];
 let recorder: Recorder;
+let logger: RecordingLogger;
 beforeEach(() => {
   clock = createVirtualClock(undefined, { settle: 'microtasks' });
   connection = new FakeConnection();
   asked = [];
   recorder = createRecorder();
+  logger = recordingLogger();
 });
 
 function create(url = 'amqp://user:pw@broker:5672/shop'): RabbitmqChannel {
@@ -76,7 +78,7 @@ function create(url = 'amqp://user:pw@broker:5672/shop'): RabbitmqChannel {
     return connection;
   };
   const library = async () => ({ connect: connect as never });
-  return new RabbitmqChannel({ url, gatewayId, clock, random: seededRandom(1), logger: quietLogger, library });
+  return new RabbitmqChannel({ url, gatewayId, clock, random: seededRandom(1), logger, library });
 }
 
 /** As the library does it: the channels first, then the word. */
@@ -155,6 +157,25 @@ describe('the RabbitMQ channel', () => {
     expect(model.closes).toBe(3);
   });
 
+  it('tells the operator what troubles it', async () => {
+    const channel = create();
+    const started = channel.start(recorder);
+    await clock.settle();
+    connection.emit('connect-failed', new Error('refused'));
+    await started;
+    const model = await connected();
+    for (const each of [connection, model, model.inbox, model.outbox]) each.emit('error', new Error('odd'));
+    connection.emit('handler-error', new Error('odd'));
+    expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+      'warn RabbitMQ cannot be reached; the gateway keeps trying',
+      'warn the RabbitMQ connection has trouble',
+      'warn the RabbitMQ connection has trouble',
+      'warn the RabbitMQ inbox has trouble',
+      'warn the RabbitMQ outbox has trouble',
+      'error a message from RabbitMQ could not be handled',
+    ]);
+  });
+
   it('hears its devices until it is stopped', async () => {
     const { channel, model } = await up();
     const clockText = new Date(clock.now()).toISOString();
@@ -204,9 +225,13 @@ describe('a send over RabbitMQ', () => {
 
 describe('stopping', () => {
   it('leaves what is under way unclear, closes the connection once, and is not up any more', async () => {
-    const { channel } = await up();
+    const { channel, model } = await up();
     const sent = errorOf(channel.send(deviceId, command(), 1_000));
+    const returned = errorOf(channel.send(deviceId, command(), 1_000));
+    model.outbox.emit('return', { properties: { messageId: '2' } });
     await channel.stop();
+    expect(await returned).toBe('SendUnclear');
+    expect(() => model.outbox.confirms[1]?.()).not.toThrow();
     await channel.stop();
     expect(await sent).toBe('SendUnclear');
     expect([channel.isConnected, connection.closes, clock.pending]).toEqual([false, 1, 0]);
