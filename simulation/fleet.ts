@@ -254,15 +254,19 @@ export class Fleet {
 
   async #stopGracefully(process: Process): Promise<void> {
     const { trace } = this.#deps;
-    const { life } = process;
+    const { life, standstill } = process;
     if (!life || process.isStopping) return;
     trace(`gateway ${process.index} is asked to stop`);
     this.counts.gracefulStops += 1;
     process.isStopping = true;
     this.#deps.answerWatch.disturbed();
     await this.#until(() => process.calls === 0, stopGraceMs);
+    // Who stands still cannot stop either.
+    await standstill.ended();
     await life.letGo();
     await this.#until(() => process.calls === 0, lastWordsMs);
+    await standstill.ended();
+    if (process.life !== life) return;
     await life.stop().catch((error: unknown) => trace(`gateway ${process.index} could not say goodbye: ${String(error)}`));
     if (process.life !== life) return;
     trace(`gateway ${process.index} has stopped`);

@@ -143,7 +143,10 @@ async function settle(shop: Shop, erp: Erp, atMostMs: number): Promise<void> {
 async function compare(shop: Shop, erp: Erp): Promise<void> {
   const life = shop.fleet.anyLife();
   if (!life) return shop.violated('no gateway is left');
-  await checkBooks(shop, life.database, erp);
+  // A broken day ends where it is: somebody may stand still in the middle of a transaction, which only time ends.
+  const checking = checkBooks(shop, life.database, erp);
+  if (!(await during(shop, checking))) return shop.violated('the books cannot be read: somebody keeps the database for ever');
+  await checking;
   // A device that says never of what it did contradicts whoever found out.
   const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0);
   for (const place of shop.fleet.places) {
@@ -165,14 +168,15 @@ async function freeTerminals(shop: Shop): Promise<void> {
   }
 }
 
-/** Time goes on until it is done. */
-async function during({ clock }: Shop, work: Promise<unknown>): Promise<void> {
+/** Time goes on until it is done; false when it never is. */
+async function during({ clock }: Shop, work: Promise<unknown>): Promise<boolean> {
   let isOver = false;
   const end = () => {
     isOver = true;
   };
   work.then(end, end);
   await clock.advance(lastSaleAtMostMs, () => isOver);
+  return isOver;
 }
 
 function prefixed(prefix: string, counts: Record<string, number>): Record<string, number> {

@@ -161,7 +161,9 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
         }
         written = new Set();
         attempt(() => connection.exec('begin immediate'));
-        if (standstill.isOn) await standstill.ended();
+        if (!standstill.isOn) return;
+        endIfIdle();
+        await standstill.ended();
       }),
     commit,
     async rollback() {

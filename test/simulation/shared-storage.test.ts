@@ -103,4 +103,17 @@ describe('a transaction', () => {
     one.standstill.end();
     expect(await endOf(clock, committing)).toBe('database down');
   });
+
+  it('that begins while its process stands still is ended by the server as well, and does not keep the others for ever', async () => {
+    const { clock, one, count } = await open();
+    one.standstill.begin();
+    const beginning = one.executor.begin();
+    const looking = count();
+    expect(await endOf(clock, looking)).toBe('never');
+    await clock.advance(6_000);
+    expect(await endOf(clock, looking)).toBe('done');
+    one.standstill.end();
+    expect(await endOf(clock, beginning)).toBe('done');
+    expect(await endOf(clock, one.executor.run(insert, [], 'in-transaction'))).toBe('database down');
+  });
 });
