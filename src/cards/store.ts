@@ -2,22 +2,27 @@
 import { sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { lockRows, nowMs } from '../database/dialect.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import type { Bani } from '../kernel/money.ts';
 import { type Command, commandColumns, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 
 /** Whoever ends a document knows of the payment [D58]. */
 const toldNow = sql<number>`coalesce(told_at, now_ms())`;
 
-/** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
-export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
-  const row = await queries
+const paymentOfDocument = keptStatement((queries, { merchantId, documentNr }: { merchantId: string; documentNr: string }) =>
+  queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
     .where('document_nr', '=', documentNr)
     .where(paymentsOnly)
     .where(openOrDone)
-    .executeTakeFirst();
+    .compile(),
+);
+
+/** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
+export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
+  const [row] = await paymentOfDocument(queries, { merchantId, documentNr });
   return row && toCommand(row);
 }
 

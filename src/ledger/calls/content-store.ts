@@ -4,6 +4,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
 import { deadAfterMs } from '../../database/instances.ts';
+import { keptStatement } from '../../database/kept-statement.ts';
 import { type Command, commandColumns, openOnly, toCommand } from '../command.ts';
 
 /** So long after its end, or after the last time that 3 was said about it, a command is recognised. */
@@ -24,10 +25,9 @@ export interface Untold {
   isInstanceLiving: boolean;
 }
 
-/** The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. */
-export async function findUntold(queries: Queries, { merchantId, deviceId, requestHash, exceptId }: Content): Promise<Untold | undefined> {
+const untoldByContent = keptStatement((queries, { merchantId, deviceId, requestHash, exceptId }: Content, which: 'any' | 'another') => {
   const since = sql<number>`now_ms() - cast(${recognisedForMs} as bigint)`;
-  const row = await queries
+  return queries
     .selectFrom('commands')
     .select(commandColumns)
     .select((column) =>
@@ -47,11 +47,16 @@ export async function findUntold(queries: Queries, { merchantId, deviceId, reque
     .where('request_hash', '=', requestHash)
     .where(sql<SqlBool>`request_hash is not null and told_at is null`)
     .where('state', '!=', 'never')
-    .$if(exceptId !== undefined, (query) => query.where('id', '!=', exceptId ?? ''))
+    .$if(which === 'another', (query) => query.where('id', '!=', exceptId as string))
     .where((where) => where.or([openOnly, where('settled_at', '>', since), where('unheard_at', '>', since)]))
     .orderBy('issued_at', 'desc')
     .limit(1)
-    .executeTakeFirst();
+    .compile();
+});
+
+/** The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. */
+export async function findUntold(queries: Queries, content: Content): Promise<Untold | undefined> {
+  const [row] = await untoldByContent(queries, content, content.exceptId === undefined ? 'any' : 'another');
   return row && { command: toCommand(row), isInstanceLiving: Boolean(row.is_living) };
 }
 
