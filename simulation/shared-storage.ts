@@ -97,12 +97,12 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
     }
   }
 
-  function endIfIdle(): void {
+  /** It stands still; its transaction does not last that long. */
+  function outlast(): Promise<void> {
     const mine = written;
-    if (!mine) return;
-    clock.after(idleInTransactionMs, () => {
-      if (written === mine && standstill.isOn) endTransaction('rollback');
-    });
+    const endIfIdle = () => void (written === mine && standstill.isOn && endTransaction('rollback'));
+    if (mine) clock.after(idleInTransactionMs, endIfIdle);
+    return standstill.ended();
   }
 
   async function suffer(place: string | undefined, when: When): Promise<void> {
@@ -111,8 +111,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
     const harm = place === undefined ? undefined : meet(place, when);
     if (isDead || harm === 'crash') return forever;
     if (harm === 'lost') throw databaseDown('The connection to the database broke.');
-    if (harm === 'stall') endIfIdle();
-    if (standstill.isOn) await standstill.ended();
+    if (standstill.isOn) await outlast();
     return isDead ? forever : undefined;
   }
 
@@ -161,9 +160,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
         }
         written = new Set();
         attempt(() => connection.exec('begin immediate'));
-        if (!standstill.isOn) return;
-        endIfIdle();
-        await standstill.ended();
+        if (standstill.isOn) await outlast();
       }),
     commit,
     async rollback() {

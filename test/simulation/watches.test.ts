@@ -75,9 +75,20 @@ describe('who watches the wires', () => {
     message: { v: 1, id: 'one', name: 'Pay', replyTo: 'g', startBy: '1', answerBy: '2', args: {}, ...change } as CommandMessage,
   });
 
-  function watching({ hasJournal = true, running = [] as object[], charges = [] as object[], ageMs = 0 } = {}) {
+  function watching({
+    hasJournal = true,
+    running = [] as object[],
+    charges = [] as object[],
+    ageMs = 0,
+    closedByHand = [] as string[],
+  } = {}) {
     const clock = createEventClock();
-    const storage = { peek: () => [{ issued_at: clock.now() - ageMs }] };
+    const storage = {
+      peek: (sql: string, [subject]: readonly unknown[]) =>
+        sql.includes('audit_log')
+          ? closedByHand.filter((id) => id === subject).map((id) => ({ id }))
+          : [{ issued_at: clock.now() - ageMs }],
+    };
     const device = { journal: () => ({ unfinished: () => running }), bank: { charges: () => charges, entries: () => [] } };
     const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0 } as unknown as ShopDevice;
     return watchWire({ clock, storage, devices: [target], trace: () => {}, violated });
@@ -98,6 +109,14 @@ describe('who watches the wires', () => {
   it('tells of a Pay while another waits for its CloseDoc [D14]', () => {
     watching({ charges: [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }] })(command());
     expect(violations).toEqual(['Pay one went to terminal 1, where Pay other awaits its CloseDoc']);
+  });
+
+  it('tells of none whose document an operator closed by hand [D16]', () => {
+    const charges = [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }];
+    watching({ charges, closedByHand: ['other'] })(command());
+    expect(violations).toEqual([]);
+    watching({ charges, closedByHand: ['another'] })(command());
+    expect(violations).toHaveLength(1);
   });
 
   it('tells of a command that leaves after its time to begin, and lets one pass that is in time [D65]', () => {
