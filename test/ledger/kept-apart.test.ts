@@ -1,0 +1,71 @@
+// Which commands may share a statement: none that shares a device, a number, a target or a key with another one, and not more text than fits.
+import { randomUUID } from 'node:crypto';
+import { beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { createInsertGroup, type InsertedTogether } from '../../src/ledger/insert-batch.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+let database: Database;
+let merchantId: string;
+/** Inserts of commands. */
+let statements: number;
+
+beforeEach(async () => {
+  database = await memoryDatabase(createVirtualClock());
+  merchantId = (await seedMerchant(database.queries)).id;
+});
+
+async function command(overrides: Partial<InsertedTogether> = {}): Promise<InsertedTogether> {
+  const owner = overrides.merchantId ?? merchantId;
+  const { id: deviceId } = await seedDevice(database.queries, owner);
+  const own = { id: randomUUID(), merchantId: owner, deviceId, instanceId: 'i', name: 'Refund', args: {} } as const;
+  return { ...own, answerWithinMs: 1, journalId: undefined, ...overrides };
+}
+
+async function statementsFor(...commands: InsertedTogether[]): Promise<number> {
+  statements = 0;
+  const queries = database.queries.withPlugin({
+    transformQuery({ node }) {
+      statements += 1;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  const group = createInsertGroup({ ...database, queries, soon: (begin) => void setImmediate(begin) });
+  await Promise.all(commands.map((each) => group.add(each)));
+  return statements;
+}
+
+it('those that share nothing are one statement', async () => {
+  const [one, other] = [await command({ documentNr: 'a', receiptUid: 'a' }), await command({ documentNr: 'b', receiptUid: 'b' })];
+  expect(await statementsFor(one, other, await command(), await command())).toBe(1);
+});
+
+it('those of two merchants that have the same numbers share nothing', async () => {
+  const numbers = { documentNr: 'a', receiptUid: 'a' };
+  const other = (await seedMerchant(database.queries)).id;
+  expect(await statementsFor(await command(numbers), await command({ ...numbers, merchantId: other }))).toBe(1);
+});
+
+it.each([{ documentNr: 'a' }, { receiptUid: 'a' }])('those that share %j are one after the other', async (shared) => {
+  expect(await statementsFor(await command(shared), await command(shared))).toBe(2);
+});
+
+it('those of one device, and those about one command, are one after the other', async () => {
+  const one = await command();
+  expect(await statementsFor(one, await command({ deviceId: one.deviceId }))).toBe(2);
+  const { id: targetId } = await seedCommand(database.queries, merchantId, (await seedDevice(database.queries, merchantId)).id);
+  expect(await statementsFor(await command({ targetId }), await command({ targetId }))).toBe(2);
+});
+
+it.each([
+  ['what is asked', (text: string) => ({ args: { text } })],
+  ['what came', (text: string) => ({ origin: { caller: 'c', request: text } })],
+])('%s is a mebibyte in a statement, no more', async (_what, long) => {
+  const half = long('x'.repeat(600_000));
+  expect(await statementsFor(await command(half), await command(half))).toBe(2);
+  const third = long('x'.repeat(400_000));
+  expect(await statementsFor(await command(third), await command(third))).toBe(1);
+});
