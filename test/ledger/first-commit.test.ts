@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey, findKey } from '../../src/access/idempotency.ts';
+import type { Queries } from '../../src/database/database.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
 import { createFirstCommits, type FirstCommits } from '../../src/ledger/calls/first-commit.ts';
 import type { Command } from '../../src/ledger/command.ts';
@@ -18,13 +19,15 @@ describe.each(engines)('on %s', (engine) => {
   let merchantId: string;
   let deviceId: string;
   let commits: FirstCommits;
+  let note: 'told' | 'left' | undefined;
 
   beforeEach(async () => {
     database = await openTestDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
     deviceId = (await seedDevice(database.queries, merchantId)).id;
     const link = { presence: { journalOf: (_id: string, otherwise: string | undefined) => otherwise } } as unknown as Link;
-    const reception = { noteOn: () => undefined };
+    const reception = { noteOn: () => note };
+    note = undefined;
     commits = createFirstCommits({ database, link, instanceId: 'mine', reception, insertGroup: createInsertGroup(database) });
   });
   afterEach(() => database.close());
@@ -78,6 +81,37 @@ describe.each(engines)('on %s', (engine) => {
       const recipient = createFakeRecipient();
       recipient.leave();
       expect(await commits.begin(request({ requestHash: 'asked', recipient }), randomUUID())).toMatchObject({ state: 'sent' });
+    });
+  });
+
+  describe('an equal request that left its caller without the outcome since it was looked for', () => {
+    const unnamed = { idempotency: undefined, requestHash: 'asked' };
+    const ended = { name: 'Refund', request_hash: 'asked', state: 'refused', settled_by: 'answer' } as const;
+    const seedEnded = (queries: Queries) => seedCommand(queries, merchantId, deviceId, { ...ended, settled_at: Date.now() });
+
+    it('is what this one repeats: nothing is written', async () => {
+      await seedEnded(database.queries);
+      expect(await commits.begin(request(unnamed), randomUUID())).toBeUndefined();
+      note = 'left';
+      expect(await commits.begin(request(unnamed), randomUUID())).toBeUndefined();
+      expect(await count()).toBe(1);
+      // But for a caller who is known to have it.
+      note = 'told';
+      expect(await commits.begin(request(unnamed), randomUUID())).toMatchObject({ state: 'sent' });
+    });
+
+    it('is seen under the device’s lock, too', async () => {
+      const guard = async (queries: Queries) => void (await seedEnded(queries));
+      expect(await commits.begin(request({ ...unnamed, guard }), randomUUID())).toBeUndefined();
+      expect(await count()).toBe(0);
+    });
+
+    it('is not looked for by one that has a key, nor by one that finds the device taken', async () => {
+      const { id } = await seedEnded(database.queries);
+      const guard = async () => {};
+      expect(await commits.begin(request({ requestHash: 'asked', guard }), randomUUID())).toMatchObject({ state: 'sent' });
+      await database.queries.updateTable('commands').set({ request_hash: null }).where('id', '=', id).execute();
+      expect(await commits.begin(request({ ...unnamed, guard }), randomUUID())).toBeUndefined();
     });
   });
 
