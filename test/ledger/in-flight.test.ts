@@ -11,6 +11,7 @@ import type { CarryResult } from '../../src/link/carrying/delivery.ts';
 import { raiseFence } from '../../src/link/carrying/fence.ts';
 import type { Link } from '../../src/link/link.ts';
 import { memoryDatabase } from '../support/engines.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -59,7 +60,7 @@ describe('a command that is carried', () => {
       timeline: {
         add: ({ commandId, step, atMs }: { commandId: string; step: string; atMs?: number }) => said.push([step, commandId, atMs]),
       },
-      reception: { left: () => {} },
+      reception: { left: ({ id }: Command) => said.push(['left', id]) },
       link: {
         fence: (_deviceId: string, answerWithinMs: number) => raiseFence(clock, 0, answerWithinMs),
         carry: (carriage: Carriage) => {
@@ -119,15 +120,19 @@ describe('a command that is carried', () => {
   });
 
   it('tells that it was accepted and each of its steps as they come', async () => {
-    const running = inFlight.run(request);
+    const recipient = createFakeRecipient();
+    const running = inFlight.run({ ...request, recipient });
     await clock.advance(1);
     const [carriage] = carriages;
+    expect(carriage).toMatchObject({ deviceId: 'd', name: 'Pay', journalId: 'j' });
     carriage?.onAccepted();
     carriage?.onStep({ atMs: 7, step: 'sent', channel: 'mqtt' } as never);
     expect(said).toEqual([
       ['accepted', carriage?.id],
       ['sent', carriage?.id, 7],
     ]);
+    recipient.leave();
+    expect(said.at(-1)).toEqual(['left', carriage?.id]);
     carried[0]?.resolve(ended('done'));
     await running;
   });
@@ -272,18 +277,26 @@ describe('a command that is carried', () => {
     it.each([{ wasAccepted: true }, { journalId: 'another' }])(
       'does not go out any more when that is not believed: %j',
       async (overrides) => {
-        beginAgain = () => Promise.reject(new Error('nobody may ask'));
+        let wasAsked = false;
+        beginAgain = async () => {
+          wasAsked = true;
+          return undefined;
+        };
         await expire(0, overrides);
         expect(applied).toMatchObject([{ outcome: 'expired' }]);
-        expect(carried).toHaveLength(1);
+        expect([carried.length, wasAsked]).toEqual([1, false]);
       },
     );
 
     it('does not go out any more after ten seconds', async () => {
-      beginAgain = () => Promise.reject(new Error('nobody may ask'));
+      let wasAsked = false;
+      beginAgain = async () => {
+        wasAsked = true;
+        return undefined;
+      };
       await expire(10_000);
       expect(applied).toMatchObject([{ outcome: 'expired' }]);
-      expect(carried).toHaveLength(1);
+      expect([carried.length, wasAsked]).toEqual([1, false]);
     });
   });
 });
