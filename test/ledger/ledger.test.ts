@@ -55,7 +55,7 @@ beforeEach(async () => {
     random: seededRandom(1),
     instanceId: 'here',
     link: {
-      presence: { isLiveAnywhere: () => isLive, of: () => undefined },
+      presence: { isLiveAnywhere: () => isLive, journalOf: () => 'j' },
       fence: (_deviceId: string, answerWithinMs: number) => raiseFence(clock, 0, answerWithinMs),
       carry: () => carried.promise,
       onSeen: listen,
