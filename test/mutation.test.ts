@@ -1,7 +1,7 @@
 // `npm run mutation`: how it runs tests without Vitest, and what it says about a run: which survivors count, which are accepted, and which
 // entries of the list are no longer true.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -131,4 +131,17 @@ it('a mutant that makes a test wait for ever is killed at once, work is no waiti
   const from = performance.now();
   expect(askRunner(waitingTests, ask)).toEqual(['killed', 'survived', 'survived']);
   expect(performance.now() - from).toBeLessThan(15_000);
+});
+
+describe('the lists of accepted mutants', () => {
+  const directory = new URL('../scripts/mutation/accepted/', import.meta.url);
+
+  it.each(readdirSync(directory))('%s: each entry is about a line that is still there', (list) => {
+    const entries = JSON.parse(readFileSync(new URL(list, directory), 'utf8')) as { file: string; line: string }[];
+    const isThere = ({ file, line }: (typeof entries)[number]) =>
+      readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+        .split('\n')
+        .some((text) => text.trim() === line);
+    expect(entries.filter((entry) => !isThere(entry))).toEqual([]);
+  });
 });

@@ -53,6 +53,19 @@ it.each([{ documentNr: 'a' }, { receiptUid: 'a' }])('those that share %j are one
   expect(await statementsFor(await command(shared), await command(shared))).toBe(2);
 });
 
+it('those that share a key are one after the other: together, the second would fail the first', async () => {
+  let commits = 0;
+  const transaction: Database['transaction'] = (work) => {
+    commits += 1;
+    return database.transaction(work);
+  };
+  const group = createInsertGroup({ ...database, transaction, soon: (begin) => void setImmediate(begin) });
+  const idempotency = { key: 'k', requestHash: 'asked' };
+  const both = [await command({ idempotency }), await command({ idempotency })];
+  const [first, second] = await Promise.all(both.map((each) => group.add(each)));
+  expect([first?.state, second, commits]).toEqual(['sent', undefined, 2]);
+});
+
 it('those of one device, and those about one command, are one after the other', async () => {
   const one = await command();
   expect(await statementsFor(one, await command({ deviceId: one.deviceId }))).toBe(2);
