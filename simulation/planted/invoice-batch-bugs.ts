@@ -30,7 +30,7 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     name: 'moves an invoice whose time has run out since it was looked at',
     kind: 'expiry',
     harm: 'lie',
-    edits: [{ room: invoices, find: '      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)\n', instead: '' }],
+    edits: [{ room: invoices, find: '\n      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)`', instead: '`' }],
     tests: ['test/invoices/concurrency.test.ts'],
   },
   {

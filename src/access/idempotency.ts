@@ -1,6 +1,7 @@
 // The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock.
 // A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
-// a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back.
+// a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back. A batch of commands
+// claims by `claimAll` what it has seen unused; whoever is late fails it whole [D120].
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { rowsAs } from '../database/batch-rows.ts';
 import type { Queries } from '../database/database.ts';
@@ -95,7 +96,10 @@ export function claimAll(engine: Engine, claims: readonly KeyClaim[], ofThese?: 
     order by "merchant_id", "key"`;
 }
 
-/** Nothing stands under the key, not even what is too old to count: `merchant` and `key` are columns of the statement that it stands in. */
+/**
+ * Nothing stands under the key, not even what is too old to count: `merchant` and `key` are columns of the statement that it stands in.
+ * With a limit, so that PostgreSQL, planning while the table is small, makes no join of it that reads all of it for ever.
+ */
 export function isUnused(merchant: string, key: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`not exists (
         select 1 from "idempotency_keys" as "used"

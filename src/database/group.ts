@@ -11,7 +11,7 @@
 // `together` must write all of its rows in one commit or none of them, each guarded by itself, and `alone` must change nothing for a row that
 // was written already. What becomes of a batch
 //   that certainly failed (a bad row, a lock that did not come free soon) ... every row by itself, by `alone`: one bad row hurts nobody;
-//                                                                             one that lost against another transaction a few times over
+//                                                                             one that the database ends for another's sake is tried thrice
 //   whose commit is unclear (the database went away, the answer got lost) ... every caller gets that error, and reads his own row back
 //   when the process dies ................................................... before the commit none of it is there, after it all of it is;
 //                                                                             no caller was told, as with a statement of his own

@@ -1,4 +1,4 @@
-// A statement that is always the same but for its values: built and compiled once for each engine, bound and run from then on. Building one
+// A statement that is always the same but for its values [D118]: built and compiled once for each engine, bound and run from then on. Building one
 // with Kysely costs more than SQLite needs to run it, and polls run the same few all day.
 //
 //   const byId = keptStatement((queries, { id }: { id: string }) => queries.selectFrom('devices').selectAll().where('id', '=', id).compile());

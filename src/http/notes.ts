@@ -1,5 +1,5 @@
-// What this room remembers about a request or a socket, kept on the thing itself under a symbol that nobody else has: so nothing outside
-// can read or write it, and it ends with the thing. A WeakMap would promise the same, but every collection of garbage looks through it.
+// What this room remembers about a request or a socket, kept on the thing itself under a symbol that nobody else has: so nobody
+// writes it by accident, and it ends with the thing. A WeakMap would promise the same, but every collection of garbage looks through it.
 
 export interface Notes<Thing extends object, Note> {
   of(thing: Thing): Note | undefined;

@@ -1,5 +1,5 @@
-// What the gateway learns about a request on its way: who asks, what was answered. Kept beside Fastify's request
-// object, so that nothing outside this room can write it.
+// What the gateway learns about a request on its way: who asks, what was answered. Kept on Fastify's request
+// under a symbol of this room (notes.ts).
 import type { FastifyRequest } from 'fastify';
 import { createNotes } from './notes.ts';
 

@@ -26,7 +26,7 @@ export interface Move {
   /** For the invoice's history. */
   detail: object;
   payment: Payment | undefined;
-  /** Undefined: the invoice has no CallbackURI. */
+  /** Undefined: the invoice has no CallbackURI, or one that can no longer be read [D122]. */
   callback: OutboxRow | undefined;
 }
 
@@ -143,8 +143,7 @@ export function moving(
 
 function guards(graceMs: number): RawBuilder<unknown> {
   return sql`"invoices"."oid" = "new"."oid" and "invoices"."state" = "new"."from_state"
-      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)
-      `;
+      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)`;
 }
 
 /** What the update right after it will move, where an update cannot be asked; a table named "moved". */

@@ -56,7 +56,7 @@ type MoveDeps = OutboxDeps & Pick<InvoiceDeps, 'logger'>;
 
 /**
  * What was accepted at Create may not be readable any more: by a later version, after a restore, by somebody's hand. Then there is nowhere to
- * send to, which must keep neither this invoice from being paid nor others from expiring with it; the operator is told.
+ * send to, which must keep neither this invoice from being paid nor others from expiring with it; the operator is told [D122].
  */
 function callbackOf(deps: MoveDeps, { oid, merchantId, callbackUri }: Movable, values: TemplateValues): Move['callback'] {
   if (callbackUri === null) return undefined;
@@ -89,15 +89,16 @@ export function move(deps: InvoiceDeps, invoice: Movable, transition: Transition
 
 /**
  * Reads the invoice until `step` comes to an end with it; an overdue one is made Expired first [D23].
- * `step` returns undefined when its own move lost a race: then the invoice is read again.
+ * `step` returns undefined when its own move lost a race: then the invoice is read again. `first`: what a look has found just now.
  */
 export async function withCurrent<Found extends Facts & Movable, Result>(
   deps: InvoiceDeps,
   find: () => Promise<Found | undefined>,
   step: (found: Found) => Promise<Result | undefined>,
+  first?: Found,
 ): Promise<Result> {
   for (let lost = 0; lost < maxLostRaces; lost += 1) {
-    const found = await find();
+    const found = (lost === 0 ? first : undefined) ?? (await find());
     if (!found) throw noSuchInvoice();
     if (isOverdue(found)) {
       await move(deps, found, transitionOf(found, 'expire'), {});

@@ -6,11 +6,10 @@ import { parseUuid } from '../kernel/ids.ts';
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import type { Payment } from './move-batch.ts';
 import type { InvoiceFacts, InvoiceForPayment } from './read-batch.ts';
-import { checkReceiptId, checkText, judge, refusal, type State, states, type Transition, transitions } from './rules.ts';
+import { checkReceiptId, checkText, judge, moveBy, refusal, type State, states } from './rules.ts';
 import { insertEvent, insertOrphan } from './store.ts';
 
 const maxDeviceIdLength = 64;
-const pay = transitions.find(({ trigger, from, to }) => trigger === 'pay' && from !== to) as Transition;
 
 /** Why a payment is on the orphan board. */
 type OrphanReason = 'device-not-registered' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
@@ -30,17 +29,13 @@ export async function payInvoice(
   };
   let first: InvoiceForPayment | undefined;
   if (!isRepeat) {
-    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: pay, payment, wantsReceipt: false });
+    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('pay'), payment, wantsReceipt: false });
     if (isMoved) return;
     first = found;
   }
   await withCurrent(
     deps,
-    async () => {
-      const known = first;
-      first = undefined;
-      return known ?? (await deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId));
-    },
+    () => deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId),
     async (invoice) => {
       const isSamePayment = invoice.receiptId === payment.receiptId && invoice.paidDeviceId === payment.deviceId;
       const verdict = judge({ ...invoice, isSamePayment }, 'pay');
@@ -55,6 +50,7 @@ export async function payInvoice(
       }
       return (await move(deps, invoice, verdict.transition, { by: asker.name }, payment)) || undefined;
     },
+    first,
   );
 }
 

@@ -33,6 +33,14 @@ export const transitions: readonly Transition[] = [
   { from: states.scanned, trigger: 'cancel', condition: 'in-time', to: states.cancelled },
 ];
 
+const scanning = transitions.find(({ trigger }) => trigger === 'scan') as Transition;
+const paying = transitions.find(({ trigger }) => trigger === 'pay') as Transition;
+
+/** The move that a first Get or Payd makes; a repeat moves nothing. */
+export function moveBy(trigger: 'scan' | 'pay'): Transition {
+  return trigger === 'scan' ? scanning : paying;
+}
+
 export interface Facts {
   state: State;
   /** By the database's clock. */

@@ -2,27 +2,20 @@
 // Asked again, by a proxy or a second device, it answers the same: one move, one callback.
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import { type InvoiceContent, withReceipt } from './read-batch.ts';
-import { judge, refusal, states, type Transition, transitions } from './rules.ts';
-
-const scan = transitions.find(({ trigger, from, to }) => trigger === 'scan' && from !== to) as Transition;
+import { judge, moveBy, refusal, states } from './rules.ts';
 
 /** `isRepeat`: the first try came to no clear end, so it is looked first. */
 export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker, isRepeat: boolean): Promise<InvoiceContent> {
   const oid = await oidOf(deps, qr);
-  const find = () => deps.reads.content({ oid, merchantId: asker.merchantId });
   let first: InvoiceContent | undefined;
   if (!isRepeat) {
-    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: scan, wantsReceipt: true });
+    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('scan'), wantsReceipt: true });
     first = withReceipt(found);
     if (isMoved && first) return { ...first, state: states.scanned };
   }
   return await withCurrent(
     deps,
-    async () => {
-      const known = first;
-      first = undefined;
-      return known ?? (await find());
-    },
+    () => deps.reads.content({ oid, merchantId: asker.merchantId }),
     async (invoice) => {
       const verdict = judge(invoice, 'scan');
       if (verdict.kind === 'refuse') throw refusal(invoice.state, 'scan');
@@ -30,5 +23,6 @@ export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker, i
       const isMoved = await move(deps, invoice, verdict.transition, { by: asker.name });
       return isMoved ? { ...invoice, state: states.scanned } : undefined;
     },
+    first,
   );
 }

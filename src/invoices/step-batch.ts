@@ -1,4 +1,4 @@
-// A look at an invoice and, in the same commit, the move that it most likely leads to: a Get scans and a Payd pays in one trip to the database,
+// A look at an invoice and, in the same commit, the move that it most likely leads to [D121]: a Get scans and a Payd pays in one trip to the database,
 // shared with those that come along. What has moved is found to have moved; what has not (it was scanned before, it is refused, its time is
 // up) was only looked at, and whoever asked goes on from there as if he had looked first (move.ts).
 //

@@ -2,8 +2,9 @@
 // A call that needs locks or a guard of its own keeps its own transaction (first-commit.ts); all others come here and share a commit with
 // whoever comes along.
 //
-// What stands in a row's way (an index, a removed try under the same number, a document that is no longer open, a used key) leaves that row out and
-// touches no other: who is missing lost, and is looked after by his own call. Nothing is published before the statement has returned.
+// What stands in a row's way (an index, a removed try under the same number, a document that is no longer open, a used key [D120]) leaves
+// that row out and touches no other: who is missing lost, and is looked after by his own call. Nothing is published before the statement
+// has returned.
 //
 // The process dies before the commit: no row is there, nothing was sent. After it: all are `sent` and nothing was published; Recall is
 //   answered `never`. There is no state between, since it is one statement.

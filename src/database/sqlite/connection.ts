@@ -37,7 +37,7 @@ const maxPrepared = 500;
 const busyTimeoutMs = 5_000;
 /**
  * The commit that makes the log so long writes it back into the file before anybody is answered. A command writes about twenty pages: at
- * SQLite's own thousand, one command in fifty waited for that. Rewritten pages are written back once, so there is also less to write.
+ * SQLite's own thousand, one command in some fifty waits for that. Rewritten pages are written back once, so there is also less to write.
  */
 const pagesOfLog = 4_000;
 

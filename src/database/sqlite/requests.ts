@@ -1,6 +1,7 @@
 // What the worker thread does with the requests that have piled up, apart from any thread so that it can be tested directly.
 // Statements and scripts outside a transaction that arrived together share one and one sync to disk; none is answered before its COMMIT.
-// A failing statement undoes only itself, and a script all of its statements. If the COMMIT fails, or SQLite ended the transaction by itself, all that shared it fail.
+// A failing statement undoes only itself, and a script all of its statements. If the COMMIT fails, or SQLite ended the transaction by
+// itself, all that shared it fail.
 // A transaction that can neither be committed nor rolled back would make every later request fail: then the runner is stuck, and its
 // thread has to end, so that the process does and starts anew.
 import type { SqliteConnection, Statement, StatementResult } from './connection.ts';
@@ -112,7 +113,7 @@ export class RequestRunner {
         // By itself a statement is its own transaction; inside one, that one must still be there.
         return (request.place === 'in-transaction') === isTransaction ? this.#execute(request) : { id, error: endedBySqlite };
       case 'script':
-        // A transaction is open, which scripts never come in between [driver].
+        // The gate lets no script in while a transaction is open (driver.ts).
         return { id, error: endedBySqlite };
       case 'begin':
         return this.#exec(id, 'begin immediate');
