@@ -46,7 +46,7 @@ function rowsOf(options: {
   );
 }
 
-/** A database with that many commands and as many invoices, their steps and histories, and the callbacks of every tenth invoice. */
+/** A database with that many commands and as many invoices, their steps and histories, and the callbacks of the oldest tenth of the invoices. */
 async function storedHome({ postgresUrl, say }: Bench, engine: 'postgres' | 'sqlite', rows: number) {
   const home = engine === 'postgres' ? { databaseUrl: await createDatabase(postgresUrl) } : { dataDir: temporaryDirectory() };
   const database = await openDatabase({

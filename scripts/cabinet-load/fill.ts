@@ -40,7 +40,7 @@ type Sql = RawBuilder<unknown>;
 interface FillOptions {
   /** A tenth as many as commands, unless it is given. */
   invoices?: number;
-  /** Two for each invoice, unless it is given: then two for each of the first, until there are so many. */
+  /** Two for each invoice; a smaller number goes to the oldest. */
   callbacks?: number;
   /** The address of a PostgreSQL that is filled the quick way; what its tables held is gone. */
   bareUrl?: string | undefined;
