@@ -3,7 +3,7 @@ import { Kysely } from 'kysely';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { atTurnsEnd } from '../../kernel/system.ts';
-import { type Database, runAll } from '../database.ts';
+import type { Database } from '../database.ts';
 import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
@@ -48,9 +48,10 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     },
     async inOneGo(statements) {
       guard.checkOutside();
-      // Who watches sees each statement by itself.
-      if (options.watchStatement) return await queries.transaction().execute((tx) => runAll(tx, statements));
-      const results = await gate.pass(() => executor.script(statements));
+      const run = () => gate.pass(() => executor.script(statements));
+      // Who watches sees the one trip that it is: by themselves the statements would run at several moments of the clock.
+      const text = () => statements.map(({ sql }) => sql).join('; ');
+      const results = await (options.watchStatement ? options.watchStatement(text(), run) : run());
       return results.map(({ rows }) => rows);
     },
     wake: (topic, detail = '') => local.wake(topic, detail),

@@ -5,8 +5,10 @@ import type { Worker } from 'node:worker_threads';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { isDatabaseDown } from '../../../src/database/errors.ts';
-import { openTestDatabase } from '../../support/engines.ts';
+import { openDatabase } from '../../../src/database/open.ts';
+import { emptyPlace, openTestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
+import { quietLogger } from '../../support/quiet-logger.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const slow = sql`with recursive c (n) as (select 1 union all select n + 1 from c where n < 3000000) select count(*) as n from c`;
@@ -39,6 +41,31 @@ describe('the database thread', () => {
     await write(8);
     expect(sizeOf('tillgate.db-wal')).toBe(written);
     await database.close();
+  });
+
+  it('runs statements in one go at one moment of the clock, also when somebody watches them', async () => {
+    const clock = createVirtualClock();
+    let atMs = 0;
+    const ticking = { ...clock, now: () => (atMs += 1) };
+    const { options, remove } = await emptyPlace('sqlite');
+    const watched: string[] = [];
+    const database = await openDatabase({
+      ...options,
+      role: 'gateway',
+      clock: ticking,
+      logger: quietLogger,
+      watchStatement(statement, run) {
+        watched.push(statement);
+        return run();
+      },
+    });
+    const read = sql<{ at: number }>`select now_ms() as "at"`.compile(database.queries);
+    watched.length = 0;
+    const [first, second] = await database.inOneGo([read, read]);
+    expect(first).toEqual(second);
+    expect(watched).toEqual([`${read.sql}; ${read.sql}`]);
+    await database.close();
+    await remove();
   });
 
   it('does not stall the event loop while it works', async () => {
