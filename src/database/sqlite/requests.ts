@@ -134,14 +134,16 @@ export class RequestRunner {
   #executeScript({ id, statements, nowMs }: ScriptRequest): SqliteAnswer {
     const connection = this.#connection;
     this.#nowMs = nowMs;
+    const begun = this.#exec(id, 'savepoint script');
+    if (begun.error) return begun;
     try {
-      connection.exec('savepoint script');
       const results = statements.map(({ sql, parameters }) => connection.run(sql, parameters));
       connection.exec('release script');
       return { id, results };
     } catch (error) {
       // If it cannot be undone, the COMMIT of all must not come: the transaction is ended, and all that share it fail.
-      if (connection.isTransaction && this.#exec(id, 'rollback to script').error) this.#rollback(id);
+      if (connection.isTransaction && (this.#exec(id, 'rollback to script').error ?? this.#exec(id, 'release script').error))
+        this.#rollback(id);
       return { id, error: carryError(error) };
     }
   }

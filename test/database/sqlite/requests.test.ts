@@ -137,6 +137,20 @@ describe('requests that arrive together', () => {
     expect(read?.results?.map(({ rows }) => rows)).toEqual([[{ at: 17 }], [{ at: 17 }]]);
   });
 
+  it('keep what they wrote when a script failed before them and another cannot even begin', () => {
+    let savepoints = 0;
+    const { runner, numbers } = setUp((connection) => ({
+      exec(sql) {
+        if (sql === 'savepoint script') savepoints += 1;
+        if (sql === 'savepoint script' && savepoints === 2) throw new Error('out of memory');
+        connection.exec(sql);
+      },
+    }));
+    const answers = runner.answer([script([1, -1]), insert(2), script([3])]);
+    expect(answers.map(({ error }) => error === undefined)).toEqual([false, true, false]);
+    expect(numbers()).toEqual([2]);
+  });
+
   it('fail with a script that cannot be undone, and nothing of them stays', () => {
     const { runner, numbers } = setUp((connection) => ({
       exec(sql) {
