@@ -60,13 +60,15 @@ type MoveDeps = OutboxDeps & Pick<InvoiceDeps, 'logger'>;
  */
 function callbackOf(deps: MoveDeps, { oid, merchantId, callbackUri }: Movable, values: TemplateValues): Move['callback'] {
   if (callbackUri === null) return undefined;
+  let url: string;
   try {
-    return outboxRow(deps, { merchantId, url: expandTemplate(callbackUri, values) });
+    url = expandTemplate(callbackUri, values);
   } catch (error) {
     const facts = { oid, merchantId, state: values.State, err: error };
     deps.logger.error(facts, 'the CallbackURI of an invoice can no longer be read: its ERP is not called back');
     return undefined;
   }
+  return outboxRow(deps, { merchantId, url });
 }
 
 /** Within the caller's transaction. False if the guard did not hold: then nothing was written. */

@@ -2,11 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
-import { type InvoiceDeps, transitionOf, withCurrent } from '../../src/invoices/move.ts';
-import { type Facts, states } from '../../src/invoices/rules.ts';
+import { type InvoiceDeps, moveOf, transitionOf, withCurrent } from '../../src/invoices/move.ts';
+import { type Facts, moveBy, states } from '../../src/invoices/rules.ts';
 import { holdOverdueInvoices, insertOrphan, listInvoiceEvents } from '../../src/invoices/store.ts';
 import { onceMoreIfUnclear } from '../../src/invoices/unclear-commit.ts';
 import { memoryDatabase } from '../support/engines.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import {
   anybody,
@@ -282,4 +283,13 @@ describe('the books beside an invoice', () => {
     ]);
     expect(await listInvoiceEvents(database.queries, oid, 1)).toEqual(events.slice(0, 1));
   });
+});
+
+it('a callback that could not be written for another reason than its URI fails its move: it must not be left out in silence', () => {
+  const broken = () => {
+    throw new Error('no entropy');
+  };
+  const deps = { random: { uuid: broken }, logger: quietLogger } as unknown as Parameters<typeof moveOf>[0];
+  const invoice = { oid: 'o', merchantId: 'm', callbackUri: 'http://erp.example/?id=#OID#' };
+  expect(() => moveOf(deps, invoice, moveBy('scan'), {})).toThrow('no entropy');
 });
