@@ -2,7 +2,7 @@
 // stood for. And the one that goes out once more after `expired`: both rows change, or neither.
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimKey, findKey } from '../../src/access/idempotency.ts';
+import { claimKey, findKey, releaseKey } from '../../src/access/idempotency.ts';
 import type { Queries } from '../../src/database/database.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
 import { createFirstCommits, type FirstCommits } from '../../src/ledger/calls/first-commit.ts';
@@ -20,6 +20,8 @@ describe.each(engines)('on %s', (engine) => {
   let deviceId: string;
   let commits: FirstCommits;
   let note: 'told' | 'left' | undefined;
+  /** After the batch, before its caller goes on. */
+  let meanwhile: () => Promise<void>;
 
   beforeEach(async () => {
     database = await openTestDatabase(engine);
@@ -28,7 +30,17 @@ describe.each(engines)('on %s', (engine) => {
     const link = { presence: { journalOf: (_id: string, otherwise: string | undefined) => otherwise } } as unknown as Link;
     const reception = { noteOn: () => note };
     note = undefined;
-    commits = createFirstCommits({ database, link, instanceId: 'mine', reception, insertGroup: createInsertGroup(database) });
+    const group = createInsertGroup(database);
+    meanwhile = async () => {};
+    const insertGroup = {
+      ...group,
+      async add(fresh: Parameters<typeof group.add>[0]) {
+        const command = await group.add(fresh);
+        await meanwhile();
+        return command;
+      },
+    };
+    commits = createFirstCommits({ database, link, instanceId: 'mine', reception, insertGroup });
   });
   afterEach(() => database.close());
 
@@ -113,6 +125,14 @@ describe.each(engines)('on %s', (engine) => {
       await database.queries.updateTable('commands').set({ request_hash: null }).where('id', '=', id).execute();
       expect(await commits.begin(request({ ...unnamed, guard }), randomUUID())).toBeUndefined();
     });
+  });
+
+  it('a key that stood in the way, and was let go since, is claimed: the device is free, and nobody is told that it is not', async () => {
+    await claim('a command that never was');
+    meanwhile = () => releaseKey(database.queries, merchantId, 'k', 'a command that never was');
+    const id = randomUUID();
+    expect(await commits.begin(request(), id)).toMatchObject({ id, state: 'sent' });
+    expect(await keyStandsFor()).toBe(id);
   });
 
   describe('a key that was claimed since it was looked for', () => {

@@ -96,8 +96,10 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       // `fresh` has what else the plan says about the insert.
       const command = await insertGroup.add(fresh);
       // A key that stands for something, or did a day ago, is judged by itself; but whoever has looked for nothing yet looks first.
-      if (command || !idempotency || isFirstTry || !(await isUsed(database.queries, merchantId, idempotency.key))) return command;
-      return insertUnderLocks(fresh, request);
+      if (command || !idempotency || isFirstTry) return command;
+      if (await isUsed(database.queries, merchantId, idempotency.key)) return insertUnderLocks(fresh, request);
+      // Perhaps the key alone stood in the way, and what it stood for has let it go since.
+      return insertGroup.add(fresh);
     },
     beginAgain: (expired, reason, request, id) =>
       transactionOrLost(async (queries) => {
