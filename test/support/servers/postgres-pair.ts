@@ -21,7 +21,14 @@ interface Member {
 function signalAll({ directory }: Member, signal: NodeJS.Signals): void {
   const [server = ''] = readFileSync(join(directory, 'data/postmaster.pid'), 'utf8').split('\n');
   const children = execFileSync('ps', ['-o', 'pid=', '--ppid', server], { encoding: 'utf8' });
-  for (const pid of [server, ...children.trim().split(/\s+/)]) process.kill(Number(pid), signal);
+  for (const pid of [server, ...children.trim().split(/\s+/)]) {
+    try {
+      process.kill(Number(pid), signal);
+    } catch (error) {
+      // A backend may have ended since it was listed.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
 }
 
 export interface PostgresPair extends PostgresServer {
