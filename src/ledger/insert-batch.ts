@@ -163,13 +163,14 @@ function inserting(engine: Engine, commands: readonly InsertedTogether[], waits:
 }
 
 /**
- * There is one at most [D13]. It is found by its terminal and its number there: the merchant and the document are written so that PostgreSQL,
- * planning while the table is small, takes no index by which it would walk through all that the merchant ever did.
+ * There is one at most [D13]: the one that holds the terminal, and by the index of holders it is found. The merchant and the document are
+ * written so that PostgreSQL, planning while the table is small, takes no index by which it would walk through all that the merchant ever
+ * did; and 'open' is written out, or else it would walk through all that the terminal ever did.
  */
 function openPayment(held: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select "paid"."id" from "commands" as "paid"
         where "paid"."device_id" = "given"."device_id" and "paid"."operation_id" = "given"."operation_id" and "paid"."name" = 'Pay'
-          and "paid"."state" = 'done' and "paid"."document_state" = "given"."found_in" and "paid"."removed_at" is null
+          and "paid"."state" = 'done' and "paid"."document_state" = 'open' and "paid"."removed_at" is null
           and coalesce("paid"."merchant_id", '') = "given"."merchant_id"
           and coalesce("paid"."document_nr", '') = "given"."document_nr"
         ${held})`;

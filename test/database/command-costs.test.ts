@@ -1,6 +1,7 @@
 // What every version of a command costs besides itself, whoever writes it: money waits for it, so more of it is a decision.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { createInsertGroup } from '../../src/ledger/insert-batch.ts';
 import { addEvents } from '../../src/ledger/timeline.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -27,6 +28,38 @@ describe.runIf(engines.includes('postgres'))('a command on postgres', () => {
     // The transaction that last locked or changed the row.
     const { rows } = await sql`select cast(xmax as text) as locked from commands where id = ${id}`.execute(database.queries);
     expect(rows).toEqual([{ locked: '0' }]);
+    await database.close();
+  });
+
+  it('that closes a document finds its payment without a walk through all that its terminal ever did, while the table is young', async () => {
+    const database = await openTestDatabase('postgres');
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const paid = (operation: number, document_state: 'open' | 'closed') =>
+      seedCommand(database.queries, merchantId, deviceId, {
+        ...({ name: 'Pay', state: 'done', settled_by: 'answer', settled_at: 1, amount_bani: 1 } as const),
+        ...{ document_nr: `document ${operation}`, operation_id: String(operation), document_state },
+      });
+    for (let operation = 0; operation < 200; operation += 1) await paid(operation, 'closed');
+    const { id: targetId } = await paid(200, 'open');
+    const reads = await database.transaction(async (queries) => {
+      const own = {
+        id: 'close',
+        merchantId,
+        deviceId,
+        instanceId: 'i',
+        name: 'CloseDoc',
+        args: {},
+        answerWithinMs: 1,
+        journalId: undefined,
+      } as const;
+      const closing = { ...own, findsTarget: true, documentNr: 'document 200', operationId: '200' };
+      const group = createInsertGroup({ ...database, queries, soon: (begin) => begin() });
+      expect(await group.add(closing)).toMatchObject({ targetId });
+      const text = sql<{ fetched: number }>`select idx_tup_fetch as fetched from pg_stat_xact_user_tables where relname = 'commands'`;
+      return (await text.execute(queries)).rows;
+    });
+    expect(Number(reads[0]?.fetched)).toBeLessThan(20);
     await database.close();
   });
 
