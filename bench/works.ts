@@ -10,15 +10,22 @@ import type { Round } from './turns.ts';
 type Step = (client: HttpClient, lane: number, timed: Timed) => Promise<void>;
 export type Work = (contender: Contender, round: Round) => Promise<Measured>;
 
-/** Pay and CloseDoc, each counted as one command; a lane has a terminal to itself. */
-export const deviceCommands: Work = (contender, round) =>
-  measure(contender, round, async (client, lane, timed) => {
-    const { apiKey: APIKey, deviceIds } = contender;
-    const common = { APIKey, DeviceID: deviceIds[lane % deviceIds.length], documentNr: randomUUID() };
+/**
+ * Pay and CloseDoc, each counted as one command; a lane has its terminals to itself, and takes them in turns: a broker reads a hundred packets
+ * a second of one device in the long run [D62], which no terminal needs and one that is asked three hundred times a second would feel.
+ */
+export const deviceCommands: Work = (contender, round) => {
+  const { apiKey: APIKey, deviceIds } = contender;
+  const turns = Array.from({ length: round.inFlight }, (_, lane) => lane % deviceIds.length);
+  return measure(contender, round, async (client, lane, timed) => {
+    const turn = turns[lane] ?? 0;
+    turns[lane] = turn + round.inFlight < deviceIds.length ? turn + round.inFlight : lane % deviceIds.length;
+    const common = { APIKey, DeviceID: deviceIds[turn], documentNr: randomUUID() };
     const paid = succeeded(await timed(() => client.post('/Device/payment/Pay', { ...common, amount: 150.5 })));
     const { operationId } = JSON.parse(String(paid['report'])) as { operationId: string };
     succeeded(await timed(() => client.post('/Device/payment/CloseDoc', { ...common, operationId })));
   });
+};
 
 const receipt = {
   Number: '4127',
