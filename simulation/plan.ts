@@ -60,7 +60,10 @@ export type Mishap = (typeof mishaps)[number];
 const minuteMs = 60_000;
 const never = Number.POSITIVE_INFINITY;
 
-export function drawPlan(random: Random, tradingMs = 60 * minuteMs): Plan {
+/** Three hours: most shops have sold enough in half an hour, and even in the worst weather nearly all have by then. */
+const defaultTradingMs = 180 * minuteMs;
+
+export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {
   const chance = (rate: number) => random.fraction() < rate;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random.fraction() * items.length)] as Item;
   const oftenMs = (): number => pick([never, 40 * minuteMs, 15 * minuteMs, 5 * minuteMs]);
