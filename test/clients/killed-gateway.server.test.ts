@@ -23,6 +23,8 @@ interface Plan {
   register: string;
   sales: Sale[];
 }
+/** As in sales.py. */
+const maxTries = 10;
 type Told = { begins: string } | { ended: string; outcomes: string[] };
 
 let shop: Shop;
@@ -43,16 +45,25 @@ beforeAll(async () => {
 }, 6 * patienceMs);
 afterAll(() => shop?.close());
 
+/** A gateway that was killed before it sent anything, or that its device has not come back to: nothing was done, and a cashier tries again. */
+async function unlessNotDone<Ended extends { outcome: string }>(call: () => Promise<Ended>): Promise<Ended> {
+  for (let tries = 1; ; tries += 1) {
+    const ended = await call();
+    if (ended.outcome !== 'notDone' || tries === maxTries) return ended;
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+}
+
 async function sellInTypescript({ sales, terminal, register, patienceS, ...access }: Plan, tell: (told: Told) => void): Promise<void> {
   const tillgate = createTillgate({ ...access, startPatienceMs: patienceS * 1000, outcomePatienceMs: patienceS * 1000 });
   for (const { amount, documentNr } of sales) {
     tell({ begins: amount });
-    const payment = await tillgate.pay({ DeviceID: terminal, amount, documentNr });
+    const payment = await unlessNotDone(() => tillgate.pay({ DeviceID: terminal, amount, documentNr }));
     const outcomes: string[] = [payment.outcome];
     if (payment.outcome === 'done') {
       const { operationId } = payment.report;
-      outcomes.push((await tillgate.closeDoc({ DeviceID: terminal, documentNr, operationId })).outcome);
-      outcomes.push((await tillgate.cashIn({ DeviceID: register, Amount: amount })).outcome);
+      outcomes.push((await unlessNotDone(() => tillgate.closeDoc({ DeviceID: terminal, documentNr, operationId }))).outcome);
+      outcomes.push((await unlessNotDone(() => tillgate.cashIn({ DeviceID: register, Amount: amount }))).outcome);
     }
     tell({ ended: amount, outcomes });
   }
