@@ -5,13 +5,13 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey } from '../../src/access/idempotency.ts';
-import { databaseDown } from '../../src/database/errors.ts';
 import { createInsertGroup, type InsertedTogether, type InsertGroup } from '../../src/ledger/insert-batch.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
+import { breakAndRepeat, rush } from './rush.ts';
 
 const startMs = 100_000_000_000;
 const dayMs = 24 * 60 * 60_000;
@@ -134,18 +134,8 @@ describe.each(engines)('a batch on %s', (engine) => {
 describe('calls with keys', () => {
   const keyOf = (at: number) => ({ idempotency: { key: `key ${at}`, requestHash: `body ${at}` } });
 
-  async function rush() {
-    const world = await createSaleWorld();
-    const terminals: Awaited<ReturnType<typeof world.terminal>>[] = [];
-    for (let count = 0; count < 6; count += 1) terminals.push(await world.terminal());
-    const documents = terminals.map(() => world.random.uuid());
-    const payAll = () => Promise.all(terminals.map(({ id }, at) => world.run(world.pay(id, 10, documents[at], keyOf(at)))));
-    const charges = () => terminals.map(({ bank }) => bank.charges().length);
-    return { world, payAll, charges };
-  }
-
   it('that are new look for nothing first, and share a commit', async () => {
-    const { world, payAll, charges } = await rush();
+    const { world, payAll, charges } = await rush(keyOf);
     const before: string[] = [];
     world.hook = ({ kind, sql: text, when }) => {
       if (when === 'before' && kind === 'run') before.push(text);
@@ -159,7 +149,7 @@ describe('calls with keys', () => {
   });
 
   it('repeated, are answered with what was done under them', async () => {
-    const { world, payAll, charges } = await rush();
+    const { world, payAll, charges } = await rush(keyOf);
     const first = await payAll();
     const again = await payAll();
     expect(again.map(({ oid }) => oid)).toEqual(first.map(({ oid }) => oid));
@@ -167,23 +157,9 @@ describe('calls with keys', () => {
     await world.stop();
   });
 
-  it.each(['before', 'after'] as const)('whose commit breaks %s it is made send nothing, and repeating charges each once', async (when) => {
-    const { world, payAll, charges } = await rush();
-    let batches = 0;
-    world.hook = (step) => {
-      if (step.kind === 'commit' && step.when === when && ++batches === 3) throw databaseDown('The connection was lost.');
-      return undefined;
-    };
-    const codes = (await payAll()).map(({ code }) => code);
-    expect(codes.sort((a, b) => a - b)).toEqual([0, 0, 2, 2, 2, 2]);
-    expect(world.ledgerSends()).toHaveLength(2);
-    await world.clock.advance(120_000);
-    const states = (await world.commands()).map(({ state }) => state).sort();
-    expect(states).toEqual(when === 'before' ? ['done', 'done'] : ['done', 'done', 'never', 'never', 'never', 'never']);
-    expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
-    expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
-    await world.stop();
-  });
+  it.each(['before', 'after'] as const)('whose commit breaks %s it is made send nothing, and repeating charges each once', (when) =>
+    breakAndRepeat(when, ({ kind }) => kind === 'commit', keyOf),
+  );
 
   it('that the device turned down leave the key to the next attempt, whatever that asks for', async () => {
     const world = await createSaleWorld();

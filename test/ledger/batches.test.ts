@@ -12,9 +12,9 @@ import * as store from '../../src/ledger/store.ts';
 import { engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { createSaleWorld } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
+import { breakAndRepeat, rush } from './rush.ts';
 
 const startMs = 1_000_000;
 const done = { state: 'done', by: 'answer', outcome: 'done', report: '{"a":1}', reason: undefined } as const;
@@ -322,38 +322,12 @@ describe.each(engines)('a batch on %s', (engine) => {
 });
 
 describe('a batch that breaks', () => {
-  /** Six terminals that are paid at once: the first two go by themselves, the rest together. */
-  async function rush() {
-    const world = await createSaleWorld();
-    const terminals: Awaited<ReturnType<typeof world.terminal>>[] = [];
-    for (let count = 0; count < 6; count += 1) terminals.push(await world.terminal());
-    const documents = terminals.map(() => world.random.uuid());
-    const payAll = () => Promise.all(terminals.map(({ id }, at) => world.run(world.pay(id, 10, documents[at]))));
-    const charges = () => terminals.map(({ bank }) => bank.charges().length);
-    return { world, payAll, charges };
-  }
   const isInsert = (sql: string) => sql.startsWith('insert into "commands"');
   const isSettlement = (sql: string) => sql.startsWith('update "commands" set "settled_at"');
 
-  it('before or after its commit sends nothing, and repeating charges each once', async () => {
-    for (const when of ['before', 'after'] as const) {
-      const { world, payAll, charges } = await rush();
-      let batches = 0;
-      world.hook = (step) => {
-        if (isInsert(step.sql) && step.when === when && ++batches === 3) throw databaseDown('The connection was lost.');
-        return undefined;
-      };
-      const codes = (await payAll()).map(({ code }) => code);
-      expect(codes.sort((a, b) => a - b)).toEqual([0, 0, 2, 2, 2, 2]);
-      expect(world.ledgerSends()).toHaveLength(2);
-      await world.clock.advance(120_000);
-      const states = (await world.commands()).map(({ state }) => state).sort();
-      expect(states).toEqual(when === 'before' ? ['done', 'done'] : ['done', 'done', 'never', 'never', 'never', 'never']);
-      expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
-      expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
-      await world.stop();
-    }
-  });
+  it.each(['before', 'after'] as const)('%s its commit sends nothing, and repeating charges each once', (when) =>
+    breakAndRepeat(when, ({ sql }) => isInsert(sql)),
+  );
 
   it('while settling leaves every outcome to be committed again, whether or not the commit was made', async () => {
     for (const when of ['before', 'after'] as const) {
