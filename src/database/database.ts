@@ -17,10 +17,10 @@ export interface Database {
    */
   transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /**
-   * Statements that are known beforehand, in this order, all or nothing, with what each of them found. On SQLite they are one trip to its thread
-   * and one moment of its clock, and nothing happens between them.
+   * On SQLite only; PostgreSQL writes several tables in one statement. Statements that are known beforehand, in this order, all or nothing,
+   * with what each of them found: one trip to its thread and one moment of its clock, and nothing happens between them.
    */
-  inOneGo(statements: readonly CompiledQuery[]): Promise<Record<string, unknown>[][]>;
+  inOneGo?: (statements: readonly CompiledQuery[]) => Promise<Record<string, unknown>[][]>;
   /** Tells every instance, this one at once, that there is something new about `topic`. Call it after the commit. */
   wake(topic: string, detail?: string): void;
   /** The same about what the others would find by themselves before long: not sent while this instance knows itself to be alone. */
@@ -36,11 +36,4 @@ export interface Database {
   /** For metrics: connections in use, idle, and callers waiting. */
   load(): { busy: number; idle: number; waiting: number };
   close(): Promise<void>;
-}
-
-/** One after the other, within the caller's transaction. */
-export async function runAll(queries: Queries, statements: readonly CompiledQuery[]): Promise<Record<string, unknown>[][]> {
-  const found: Record<string, unknown>[][] = [];
-  for (const statement of statements) found.push((await queries.executeQuery<Record<string, unknown>>(statement)).rows);
-  return found;
 }

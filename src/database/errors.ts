@@ -35,12 +35,15 @@ export function isDatabaseDown(error: unknown): boolean {
   return error instanceof GatewayError && error.errorName === 'Error_Connection_Database';
 }
 
-// PostgreSQL's names for a serialization failure and a deadlock; on SQLite, whose transactions take turns, there is neither.
-const lostCodes: ReadonlySet<unknown> = new Set(['40001', '40P01']);
-
-/** Another transaction stood in its way, and the database ended this one: nothing was done, and the same may succeed when it is tried again. */
-export function isLostToAnother(error: unknown): boolean {
-  return lostCodes.has((error as { code?: unknown } | undefined)?.code);
+/**
+ * Another transaction stood in its way, and the database ended this one: nothing was done, and the same may succeed when it is tried again
+ * (until-not-lost.ts). On SQLite, whose transactions take turns, there is none.
+ */
+export class LostToAnother extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = 'LostToAnother';
+  }
 }
 
 /** Nothing of what the statement or transaction was to write is there, so it may be tried in another way. */

@@ -11,14 +11,13 @@
 // `together` must write all of its rows in one commit or none of them, each guarded by itself, and `alone` must change nothing for a row that
 // was written already. What becomes of a batch
 //   that certainly failed (a bad row, a lock that did not come free soon) ... every row by itself, by `alone`: one bad row hurts nobody;
-//                                                                             one that the database ends for another's sake is tried thrice
+//                                                                             one that the database ends for another's sake goes again
 //   whose commit is unclear (the database went away, the answer got lost) ... every caller gets that error, and reads his own row back
 //   when the process dies ................................................... before the commit none of it is there, after it all of it is;
 //                                                                             no caller was told, as with a statement of his own
 // Rows by themselves take no place of a batch: one that waits for a lock keeps nobody but those that share a name with it.
-import { DatabaseBusy, isCertainlyUndone, isLostToAnother } from './errors.ts';
-
-const attemptsOnConflict = 3;
+import { isCertainlyUndone } from './errors.ts';
+import { untilNotLost } from './until-not-lost.ts';
 
 export interface Group<Row, Outcome> {
   add(row: Row): Promise<Outcome>;
@@ -156,16 +155,4 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-/** Whoever it waits for may come to wait for it: the database then ends one of the two, which has done nothing and may go again. */
-async function untilNotLost<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isLostToAnother(error)) throw error;
-      if (attempt === attemptsOnConflict) throw new DatabaseBusy(error);
-    }
-  }
 }

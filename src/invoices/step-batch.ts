@@ -72,7 +72,7 @@ const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices
       ))`;
 
 async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly Step[], waits: Waits): Promise<Looked[]> {
-  const { engine, queries } = database;
+  const { engine, queries, inOneGo } = database;
   const rows = batchRows(engine, 'new', columns, steps.map(toRow), waits);
   const receipts = waits === 'shortly' ? 'short receipts' : 'any receipt';
   const looked: Looked[] = steps.map(() => ({ found: undefined, isMoved: false }));
@@ -80,7 +80,7 @@ async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly
     looked[found.at] = { found: toFound(found), isMoved };
   };
 
-  if (engine === 'postgres') {
+  if (!inOneGo) {
     const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asBelieved);
     const { events, callbacks } = writingOf(sql`"moved"`);
     const seen = look(sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`, graceMs, receipts, isMovedColumn);
@@ -94,7 +94,7 @@ async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly
   const { events, callbacks } = writingOf(aboutToMove(rows, graceMs, asBelieved));
   const statements: RawBuilder<unknown>[] = [look(sql`${asked} ${rows}) as "asked"`, graceMs, receipts), events];
   if (steps.some(({ move }) => move.callback !== undefined)) statements.push(callbacks);
-  const results = await database.inOneGo([...statements, update].map((statement) => statement.compile(queries)));
+  const results = await inOneGo([...statements, update].map((statement) => statement.compile(queries)));
   const moved = new Set(results.at(-1)?.map((row) => row['oid']));
   for (const row of (results[0] ?? []) as unknown as FoundRow[]) note(row, moved.has(row.oid));
   return looked;

@@ -266,6 +266,7 @@ function losingAnswers(database: TestDatabase) {
       },
     };
   };
+  const { inOneGo } = database;
   const watched: Database = {
     ...database,
     queries: database.queries.withPlugin(watching('alone')),
@@ -274,12 +275,14 @@ function losingAnswers(database: TestDatabase) {
       const result = await database.transaction((queries) => work(queries.withPlugin(watching('transaction'))));
       return isFoundInTransaction && lost !== undefined ? lose() : result;
     },
-    async inOneGo(statements) {
-      const has = (text: string | undefined) => text !== undefined && statements.some((statement) => statement.sql.includes(text));
-      if (has(refused)) throw databaseDown('The database is away.');
-      const results = await database.inOneGo(statements);
-      return has(lost) ? lose() : results;
-    },
+    ...(inOneGo && {
+      async inOneGo(statements) {
+        const has = (text: string | undefined) => text !== undefined && statements.some((statement) => statement.sql.includes(text));
+        if (has(refused)) throw databaseDown('The database is away.');
+        const results = await inOneGo(statements);
+        return has(lost) ? lose() : results;
+      },
+    }),
   };
   return {
     database: watched,

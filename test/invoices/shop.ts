@@ -121,15 +121,18 @@ export function countStatements(database: Database): { watched: Database; count:
     },
     transformResult: async ({ result }) => result,
   };
+  const { inOneGo } = database;
   const watched: Database = {
     ...database,
     queries: database.queries.withPlugin(plugin),
     transaction: (work) => database.transaction((queries) => work(queries.withPlugin(plugin))),
-    inOneGo(statements) {
-      // Each was counted when its text was written.
-      count += 1 - statements.length;
-      return database.inOneGo(statements);
-    },
+    ...(inOneGo && {
+      inOneGo(statements) {
+        // Each was counted when its text was written.
+        count += 1 - statements.length;
+        return inOneGo(statements);
+      },
+    }),
   };
   return { watched, count: () => count };
 }
@@ -142,6 +145,7 @@ export function interruptible(database: Database): {
   /** When the next look at an invoice has been answered, and before who looked goes on. */
   afterNextLook(action: () => unknown): void;
 } {
+  const { inOneGo } = database;
   let beforeTransaction: (() => unknown) | undefined;
   let afterLook: (() => unknown) | undefined;
   const lookedAt = async (rows: readonly object[] = []) => {
@@ -167,11 +171,13 @@ export function interruptible(database: Database): {
         await action?.();
         return await database.transaction(work);
       },
-      async inOneGo(statements) {
-        const results = await database.inOneGo(statements);
-        await lookedAt(results[0]);
-        return results;
-      },
+      ...(inOneGo && {
+        async inOneGo(statements) {
+          const results = await inOneGo(statements);
+          await lookedAt(results[0]);
+          return results;
+        },
+      }),
     },
     beforeNextTransaction(action) {
       beforeTransaction = action;

@@ -6,14 +6,14 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { StartRefused } from '../../kernel/start-refused.ts';
 import { atTurnsEnd } from '../../kernel/system.ts';
-import { type Database, type Queries, runAll } from '../database.ts';
-import { databaseDown } from '../errors.ts';
+import type { Database } from '../database.ts';
 import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
 import { createTransactionGuard, type TransactionGuard } from '../transaction-guard.ts';
+import { untilNotLost } from '../until-not-lost.ts';
 import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
 import { createClientClass, createStatementNames } from './client.ts';
-import { isConflict, translatePostgresError } from './errors.ts';
+import { translatePostgresError } from './errors.ts';
 import { typeParsers } from './values.ts';
 import { createPostgresWake } from './wake.ts';
 
@@ -30,7 +30,6 @@ export interface PostgresBounds {
 export const defaultBounds: PostgresBounds = { poolSize: 10, connectMs: 4_000, statementMs: 5_000, answerMs: 6_000 };
 
 const oldestServer = 13;
-const attemptsOnConflict = 5;
 
 export interface PostgresOptions {
   url: string;
@@ -51,21 +50,6 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   let closing: Promise<void> | undefined;
   let isAlone = false;
 
-  // The work is run again when it lost against another transaction: it must have no effect but through its queries.
-  async function transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await queries
-          .transaction()
-          .setIsolationLevel('read committed')
-          .execute((tx) => guard.run(() => work(tx)));
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-        if (attempt === attemptsOnConflict) throw databaseDown('The database was too busy with the same rows; try again.', error);
-      }
-    }
-  }
-
   async function close() {
     await wake.stop();
     await queries.destroy();
@@ -75,8 +59,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return {
     engine: 'postgres',
     queries,
-    transaction,
-    inOneGo: (statements) => transaction((within) => runAll(within, statements)),
+    transaction: (work) =>
+      untilNotLost(() =>
+        queries
+          .transaction()
+          .setIsolationLevel('read committed')
+          .execute((tx) => guard.run(() => work(tx))),
+      ),
     wake(topic, detail = '') {
       local.wake(topic, detail);
       wake.notify(topic, detail);

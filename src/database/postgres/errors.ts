@@ -1,5 +1,5 @@
 // PostgreSQL's and the network's errors, translated into the gateway's: the statement's own fault stays as it is, everything else means "down".
-import { type ConstraintKind, ConstraintViolation, DatabaseBusy, databaseDown, databaseReadOnly, isLostToAnother } from '../errors.ts';
+import { type ConstraintKind, ConstraintViolation, DatabaseBusy, databaseDown, databaseReadOnly, LostToAnother } from '../errors.ts';
 
 const constraintKinds: Record<string, ConstraintKind> = {
   '23505': 'unique',
@@ -34,6 +34,9 @@ const lockTimeoutCode = '55P03';
 // A transaction cannot write: this server became, or still is, a standby.
 const readOnlyCode = '25006';
 
+// A serialization failure, and a deadlock.
+const lostCodes = new Set(['40001', '40P01']);
+
 export const readTimeoutMessage = 'Query read timeout';
 
 export function translatePostgresError(error: unknown): Error {
@@ -43,18 +46,14 @@ export function translatePostgresError(error: unknown): Error {
     if (code.startsWith('23')) return new ConstraintViolation(constraintKinds[code] ?? 'other', message ?? code, error);
     if (code === readOnlyCode) return databaseReadOnly(error);
     if (code === lockTimeoutCode) return new DatabaseBusy(error);
+    if (lostCodes.has(code) || isStaleStatement(error)) return new LostToAnother(message ?? code, error);
     if (statementClasses.has(code.slice(0, 2))) return error as Error;
   }
   // Addresses and the like stay in the cause: this sentence reaches the caller of the API.
   return databaseDown('The database cannot be reached.', error);
 }
 
-/** Lost against another transaction; nothing was done, and the same work may succeed when it is tried again. */
-export function isConflict(error: unknown): boolean {
-  return isLostToAnother(error) || isStaleStatement(error);
-}
-
-/** A prepared statement from before a change of its tables. */
+/** A prepared statement from before a change of its tables: it was refused before it did anything. */
 export function isStaleStatement(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: string };
   return code === '0A000' && (message ?? '').includes('cached plan');
