@@ -1,12 +1,16 @@
 // Brings a database up to this program's version. Forward only; each migration and its mark in one transaction under a lock,
 // so instances that start together take turns, and one that dies in the middle leaves nothing half done.
+// A gateway of the version before may work meanwhile: a migration that locks two of its tables, one after the other, and is ended because
+// that gateway holds the second and waits for the first, is tried again. It has left nothing, and the gateway goes on in between.
 // A database that was made by other texts is refused, and so is a newer one, unless each migration that this program does not know
 // promises that it can go on [D109]: guessing would be worse than stopping.
 import { type Kysely, sql } from 'kysely';
+import type { Logger } from '../kernel/logger.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import type { Queries } from './database.ts';
 import type { Engine } from './dialect.ts';
 import { type Migration, readMigrations, statementsFor } from './migration-files.ts';
+import { untilNotLost } from './until-not-lost.ts';
 
 export interface AppliedMigration {
   version: number;
@@ -23,6 +27,9 @@ const promisesName = 'migration-promises';
 
 // Any number, as long as nothing else in the same database takes this advisory lock.
 const advisoryLock = 7_455_283;
+
+/** More than a statement has: whoever changes tables waits for everybody who uses them. A try that is lost takes about a second. */
+const triesOfMigration = 10;
 
 const preambles: Record<Engine, string[]> = {
   sqlite: [],
@@ -42,12 +49,12 @@ const marksTable = `
   );`;
 
 /** Applies what is missing and tells what it applied, oldest first. */
-export async function migrate(engine: Engine, db: Queries, dir: string): Promise<AppliedMigration[]> {
+export async function migrate(engine: Engine, db: Queries, dir: string, logger: Logger): Promise<AppliedMigration[]> {
   const migrations = readMigrations(dir);
   const queries = db as unknown as Kysely<Marks>;
   const applied: AppliedMigration[] = [];
-  for (;;) {
-    const next = await begin(engine, queries).execute(async (tx) => {
+  const applyNext = () =>
+    begin(engine, queries).execute(async (tx) => {
       if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(advisoryLock)})`.execute(tx);
       if (!(await hasMarks(engine, tx))) {
         for (const statement of [...preambles[engine], ...statementsFor(engine, marksTable)]) await sql.raw(statement).execute(tx);
@@ -56,6 +63,10 @@ export async function migrate(engine: Engine, db: Queries, dir: string): Promise
       if (missing) await apply(engine, tx, missing, migrations);
       return missing;
     });
+  const onLost = (attempt: number, error: Error) =>
+    logger.warn({ attempt, of: triesOfMigration, err: error }, 'a migration lost against a gateway at work, and is tried again');
+  for (;;) {
+    const next = await untilNotLost(applyNext, { tries: triesOfMigration, onLost });
     if (!next) return applied;
     applied.push({ version: next.version, name: next.name });
   }

@@ -64,11 +64,11 @@ async function openMigrated(options: OpenOptions): Promise<{ database: Database;
   const isReader = options.role === 'reader';
   // Before the pool opens: its statements are prepared against tables that no longer change.
   const appliedFirst =
-    url && !isReader ? await withUnboundedQueries({ ...options, url }, (queries) => migrate('postgres', queries, dir)) : [];
+    url && !isReader ? await withUnboundedQueries({ ...options, url }, (queries) => migrate('postgres', queries, dir, options.logger)) : [];
   const database = await connect(options);
   try {
     if (isReader) await checkMigrated(database.engine, database.queries, dir);
-    const applied = url || isReader ? appliedFirst : await migrate('sqlite', database.queries, dir);
+    const applied = url || isReader ? appliedFirst : await migrate('sqlite', database.queries, dir, options.logger);
     for (const { version, name } of applied) options.logger.info({ version, name }, 'migration applied');
     return { database, applied };
   } catch (error) {

@@ -4,11 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Queries } from '../../src/database/database.ts';
+import { LostToAnother } from '../../src/database/errors.ts';
 import { migrationsDir, readMigrations, splitStatements, statementsFor } from '../../src/database/migration-files.ts';
 import { migrateDatabase, type OpenOptions, openDatabase } from '../../src/database/open.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { emptyPlace, engines } from '../support/engines.ts';
-import { quietLogger } from '../support/quiet-logger.ts';
+import { seedMerchant } from '../support/fixtures.ts';
+import { quietLogger, type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { until } from '../support/until.ts';
 
 describe('reading a migration', () => {
   it('splits at semicolons outside quotes and comments only', () => {
@@ -127,4 +131,63 @@ describe.each(engines.filter((engine) => engine === 'postgres'))('several instan
     await Promise.all(databases.map((database) => database.close()));
     await place.remove();
   });
+
+  describe('beside a gateway at work', () => {
+    const oneMore = readMigrations(migrationsDir).length + 1;
+    let dir: string;
+    let place: Awaited<ReturnType<typeof emptyPlace>>;
+    let logger: RecordingLogger;
+    const migrateTo = (text: string) => {
+      writeFileSync(join(dir, `${String(oneMore).padStart(4, '0')}_more.sql`), text);
+      return migrateDatabase({ ...place.options, clock: systemClock, logger, migrationsDir: dir });
+    };
+
+    beforeEach(async () => {
+      dir = mkdtempSync(join(tmpdir(), 'tillgate-migrations-'));
+      cpSync(migrationsDir, dir, { recursive: true });
+      place = await emptyPlace('postgres');
+      logger = recordingLogger();
+    });
+    afterEach(async () => {
+      rmSync(dir, { recursive: true });
+      await place.remove();
+    });
+
+    it('are tried again when the database ends them for its sake, and leave it alone', async () => {
+      const gateway = await openDatabase({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger });
+      let migrated: Promise<unknown> | undefined;
+      // As a gateway writes a line of the timeline: it holds the second table, and comes to need the first.
+      await gateway.transaction(async (tx) => {
+        // It is the migration that finds out first that both wait, and is ended.
+        await sql`set local deadlock_timeout = '1min'`.execute(tx);
+        await sql`lock table command_events in row exclusive mode`.execute(tx);
+        migrated = migrateTo('alter table commands add column more text; alter table command_events add column more text;');
+        await until(async () => (await waitingFor(tx, 'command_events')) === 1);
+        await seedMerchant(tx);
+        await sql`lock table commands in row share mode`.execute(tx);
+      });
+      expect(await migrated).toEqual([{ version: oneMore, name: 'more' }]);
+      expect(await gateway.queries.selectFrom('merchants').select('id').execute()).toHaveLength(1);
+      expect(logger.lines.filter(({ level }) => level === 'warn')).toEqual([
+        {
+          level: 'warn',
+          fields: { attempt: 1, of: 10, err: expect.any(LostToAnother) },
+          message: 'a migration lost against a gateway at work, and is tried again',
+        },
+      ]);
+      await gateway.close();
+    });
+
+    it('are not tried for ever, and say why', async () => {
+      const always = "create table more (id int8); do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$;";
+      await expect(migrateTo(always)).rejects.toThrow('The database was too busy with the same rows; try again. deadlock detected');
+      expect(logger.lines.filter(({ level }) => level === 'warn')).toHaveLength(9);
+      expect(await migrateTo('create table more (id int8);')).toEqual([{ version: oneMore, name: 'more' }]);
+    });
+  });
 });
+
+async function waitingFor(queries: Queries, table: string): Promise<number> {
+  const { rows } = await sql`select 1 from pg_locks where relation = ${table}::regclass and not granted`.execute(queries);
+  return rows.length;
+}
