@@ -21,12 +21,13 @@ const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const links = /^(command|sale|erp) /;
 const common = /^(mishap|gateway) /;
 
+/** The time of day, as the chronicle tells it. */
+export const momentOf = (atMs: number) => new Date(atMs).toISOString().slice(11, 23);
+
 export function createChronicle(clock: Clock): Chronicle {
   const hash = createHash('sha256');
   const lines: { atMs: number; line: string }[] = [];
   const violations: string[] = [];
-
-  const moment = (atMs: number) => new Date(atMs).toISOString().slice(11, 23);
 
   function trace(line: string): void {
     hash.update(`${clock.elapsed()} ${line}\n`);
@@ -51,7 +52,7 @@ export function createChronicle(clock: Clock): Chronicle {
     violations,
     violated(sentence) {
       trace(`violated: ${sentence}`);
-      if (violations.length < maxViolations) violations.push(`${moment(clock.now())} ${sentence}`);
+      if (violations.length < maxViolations) violations.push(`${momentOf(clock.now())} ${sentence}`);
     },
     digest: () => hash.copy().digest('hex'),
     historyOf(sentence) {
@@ -61,7 +62,7 @@ export function createChronicle(clock: Clock): Chronicle {
       const toMs = (own.at(-1)?.atMs ?? 0) + aroundMs;
       return lines
         .filter((each) => own.includes(each) || (common.test(each.line) && each.atMs >= fromMs && each.atMs <= toMs))
-        .map(({ atMs, line }) => `${moment(atMs)} ${line}`);
+        .map(({ atMs, line }) => `${momentOf(atMs)} ${line}`);
     },
   };
 }

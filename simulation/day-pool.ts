@@ -1,48 +1,89 @@
-// Days on several threads: each thread takes the next seed when it has ended one, so that a long day holds up nobody.
-import { isMainThread, parentPort, Worker } from 'node:worker_threads';
-import { type DayResult, runDay } from './run-day.ts';
+// Days on threads: each thread takes the next seed when it has ended one, so that a long day holds up nobody. A day that falls over, or
+// never ends, is a broken day like any other: its seed is told, its thread is replaced, and the series goes on.
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../src/kernel/clock.ts';
+import { momentOf } from './chronicle.ts';
+import { type Order, type Report, tellError } from './day-thread.ts';
+import { watchDay } from './day-watch.ts';
+import type { DayResult } from './run-day.ts';
 
 export interface Series {
   seeds: readonly number[];
   workers: number;
   tradingMs: number | undefined;
+  /** The real one. */
+  clock: Clock;
+  /** What the threads run. */
+  script?: URL;
 }
 
-interface Order {
-  seed: number;
-  tradingMs: number | undefined;
-}
+const realDays = new URL('./real-days.ts', import.meta.url);
+const unknownTime = '--:--';
 
 /** `ended` says whether that is enough. */
-export async function runDays({ seeds, workers, tradingMs }: Series, ended: (day: DayResult) => boolean): Promise<void> {
+export async function runDays({ seeds, workers, tradingMs, clock, script = realDays }: Series, ended: (day: DayResult) => boolean) {
   const waiting = [...seeds];
   let isEnough = false;
   const next = () => (isEnough ? undefined : waiting.shift());
-  if (workers === 1) {
-    for (let seed = next(); seed !== undefined; seed = next()) isEnough = ended(await runDay(seed, { tradingMs }));
-    return;
-  }
   await Promise.all(Array.from({ length: Math.min(workers, seeds.length) }, () => keepBusy()));
 
-  function keepBusy(): Promise<void> {
-    const worker = new Worker(new URL(import.meta.url));
-    return new Promise((resolve, reject) => {
-      const order = () => {
-        const seed = next();
-        if (seed === undefined) void worker.terminate().then(() => resolve());
-        else worker.postMessage({ seed, tradingMs } satisfies Order);
-      };
-      worker.on('error', reject);
-      worker.on('message', (day: DayResult) => {
-        isEnough ||= ended(day);
-        order();
-      });
-      order();
-    });
+  async function keepBusy(): Promise<void> {
+    let thread: Thread | undefined;
+    for (let seed = next(); seed !== undefined; seed = next()) {
+      thread ??= startThread(script);
+      const day = await dayOn(thread, { seed, tradingMs }, clock);
+      isEnough ||= ended(day);
+      if (day.hasEnded) continue;
+      // Not waited for: it may be deep in something that nothing ends.
+      void thread.terminate();
+      thread = undefined;
+    }
+    await thread?.terminate();
   }
 }
 
-if (!isMainThread)
-  parentPort?.on('message', ({ seed, tradingMs }: Order) => {
-    void runDay(seed, { tradingMs }).then((day) => parentPort?.postMessage(day));
+interface Thread {
+  /** Until the next order, what comes from it is told to `told`. */
+  order(order: Order, told: (report: Report) => void): void;
+  terminate(): Promise<unknown>;
+}
+
+function startThread(script: URL): Thread {
+  const worker = new Worker(script);
+  let told: (report: Report) => void = () => {};
+  worker.on('message', (report: Report) => told(report));
+  worker.on('error', (error) => told({ kind: 'fell over', error: tellError(error) }));
+  worker.on('exit', () => told({ kind: 'fell over', error: 'its thread is gone' }));
+  return {
+    order(order, listener) {
+      told = listener;
+      worker.postMessage(order);
+    },
+    terminate: () => worker.terminate(),
+  };
+}
+
+function dayOn(thread: Thread, order: Order, clock: Clock): Promise<DayResult> {
+  return new Promise((resolve) => {
+    const over = (day: DayResult) => {
+      watch.end();
+      resolve(day);
+    };
+    const broken = (at: string, what: string) => over(brokenDay(order.seed, `${at} ${what}`));
+    const watch = watchDay({
+      clock,
+      onStuck: (reachedMs) =>
+        broken(reachedMs === undefined ? unknownTime : momentOf(reachedMs), 'the day never ends: its time stands still'),
+    });
+    thread.order(order, (report) => {
+      if (report.kind === 'reached') watch.reached(report.nowMs);
+      else if (report.kind === 'ended') over(report.day);
+      else broken(unknownTime, `the day fell over: ${report.error}`);
+    });
   });
+}
+
+/** It has no history, and cannot be made smaller. */
+function brokenDay(seed: number, violation: string): DayResult {
+  return { seed, violations: [violation], history: [], traceHash: '', hasEnded: false, figures: {}, hits: {}, passed: {} };
+}

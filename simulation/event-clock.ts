@@ -27,12 +27,17 @@ function drain(): Promise<void> {
   });
 }
 
-export function createEventClock(startMs = Date.UTC(2026, 2, 2, 6, 0, 0)): EventClock {
+const startMs = Date.UTC(2026, 2, 2, 6, 0, 0);
+const minuteMs = 60_000;
+
+/** `onMinute`: its time has gone on by a minute or more. */
+export function createEventClock(onMinute: (nowMs: number) => void = () => {}): EventClock {
   const heap: Event[] = [];
   let elapsedMs = 0;
   let leaptMs = 0;
   let sequence = 0;
   let fired = 0;
+  let toldMs = Number.NEGATIVE_INFINITY;
 
   const isBefore = (a: Event, b: Event) => a.atMs < b.atMs || (a.atMs === b.atMs && a.sequence < b.sequence);
 
@@ -101,6 +106,10 @@ export function createEventClock(startMs = Date.UTC(2026, 2, 2, 6, 0, 0)): Event
         if (next.action === undefined) continue;
         elapsedMs = Math.max(elapsedMs, next.atMs);
         fired += 1;
+        if (elapsedMs - toldMs >= minuteMs) {
+          toldMs = elapsedMs;
+          onMinute(startMs + elapsedMs);
+        }
         next.action();
         await drain();
       }

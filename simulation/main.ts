@@ -50,10 +50,11 @@ const startedAtMs = systemClock.elapsed();
 let toldAtMs = startedAtMs;
 
 const seeds = Array.from({ length: days }, (_, day) => firstSeed + day);
-await runDays({ seeds, workers, tradingMs }, (day) => {
+await runDays({ seeds, workers, tradingMs, clock: systemClock }, (day) => {
   summary.add(day);
   const nowMs = systemClock.elapsed();
   if (days <= 20) console.log(`seed ${day.seed} ${day.violations.length === 0 ? 'held' : 'BROKE'}, trace ${day.traceHash.slice(0, 16)}`);
+  else if (day.violations.length > 0) console.log(`seed ${day.seed} BROKE: ${day.violations[0]}`);
   else if (nowMs - toldAtMs > progressEveryMs) {
     toldAtMs = nowMs;
     console.log(`${summary.days} of ${days} days in ${Math.round((nowMs - startedAtMs) / 1000)} s, ${summary.broken.length} broken`);
@@ -72,7 +73,8 @@ for (const { seed, violations } of summary.broken.slice(0, 5)) {
   for (const violation of violations) console.log(`  ${violation}`);
 }
 const [first] = summary.broken;
-if (first && !values['no-shrink']) {
+// Smaller, a day that never ends would not end either.
+if (first?.hasEnded && !values['no-shrink']) {
   console.log(`\nmaking seed ${first.seed} smaller ...`);
   const { what, day } = await shrink(first.seed, tradingMs);
   console.log(`seed ${first.seed} with ${what}: ${day.violations[0]}\n`);

@@ -20,6 +20,8 @@ export interface DayResult {
   history: string[];
   /** The same for the same seed and the same code. */
   traceHash: string;
+  /** False: it fell over or stood still for ever, and nothing else is known of it. */
+  hasEnded: boolean;
   figures: Record<string, number>;
   /** By class: what was interrupted at a statement, and how. */
   hits: Record<string, number>;
@@ -34,6 +36,8 @@ export interface DayOptions {
   calmAtMostMs?: number | undefined;
   alterPlan?: ((plan: Plan) => Plan) | undefined;
   maxSales?: number | undefined;
+  /** Its virtual time has gone on by a minute or more. */
+  onMinute?: ((nowMs: number) => void) | undefined;
 }
 
 const hourMs = 3_600_000;
@@ -57,7 +61,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
   leaveUnfrozen();
   const { tradingMs, calmAtMostMs = maxCalmMs, alterPlan = (plan: Plan) => plan } = options;
   const plan = alterPlan(drawPlan(seededRandom(seed), tradingMs));
-  const clock = createEventClock();
+  const clock = createEventClock(options.onMinute);
   const shop = await openShop({ clock, seed, plan });
   shop.state.isCalm = false;
   const mishaps = startMishaps(shop, seed);
@@ -92,6 +96,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
     violations: shop.violations,
     history: shop.violations[0] === undefined ? [] : shop.historyOf(shop.violations[0]),
     traceHash: shop.digest(),
+    hasEnded: true,
     figures,
     hits: Object.fromEntries(shop.interruptions.hits),
     passed: Object.fromEntries(shop.interruptions.passed),

@@ -10,6 +10,7 @@ const day = (change: Partial<DayResult>): DayResult => ({
   violations: [],
   history: [],
   traceHash: '',
+  hasEnded: true,
   figures: {},
   hits: {},
   passed: {},

@@ -1,0 +1,25 @@
+// The thread's side of the pool: one day after the other, as they are ordered, each telling how far its virtual time has come. What is
+// posted gets out although the thread may never come to rest again.
+import { parentPort } from 'node:worker_threads';
+import type { DayOptions, DayResult } from './run-day.ts';
+
+export interface Order {
+  seed: number;
+  tradingMs: number | undefined;
+}
+
+export type Report = { kind: 'reached'; nowMs: number } | { kind: 'ended'; day: DayResult } | { kind: 'fell over'; error: string };
+
+export function serveDays(run: (seed: number, options: DayOptions) => Promise<DayResult>): void {
+  const report = (message: Report) => parentPort?.postMessage(message);
+  parentPort?.on('message', ({ seed, tradingMs }: Order) => {
+    run(seed, { tradingMs, onMinute: (nowMs) => report({ kind: 'reached', nowMs }) }).then(
+      (day) => report({ kind: 'ended', day }),
+      (error: unknown) => report({ kind: 'fell over', error: tellError(error) }),
+    );
+  });
+}
+
+export function tellError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
