@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 // What `tillgate` starts: plain JavaScript that any Node can read. It runs the program on Node 24: this process, if it is one, otherwise
 // the Node that was installed with the package. A package holds JavaScript in dist/ (Node takes no TypeScript under node_modules),
 // a clone its sources [D95]. Arguments, input, output, signals and the exit code are the program's own either way.
@@ -8,6 +8,8 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const oldestMajor = 24;
+// As in the first line, and wherever else somebody starts a Node for it: only a Node that begins can be told [D124].
+const memoryFlag = '--max-semi-space-size=8';
 const source = new URL('../src/cli/main.ts', import.meta.url);
 const program = existsSync(source) ? source : new URL('../dist/cli/main.js', import.meta.url);
 
@@ -36,7 +38,7 @@ function runOn(node) {
     process.exit(1);
   }
   // In a session of its own, so that Ctrl-C reaches it once, through here: a second signal would end a gateway at once.
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit', detached: true });
+  const child = spawn(node, [memoryFlag, fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit', detached: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`Node ${oldestMajor} could not be started: ${error.message}`);

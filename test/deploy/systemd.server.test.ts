@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { temporaryDirectory } from '../support/gateway-process.ts';
+import { memoryFlag, temporaryDirectory } from '../support/gateway-process.ts';
 
 const run = promisify(execFile);
 const unit = fileURLToPath(new URL('../../deploy/tillgate.service', import.meta.url));
@@ -24,7 +24,7 @@ async function complaintsAbout(written: string): Promise<string[]> {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), content, { mode });
   };
-  const [, node = '', program = ''] = /^ExecStart=(\S+) (\S+) serve$/m.exec(written) ?? [];
+  const [, node = '', program = ''] = /^ExecStart=(\S+) --\S+ (\S+) serve$/m.exec(written) ?? [];
   for (const path of [node, program]) put(path, '#!/bin/true\n', 0o755);
   put('etc/systemd/system/tillgate.service', written);
   for (const target of ['multi-user', 'network-online', 'basic', 'sysinit', 'shutdown'])
@@ -45,7 +45,7 @@ it('is a unit without mistakes', async () => {
 it('starts the program that npm installs, on the Node that came with it, and waits longer for its end than that takes', () => {
   expect(text).toContain('npm install --global --prefix /opt/tillgate');
   const home = '/opt/tillgate/lib/node_modules/tillgate';
-  expect(text).toContain(`ExecStart=${home}/node_modules/node/bin/node ${home}/bin/tillgate.mjs serve`);
+  expect(text).toContain(`ExecStart=${home}/node_modules/node/bin/node ${memoryFlag} ${home}/bin/tillgate.mjs serve`);
   const { drainS, stopGraceS } = readConfig('serve', { TILLGATE_ADMIN_TOKEN: 'long-enough-to-be-a-token' });
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThanOrEqual(drainS + stopGraceS + 15);
 });

@@ -33,6 +33,8 @@ export const patienceMs = 30_000;
 
 /** As `tillgate` starts it, from the sources; or, by this variable, another form of the program: `npm run test:packed` names the packed one. */
 const programFile = () => process.env['TILLGATE_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../bin/tillgate.mjs', import.meta.url));
+/** With which everybody who starts the program starts its Node [D124]. */
+export const memoryFlag = '--max-semi-space-size=8';
 const running = new Set<ChildProcess>();
 const directories = new Set<string>();
 
@@ -55,7 +57,7 @@ function cleanEnvironment(settings: Settings): NodeJS.ProcessEnv {
 
 /** The kernel ends the program when the test process is killed, so that none is left behind. */
 function wrapped(args: string[]): [string, string[]] {
-  const own = [process.execPath, programFile(), ...args];
+  const own = [process.execPath, memoryFlag, programFile(), ...args];
   return existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', ['--pdeathsig=SIGKILL', ...own]] : [process.execPath, own.slice(1)];
 }
 

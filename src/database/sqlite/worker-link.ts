@@ -31,11 +31,11 @@ interface Waiting {
 /**
  * A thread uses the compiled code that the process keeps [D108] only if it is told where, before its first file: otherwise what strips
  * types is loaded again for it, 20 MB and a twentieth of the start. Not with flags of an operator's own (`--max-old-space-size`): a thread
- * takes those over by itself, and refuses many of them when they are handed to it.
+ * takes those over by itself, and refuses many of them when they are handed to it. Ours [D124] is the whole process's and need not be.
  */
 function withCompiledCode(): { execArgv?: string[] } {
   const kept = getCompileCacheDir();
-  if (kept === undefined || process.execArgv.length > 0) return {};
+  if (kept === undefined || !process.execArgv.every((flag) => flag.startsWith('--max-semi-space-size='))) return {};
   const words = `import { enableCompileCache } from 'node:module'; enableCompileCache(${JSON.stringify(kept)});`;
   return { execArgv: ['--import', `data:text/javascript,${encodeURIComponent(words)}`] };
 }
