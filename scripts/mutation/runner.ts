@@ -63,6 +63,15 @@ registerHooks({
     const isOfTest = specifier === 'vitest' && context.parentURL !== testsUrl && !context.parentURL?.includes('/node_modules/');
     return isOfTest ? { url: testsUrl, shortCircuit: true } : next(specifier, context);
   },
+  // A statement that is built once and kept would be built without the mutant, or be there with one that is long gone: here none is kept.
+  load(url, context, next) {
+    const loaded = next(url, context);
+    if (!url.endsWith('/src/database/kept-statement.ts')) return loaded;
+    const source = String(loaded.source);
+    const keepsNone = source.replace(/maxShapes = \d+;/u, 'maxShapes = 0;');
+    if (keepsNone === source) throw new Error('How many statements are kept is no longer told by maxShapes.');
+    return { ...loaded, source: keepsNone };
+  },
 });
 
 class Runner {

@@ -4,15 +4,11 @@ import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } f
 import { type InvoiceContent, withReceipt } from './read-batch.ts';
 import { judge, moveBy, refusal, states } from './rules.ts';
 
-/** `isRepeat`: the first try came to no clear end, so it is looked first. */
-export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker, isRepeat: boolean): Promise<InvoiceContent> {
+export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker): Promise<InvoiceContent> {
   const oid = await oidOf(deps, qr);
-  let first: InvoiceContent | undefined;
-  if (!isRepeat) {
-    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('scan'), wantsReceipt: true });
-    first = withReceipt(found);
-    if (isMoved && first) return { ...first, state: states.scanned };
-  }
+  const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('scan'), wantsReceipt: true });
+  const first = withReceipt(found);
+  if (isMoved && first) return { ...first, state: states.scanned };
   return await withCurrent(
     deps,
     () => deps.reads.content({ oid, merchantId: asker.merchantId }),

@@ -7,7 +7,7 @@
 // No batch has one invoice twice: the second waits for the commit of the first, and then finds it moved.
 // The process dies before the commit: nothing of the batch is there and nobody was told. After it: all that could move has, each with its
 //   history and its callback [D26]; the repeat finds it so and is answered the same.
-// The commit's answer is lost: every caller does his call once more, by a look first (unclear-commit.ts).
+// The commit's answer is lost: every caller does his call once more (unclear-commit.ts), which moves nothing that has moved.
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, batchRows, type Waits } from '../database/batch-rows.ts';
@@ -74,7 +74,6 @@ const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices
 async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly Step[], waits: Waits): Promise<Looked[]> {
   const { engine, queries, inOneGo } = database;
   const rows = batchRows(engine, 'new', columns, steps.map(toRow), waits);
-  const receipts = waits === 'shortly' ? 'short receipts' : 'any receipt';
   const looked: Looked[] = steps.map(() => ({ found: undefined, isMoved: false }));
   const note = (found: FoundRow, isMoved: boolean) => {
     looked[found.at] = { found: toFound(found), isMoved };
@@ -83,7 +82,12 @@ async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly
   if (!inOneGo) {
     const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asBelieved);
     const { events, callbacks } = writingOf(sql`"moved"`);
-    const seen = look(sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`, graceMs, receipts, isMovedColumn);
+    const seen = look(
+      sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`,
+      graceMs,
+      'short receipts',
+      isMovedColumn,
+    );
     const { rows: found } = await sql<FoundRow & { is_moved: number }>`with "new" as materialized (select "new".* from ${rows}),
       "moved" as (${moved}), "told" as (${events}), "sent" as (${callbacks}) ${seen}`.execute(queries);
     for (const row of found) note(row, row.is_moved === 1);
@@ -92,7 +96,7 @@ async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly
   // One moment for all of them: what holds for the history and the callback holds for the update after them.
   const update = moving(rows, graceMs, sql``, asBelieved);
   const { events, callbacks } = writingOf(aboutToMove(rows, graceMs, asBelieved));
-  const statements: RawBuilder<unknown>[] = [look(sql`${asked} ${rows}) as "asked"`, graceMs, receipts), events];
+  const statements: RawBuilder<unknown>[] = [look(sql`${asked} ${rows}) as "asked"`, graceMs, 'short receipts'), events];
   if (steps.some(({ move }) => move.callback !== undefined)) statements.push(callbacks);
   const results = await inOneGo([...statements, update].map((statement) => statement.compile(queries)));
   const moved = new Set(results.at(-1)?.map((row) => row['oid']));

@@ -2,11 +2,11 @@
 // same, and nothing happens twice. If that fails as well, the caller is told 2, which says that it may have been written.
 import { isDatabaseDown } from '../database/errors.ts';
 
-export async function onceMoreIfUnclear<Result>(work: (isRepeat: boolean) => Promise<Result>): Promise<Result> {
+export async function onceMoreIfUnclear<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
-    return await work(false);
+    return await work();
   } catch (error) {
     if (!isDatabaseDown(error)) throw error;
-    return work(true);
+    return work();
   }
 }

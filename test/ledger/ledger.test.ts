@@ -122,6 +122,14 @@ it('believes of a connected device what it read before, and looks again at one t
   await expect(own()).rejects.toMatchObject({ errorName: 'Device_Offline' });
 });
 
+it('shows the steps of a command also while they are only gathered', async () => {
+  const { id } = await command(refused);
+  await ledger.askDevice(await latest(id), 'Ana');
+  expect(await listEvents(database.queries, id)).toEqual([]);
+  expect(await ledger.timelineOf(id)).toMatchObject([{ step: 'asked by person', detail: 'Ana: asked' }]);
+  await ledger.stop();
+});
+
 describe('stopped', () => {
   it('it has written what was gathered, and nobody listens or waits any more', async () => {
     ledger.start();

@@ -204,3 +204,22 @@ describe('a device without a journal', () => {
     expect(steps()).toEqual([asked]);
   });
 });
+
+describe('a person who asks about an open command', () => {
+  it('has it asked as any other: this instance takes it over, and says when the next question is due', async () => {
+    const open = await command({ recalls: 1 });
+    const asking = recall.recheck(open);
+    await clock.settle();
+    expect(await latest(open.id)).toMatchObject({ instanceId: 'here', recalls: 2 });
+    questions[0]?.answer(final);
+    expect(await asking).toMatchObject({ state: 'done', settledBy: 'recall' });
+  });
+
+  it('of a device without a journal has its last transaction asked for', async () => {
+    const asking = recall.recheck(await command({ journal_id: null }));
+    await clock.settle();
+    expect(questions.map(({ asked }) => asked.name)).toEqual(['LastTransaction']);
+    questions[0]?.answer();
+    await asking;
+  });
+});

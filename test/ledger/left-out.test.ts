@@ -1,0 +1,69 @@
+// What is left out of a batch of first commits, and what fails it: a number under which a try was removed, a key that was taken in between.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { ConstraintViolation } from '../../src/database/errors.ts';
+import { createInsertGroup, type InsertedTogether } from '../../src/ledger/insert-batch.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+let database: Database;
+let merchantId: string;
+
+beforeEach(async () => {
+  database = await memoryDatabase(createVirtualClock());
+  merchantId = (await seedMerchant(database.queries)).id;
+});
+afterEach(() => database.close());
+
+async function command(overrides: Partial<InsertedTogether> = {}): Promise<InsertedTogether> {
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const own = { id: randomUUID(), merchantId, deviceId, instanceId: 'i', name: 'Pay', args: {} } as const;
+  return { ...own, answerWithinMs: 1, journalId: undefined, ...overrides };
+}
+
+describe.each([
+  ['documentNr', 'document_nr'],
+  ['receiptUid', 'receipt_uid'],
+] as const)('under a %s of which a try was removed', (name, column) => {
+  beforeEach(async () => {
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const removed = { state: 'refused', settled_by: 'answer', settled_at: 1, removed_at: 1 } as const;
+    await seedCommand(database.queries, merchantId, deviceId, { ...removed, [column]: 'a' });
+  });
+  const insert = async (more: Partial<InsertedTogether>) => createInsertGroup(database).add(await command(more));
+
+  it('whoever takes his for the first is left out: a later try may be there', async () => {
+    expect(await insert({ [name]: 'a', isFirstTry: true })).toBeUndefined();
+    expect(await insert({ [name]: 'b', isFirstTry: true })).toMatchObject({ state: 'sent' });
+  });
+
+  it('whoever has looked goes in', async () => {
+    expect(await insert({ [name]: 'a', isFirstTry: false })).toMatchObject({ state: 'sent' });
+  });
+});
+
+describe('a statement that meets an entry which was not there when it looked', () => {
+  const failing = (kind: ConstructorParameters<typeof ConstraintViolation>[0] = 'unique') =>
+    createInsertGroup({
+      ...database,
+      transaction: () => Promise.reject(new ConstraintViolation(kind, 'taken')),
+      queries: database.queries.withPlugin({
+        transformQuery() {
+          throw new ConstraintViolation(kind, 'taken');
+        },
+        transformResult: async ({ result }) => result,
+      }),
+    });
+  const idempotency = { key: 'k', requestHash: 'h' };
+
+  it('leaves out a command whose key another gateway took meanwhile: its call looks what stands there', async () => {
+    expect(await failing().add(await command({ idempotency }))).toBeUndefined();
+  });
+
+  it('fails a command without a key, and one that breaks another rule: nobody else explains that', async () => {
+    await expect(failing().add(await command())).rejects.toThrow('taken');
+    await expect(failing('check').add(await command({ idempotency }))).rejects.toThrow('taken');
+  });
+});

@@ -1,0 +1,86 @@
+// Which command a request without a key repeats, as the statement finds it [D58]: the newest with its content whose outcome nobody is known to
+// have, for ten minutes. SQLite in memory.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { deadAfterMs } from '../../src/database/instances.ts';
+import { type Content, findUntold, writeTold, writeUnheard } from '../../src/ledger/calls/content-store.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+const tenMinutesMs = 600_000;
+let clock: VirtualClock;
+let database: Database;
+let merchantId: string;
+let deviceId: string;
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  database = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(database.queries)).id;
+  deviceId = (await seedDevice(database.queries, merchantId)).id;
+});
+afterEach(() => database.close());
+
+async function refused(overrides: object = {}): Promise<string> {
+  const settled = { state: 'refused', settled_by: 'answer', settled_at: clock.now(), request_hash: 'h', name: 'Refund' } as const;
+  return (await seedCommand(database.queries, merchantId, deviceId, { ...settled, ...overrides })).id;
+}
+const find = (more: Partial<Content> = {}) => findUntold(database.queries, { merchantId, deviceId, requestHash: 'h', ...more });
+const found = async (more?: Partial<Content>) => (await find(more))?.command.id;
+
+it('is the newest, and not the one that asks', async () => {
+  const old = await refused();
+  await clock.advance(1);
+  const young = await refused();
+  expect(await found()).toBe(young);
+  expect(await found({ exceptId: young })).toBe(old);
+  expect(await found({ exceptId: old })).toBe(young);
+});
+
+it('is of the same merchant, device and content, and did something', async () => {
+  await refused({ state: 'never' });
+  expect(await found()).toBeUndefined();
+  await refused();
+  for (const more of [{ merchantId: 'other' }, { deviceId: 'other' }, { requestHash: 'other' }]) expect(await found(more)).toBeUndefined();
+});
+
+it('is known for ten minutes after its end, and after the last 3 that was said about it', async () => {
+  const id = await refused();
+  await clock.advance(tenMinutesMs - 1);
+  expect(await found()).toBe(id);
+  await writeUnheard(database.queries, [id], 'answered 3');
+  await clock.advance(1);
+  expect(await found()).toBe(id);
+  await writeUnheard(database.queries, [id], 'left');
+  await clock.advance(tenMinutesMs - 2);
+  expect(await found()).toBe(id);
+  await clock.advance(1);
+  expect(await found()).toBeUndefined();
+});
+
+it('is known while it is open, however long that takes', async () => {
+  const id = await refused({ state: 'unknown', settled_by: null, settled_at: null });
+  await clock.advance(24 * 3600_000);
+  expect(await found()).toBe(id);
+});
+
+it('is none that somebody was told, however many were written at once', async () => {
+  const ids = [await refused(), await refused()];
+  await writeTold(database.queries, [...Array.from({ length: 1_000 }, (_, at) => `no. ${at}`), ...ids]);
+  expect(await found()).toBeUndefined();
+});
+
+it('comes with whether its gateway lives: stopped, silent or forgotten, it does not', async () => {
+  await refused({ instance_id: 'i' });
+  expect((await find())?.isInstanceLiving).toBe(false);
+  const instance = { id: 'i', host: 'h', pid: 1, embedded: '', started_at: clock.now(), heartbeat_at: clock.now() };
+  await database.queries.insertInto('instances').values(instance).execute();
+  expect((await find())?.isInstanceLiving).toBe(true);
+  await clock.advance(deadAfterMs - 1);
+  expect((await find())?.isInstanceLiving).toBe(true);
+  await clock.advance(1);
+  expect((await find())?.isInstanceLiving).toBe(false);
+  await database.queries.updateTable('instances').set({ heartbeat_at: clock.now(), stopped_at: clock.now() }).execute();
+  expect((await find())?.isInstanceLiving).toBe(false);
+});
