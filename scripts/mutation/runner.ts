@@ -67,7 +67,7 @@ registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
     if (!url.endsWith('/src/database/kept-statement.ts')) return loaded;
-    const source = String(loaded.source);
+    const source = Buffer.from(loaded.source as Uint8Array).toString('utf8');
     const keepsNone = source.replace(/maxShapes = \d+;/u, 'maxShapes = 0;');
     if (keepsNone === source) throw new Error('How many statements are kept is no longer told by maxShapes.');
     return { ...loaded, source: keepsNone };
