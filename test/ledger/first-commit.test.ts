@@ -1,6 +1,7 @@
 // The first commit of a command, met by whoever was faster since it was looked for: then nothing is written, and the key stands for what it
 // stood for. And the one that goes out once more after `expired`: both rows change, or neither.
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey, findKey, releaseKey } from '../../src/access/idempotency.ts';
 import type { Queries } from '../../src/database/database.ts';
@@ -13,6 +14,9 @@ import type { Link } from '../../src/link/link.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { until } from '../support/until.ts';
+
+const isWaitingHere = sql`datname = current_database() and wait_event_type = 'Lock'`;
 
 describe.each(engines)('on %s', (engine) => {
   let database: TestDatabase;
@@ -184,6 +188,65 @@ describe.each(engines)('on %s', (engine) => {
       expect([await count(), await keyStandsFor()]).toEqual([1, undefined]);
     });
 
+    describe.each(['closed', 'voided', 'open'] as const)('and a document that is %s by now', (documentState) => {
+      const settled = { settled_at: 1, settled_by: 'answer' } as const;
+      const closing = async () => {
+        const payment = { name: 'Pay', state: 'done', document_state: documentState, ...settled } as const;
+        const { id: targetId } = await seedCommand(database.queries, merchantId, deviceId, payment);
+        return request({ name: 'CloseDoc', targetId, mayPass: targetId, needsOpenTarget: true });
+      };
+      const isOpen = documentState === 'open';
+
+      it(`${isOpen ? 'lets it be closed' : 'is not why it is closed once more'} under the key of one that never began`, async () => {
+        const before = await onOther({ name: 'CloseDoc', state: 'never', ...settled });
+        await claim(before);
+        const id = randomUUID();
+        const command = await commits.begin(await closing(), id);
+        expect(command?.id).toBe(isOpen ? id : undefined);
+        expect([await count(), await keyStandsFor()]).toEqual(isOpen ? [3, id] : [2, before]);
+      });
+
+      it(`${isOpen ? 'lets it be closed' : 'is not why it is closed once more'} under a key of a day ago`, async () => {
+        await claim('theirs', 'something else');
+        await database.queries.updateTable('idempotency_keys').set({ created_at: 1 }).execute();
+        const command = await commits.begin(await closing(), randomUUID());
+        expect([command?.state, await count()]).toEqual(isOpen ? ['sent', 2] : [undefined, 1]);
+      });
+    });
+
+    it.runIf(engine === 'postgres')(
+      'and a document that is being closed while it waits for the device is not closed once more',
+      async () => {
+        const settled = { settled_at: 1, settled_by: 'answer' } as const;
+        const payment = { name: 'Pay', state: 'done', document_state: 'open', ...settled } as const;
+        const { id: targetId } = await seedCommand(database.queries, merchantId, deviceId, payment);
+        const theirs = { name: 'CloseDoc', state: 'sent', target_id: targetId } as const;
+        const { id: closing } = await seedCommand(database.queries, merchantId, deviceId, theirs);
+        await claim(await onOther({ name: 'CloseDoc', state: 'never', ...settled }));
+        const other = await database.another();
+        let ended: Promise<void> | undefined;
+        meanwhile = async () => {
+          const isWritten = Promise.withResolvers<void>();
+          ended = other.transaction(async (tx) => {
+            await tx
+              .updateTable('commands')
+              .set({ state: 'done', ...settled })
+              .where('id', '=', closing)
+              .execute();
+            await tx.updateTable('commands').set({ document_state: 'closed' }).where('id', '=', targetId).execute();
+            isWritten.resolve();
+            await until(async () => (await sql`select 1 from pg_stat_activity where ${isWaitingHere}`.execute(tx)).rows.length > 0);
+          });
+          await isWritten.promise;
+        };
+        const close = request({ name: 'CloseDoc', targetId, mayPass: targetId, needsOpenTarget: true });
+        expect(await commits.begin(close, randomUUID())).toBeUndefined();
+        await ended;
+        expect(await count()).toBe(3);
+        await other.close();
+      },
+    );
+
     it('by the same request that never began goes to the new one', async () => {
       await claim(await onOther({ state: 'never', settled_at: 1, settled_by: 'answer' }));
       const id = randomUUID();
@@ -229,6 +292,20 @@ describe.each(engines)('on %s', (engine) => {
       expect(await again(first, randomUUID())).toBeUndefined();
       expect(await read(first.id)).toEqual(before);
       expect([await count(), await keyStandsFor()]).toEqual([1, first.id]);
+    });
+
+    it.each(['findsTarget', 'needsOpenTarget'] as const)('and whose document was closed by hand stays here (%s)', async (how) => {
+      const paid = { name: 'Pay', state: 'done', operation_id: '7', document_nr: 'd', settled_at: 1, settled_by: 'answer' } as const;
+      const { id: targetId } = await seedCommand(database.queries, merchantId, deviceId, { ...paid, document_state: 'open' });
+      const named = { name: 'CloseDoc', operationId: '7', documentNr: 'd' } as const;
+      const close = { ...named, ...(how === 'findsTarget' ? { findsTarget: true } : { targetId, needsOpenTarget: true }) };
+      const first = await begun(close);
+      const second = await again(first, randomUUID(), close);
+      expect(second).toMatchObject({ state: 'sent', targetId });
+      await database.queries.updateTable('commands').set({ document_state: 'closed' }).where('id', '=', targetId).execute();
+      expect(await again(second as Command, randomUUID(), close)).toBeUndefined();
+      expect(await read((second as Command).id)).toMatchObject({ state: 'sent', reissuedAs: null });
+      expect([await count(), await keyStandsFor()]).toEqual([3, second?.id]);
     });
 
     it('and whose number somebody else took is still open: neither row is written without the other', async () => {

@@ -1,5 +1,9 @@
 // The first commit of a command: its row as `sent`, which is the device's lock too, with its Idempotency-Key in the same transaction.
 // Nothing goes out before it. Undefined: another command was faster, and nothing was written.
+//
+// A CloseDoc is only for a document that is open, whichever way it takes: with a batch its statement judges; under its own locks, and once
+// more after `expired`, the document is read after the row was written. Dead before the commit, nothing is there; after it, a row that was
+// judged. A message that doubles or is late finds the row, the key or the document ended, and writes nothing.
 
 import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
@@ -62,6 +66,16 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
     if (requestHash !== undefined && !idempotency && recipient?.hasLeft()) throw callerIsGone();
   }
 
+  /**
+   * Read under the device's lock, that is, after the insert: one that was just being closed has made the insert wait, and no other command can
+   * end it from here on. Without a lock of its own, which whoever holds the document and waits for the device would be locked out by.
+   */
+  async function refuseIfEnded(queries: Queries, { findsTarget, needsOpenTarget }: CommandRequest, { targetId }: Command): Promise<void> {
+    if (!findsTarget && !needsOpenTarget) return;
+    const target = targetId === null ? undefined : await store.findCommand(queries, targetId);
+    if (target?.documentState !== 'open') throw new LostRace();
+  }
+
   function insertUnderLocks(fresh: store.NewCommand, request: CommandRequest): Promise<Command | undefined> {
     const { merchantId, idempotency, guard } = request;
     return transactionOrLost(async (queries) => {
@@ -71,6 +85,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       const command = await store.insertSent(queries, fresh);
       // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
       if (command) await refuseIfRepeat(queries, request, command.id);
+      if (command) await refuseIfEnded(queries, request, command);
       refuseIfGone(request);
       if (!command || !idempotency) return command;
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
@@ -112,6 +127,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
         const targetId = settled.targetId ?? undefined;
         const fresh = await store.insertSent(queries, { ...again, targetId, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
         if (!fresh) throw new LostRace();
+        await refuseIfEnded(queries, request, fresh);
         if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
         return fresh;
       }),
