@@ -2,7 +2,7 @@
 // Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
 import type { Clock } from '../kernel/clock.ts';
 import { createRounds, type Rounds } from '../kernel/rounds.ts';
-import { type InvoiceDeps, moveOf, transitionOf } from './move.ts';
+import { type InvoiceDeps, moveOf, tellUnreadable, transitionOf } from './move.ts';
 import { moveInvoices } from './move-batch.ts';
 import { holdOverdueInvoices } from './store.ts';
 
@@ -27,6 +27,7 @@ async function expireBatch(deps: InvoiceDeps): Promise<number> {
     if (expiring.length > 0) await moveInvoices(engine, queries, deps.graceMs, expiring, 'as long as a statement may');
     return expiring;
   });
+  for (const move of moves) tellUnreadable(deps, move);
   const hosts = moves.flatMap(({ callback }) => (callback ? [callback.host] : []));
   if (hosts.length > 0) deps.callbacks.wake(hosts);
   return moves.length;

@@ -28,6 +28,8 @@ export interface Move {
   payment: Payment | undefined;
   /** Undefined: the invoice has no CallbackURI, or one that can no longer be read [D122]. */
   callback: OutboxRow | undefined;
+  /** Why there is none though the invoice has a CallbackURI: for the log, once it has moved. */
+  unreadable?: { merchantId: string; err: unknown };
 }
 
 /** True if it has moved; false if its guard did not hold, and then nothing was written. */

@@ -46,29 +46,32 @@ type Movable = Pick<InvoiceFacts, 'oid' | 'merchantId' | 'callbackUri'>;
  * The move with the callback that tells of it. Its address is final before the commit, because nothing that it names can change any more:
  * receipt id and device come with the payment, and before it they are empty [service specification].
  */
-export function moveOf(deps: MoveDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Move {
+export function moveOf(deps: OutboxDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Move {
   const { oid } = invoice;
   const values = { OID: oid, State: stateNames[transition.to], ReceiptID: payment?.receiptId, DeviceID: payment?.deviceId };
-  return { oid, transition, detail, payment, callback: callbackOf(deps, invoice, values) };
+  return { oid, transition, detail, payment, ...callbackOf(deps, invoice, values) };
 }
-
-type MoveDeps = OutboxDeps & Pick<InvoiceDeps, 'logger'>;
 
 /**
  * What was accepted at Create may not be readable any more: by a later version, after a restore, by somebody's hand. Then there is nowhere to
  * send to, which must keep neither this invoice from being paid nor others from expiring with it; the operator is told [D122].
  */
-function callbackOf(deps: MoveDeps, { oid, merchantId, callbackUri }: Movable, values: TemplateValues): Move['callback'] {
-  if (callbackUri === null) return undefined;
+function callbackOf(deps: OutboxDeps, { merchantId, callbackUri }: Movable, values: TemplateValues): Pick<Move, 'callback' | 'unreadable'> {
+  if (callbackUri === null) return { callback: undefined };
   let url: string;
   try {
     url = expandTemplate(callbackUri, values);
   } catch (error) {
-    const facts = { oid, merchantId, state: values.State, err: error };
-    deps.logger.error(facts, 'the CallbackURI of an invoice can no longer be read: its ERP is not called back');
-    return undefined;
+    return { callback: undefined, unreadable: { merchantId, err: error } };
   }
-  return outboxRow(deps, { merchantId, url });
+  return { callback: outboxRow(deps, { merchantId, url }) };
+}
+
+/** Only of what has moved: most moves are guesses [D121], and one that an invoice refuses is made again by every Get. */
+export function tellUnreadable({ logger }: Pick<InvoiceDeps, 'logger'>, { oid, transition, unreadable }: Move): void {
+  if (!unreadable) return;
+  const facts = { oid, state: stateNames[transition.to], ...unreadable };
+  logger.error(facts, 'the CallbackURI of an invoice can no longer be read: its ERP is not called back');
 }
 
 /** Within the caller's transaction. False if the guard did not hold: then nothing was written. */
@@ -79,14 +82,24 @@ export async function writeMove(
   transition: Transition,
   detail: object,
 ): Promise<boolean> {
-  const moves = [moveOf(deps, invoice, transition, detail)];
-  const [isMoved = false] = await moveInvoices(deps.database.engine, queries, deps.graceMs, moves, 'as long as a statement may');
+  const written = moveOf(deps, invoice, transition, detail);
+  const [isMoved = false] = await moveInvoices(deps.database.engine, queries, deps.graceMs, [written], 'as long as a statement may');
+  if (isMoved) tellUnreadable(deps, written);
   return isMoved;
 }
 
 /** The same in a commit that is not the caller's. False if somebody else was quicker. */
-export function move(deps: InvoiceDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Promise<boolean> {
-  return deps.moves.add(moveOf(deps, invoice, transition, detail, payment));
+export async function move(
+  deps: InvoiceDeps,
+  invoice: Movable,
+  transition: Transition,
+  detail: object,
+  payment?: Payment,
+): Promise<boolean> {
+  const added = moveOf(deps, invoice, transition, detail, payment);
+  const isMoved = await deps.moves.add(added);
+  if (isMoved) tellUnreadable(deps, added);
+  return isMoved;
 }
 
 /**
@@ -130,6 +143,7 @@ export async function lookAndMove(deps: InvoiceDeps, qr: string, { oid, asker, t
   const likely = deps.known.get(qr) ?? { oid, merchantId: '', callbackUri: null };
   const likelyMove = moveOf(deps, likely, transition, { by: asker.name }, payment);
   const looked = await deps.steps.add({ merchantId: asker.merchantId, wantsReceipt, move: likelyMove, callbackUri: likely.callbackUri });
+  if (looked.isMoved) tellUnreadable(deps, likelyMove);
   if (looked.found) deps.known.remember(qr, looked.found);
   return looked;
 }
