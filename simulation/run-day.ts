@@ -88,6 +88,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
     ...prefixed('device', shop.lapses.counts),
     calls: erp.calls.size,
     ...erp.counts,
+    ...erp.turnedAway,
     ...prefixed('answer', erp.byCode),
     ...prefixed('erp', shop.receiver.counts),
   };

@@ -11,13 +11,17 @@ export function checkRegister(books: Books, target: ShopDevice, commands: readon
   if (!commands.some(isOpen)) checkSums(books, target, commands);
 }
 
-/** Over all registers: a Uid is good for one print wherever it was sent. Amounts of receipts are unique in a day. */
+/** Over all registers: a Uid is good for one print wherever it was sent. Amounts of receipts, and of cash, are unique in a day. */
 function checkPrintedOnce({ shop }: Books, target: ShopDevice): void {
   const own = target.device.fiscalMemory().documents();
   const everywhere = shop.devices.flatMap(({ device }) => device.fiscalMemory().documents());
   for (const document of own) {
     const copies = own.filter(({ commandId }) => commandId === document.commandId).length;
     if (copies > 1) shop.violated(`command ${document.commandId} was printed ${copies} times on ${target.name}`);
+    if (document.type === 'moneyIn' || document.type === 'moneyOut') {
+      const times = everywhere.filter((other) => other.type === document.type && other.amountBani === document.amountBani).length;
+      if (times > 1) shop.violated(`${document.type} of ${document.amountBani} was written ${times} times, once as ${document.commandId}`);
+    }
     if (document.type !== 'receipt') continue;
     const same = everywhere.filter((other) => other.type === 'receipt' && other.totalBani === document.totalBani);
     if (same.length > 1)

@@ -1,5 +1,5 @@
-// One HTTP call of an ERP, without HTTP: it finds a gateway or none, may lose it, may lose the answer, and may hang up. What came back is
-// remembered by call, so that the books can be held against every single answer.
+// One HTTP call of an ERP, without HTTP: it finds a gateway or none, may lose it, may lose the answer, and may hang up, most of all on a
+// gateway that stands still. What came back is remembered by call, so that the books can be held against every single answer.
 
 import type { Recipient } from '../../src/http/recipient.ts';
 import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
@@ -17,6 +17,8 @@ export interface Answer {
   isRepeated: boolean;
   /** What a call outside the ledger gave back. */
   result: unknown;
+  /** Which gateway was asked. */
+  gateway?: number;
 }
 
 /** Who asks, as a gateway sees it. */
@@ -36,41 +38,59 @@ export interface CallRecord {
 }
 
 export interface Caller {
-  ask(name: string, call: Call): Promise<Answer>;
+  /** `silent`: the gateway that said nothing before; mostly another one is asked, as a proxy does. */
+  ask(name: string, call: Call, silent?: number): Promise<Answer>;
   readonly calls: ReadonlyMap<string, CallRecord>;
   readonly byCode: Record<string, number>;
+  /** Callers who hung up on a gateway that stood still, and calls that went to another one after silence. */
+  readonly turnedAway: { hungUpOnStill: number; askedElsewhere: number };
 }
 
 const nothing: Answer = { code: undefined, report: {}, oid: undefined, isRepeated: false, result: undefined };
 const patienceMs = 330_000;
+/** How often a proxy turns to another gateway when one said nothing. */
+const elsewhereRate = 0.7;
+/** How often a caller hangs up on a gateway that stands still, as a proxy does whose probes go unanswered. */
+const hangsUpOnStillRate = 0.5;
 
 export function createCaller(shop: Shop, random: Random): Caller {
   const { clock, plan, fleet } = shop;
   const calls = new Map<string, CallRecord>();
   const byCode: Record<string, number> = {};
+  const turnedAway = { hungUpOnStill: 0, askedElsewhere: 0 };
 
   const between = (fromMs: number, toMs: number) => Math.floor(fromMs + random.fraction() * (toMs - fromMs));
 
-  function ask(name: string, call: Call): Promise<Answer> {
+  const pickFrom = (places: readonly Place[]) => places[Math.floor(random.fraction() * places.length)] as Place;
+
+  function choosePlace(silent: number | undefined): Place {
+    const others = fleet.places.filter(({ index }) => index !== silent);
+    const isElsewhere = silent !== undefined && others.length > 0 && random.fraction() < elsewhereRate;
+    if (isElsewhere) turnedAway.askedElsewhere += 1;
+    return pickFrom(isElsewhere ? others : fleet.places);
+  }
+
+  function ask(name: string, call: Call, silent?: number): Promise<Answer> {
     const record: CallRecord = { id: `call ${calls.size + 1}`, name, code: undefined, oid: undefined };
     calls.set(record.id, record);
-    const place = fleet.places[Math.floor(random.fraction() * fleet.places.length)] as Place;
+    const place = choosePlace(silent);
     const waitsMs = !shop.state.isCalm && random.fraction() < plan.impatientRate ? between(500, 60_000) : patienceMs;
     const isLost = !shop.state.isCalm && random.fraction() < plan.lostResponseRate;
+    const looksAfterMs = random.fraction() < hangsUpOnStillRate ? between(1_000, 15_000) : undefined;
     return new Promise((resolve) => {
       const told = (answer: Answer) => {
         record.code = answer.code;
         record.oid = answer.oid;
         byCode[String(answer.code)] = (byCode[String(answer.code)] ?? 0) + 1;
         shop.trace(`erp ${name} (${record.id} to gateway ${place.index}): ${answer.code ?? 'nothing'} ${answer.oid ?? ''}`);
-        resolve(answer);
+        resolve({ ...answer, gateway: place.index });
       };
       const { life } = place;
       if (!life || place.isStopping) return void clock.after(100, () => told(nothing));
       converse(
         place,
         life,
-        { waitsMs, isLost },
+        { waitsMs, looksAfterMs, isLost },
         (recipient) => call(life, { recipient, origin: { caller: 'erp', request: record.id } }),
         told,
       );
@@ -80,7 +100,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
   function converse(
     place: Place,
     life: GatewayLife,
-    { waitsMs, isLost }: { waitsMs: number; isLost: boolean },
+    { waitsMs, looksAfterMs, isLost }: { waitsMs: number; looksAfterMs: number | undefined; isLost: boolean },
     call: (recipient: Recipient) => Promise<unknown>,
     told: (answer: Answer) => void,
   ): void {
@@ -91,17 +111,24 @@ export function createCaller(shop: Shop, random: Random): Caller {
       if (isOver) return;
       isOver = true;
       place.onDeath.delete(onDeath);
-      cancel();
+      for (const cancel of cancels) cancel();
       told(answer);
     };
     const onDeath = () => end(nothing);
     place.onDeath.add(onDeath);
     // A gateway that stands still has it in its socket when it wakes, and reads it before a database has answered anything.
-    const cancel = clock.after(waitsMs, () => {
+    const giveUp = () => {
       hangUp();
       place.standstill.whenAwake(leave);
       end(nothing);
-    });
+    };
+    const cancels = [clock.after(waitsMs, giveUp)];
+    const giveUpOnStill = () => {
+      if (!place.standstill.isOn) return;
+      turnedAway.hungUpOnStill += 1;
+      giveUp();
+    };
+    if (looksAfterMs !== undefined) cancels.push(clock.after(looksAfterMs, giveUpOnStill));
     const answered = (answer: Answer) => {
       if (place.life === life) place.calls -= 1;
       if (isOver || isLost) {
@@ -115,20 +142,20 @@ export function createCaller(shop: Shop, random: Random): Caller {
       if (place.life !== life) return;
       call(recipient).then(
         (result) => answered(read(0, result)),
-        (error: unknown) => answered(readError(error)),
+        (error: unknown) => answered(readError(shop, error)),
       );
     });
   }
 
-  function readError(error: unknown): Answer {
-    if (!(error instanceof GatewayError)) {
-      shop.violated(`the gateway failed: ${error instanceof Error ? error.stack : String(error)}`);
-      return { ...nothing, code: 1 };
-    }
-    return read(errorCodes[error.errorName].code, { ...error.fields, report: error.report });
-  }
+  return { ask, calls, byCode, turnedAway };
+}
 
-  return { ask, calls, byCode };
+function readError(shop: Pick<Shop, 'violated'>, error: unknown): Answer {
+  if (!(error instanceof GatewayError)) {
+    shop.violated(`the gateway failed: ${error instanceof Error ? error.stack : String(error)}`);
+    return { ...nothing, code: 1 };
+  }
+  return read(errorCodes[error.errorName].code, { ...error.fields, report: error.report });
 }
 
 function read(code: number, result: unknown): Answer {

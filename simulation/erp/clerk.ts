@@ -16,6 +16,8 @@ export interface Counts {
   left: number;
   repeated: number;
   statusAsked: number;
+  /** Cash that met another request under its key. */
+  underOneKey: number;
 }
 
 export interface Clerk {
@@ -83,7 +85,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (shop.state.isCalm) calmSinceMs ??= shop.clock.elapsed();
       if (calmSinceMs !== undefined && shop.clock.elapsed() - calmSinceMs > maxCalmMs) break;
-      answer = await caller.ask(name, call);
+      answer = await caller.ask(name, call, answer?.code === undefined ? answer?.gateway : undefined);
       if (leaveRate > 0 && (answer.code === 3 || answer.code === undefined) && chance(leaveRate)) {
         counts.left += 1;
         return undefined;

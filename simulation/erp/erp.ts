@@ -2,7 +2,7 @@
 import type { Random } from '../../src/kernel/random.ts';
 import type { Shop } from '../shop.ts';
 import type { ShopDevice } from '../shop-devices.ts';
-import { type CallRecord, createCaller } from './caller.ts';
+import { type Caller, type CallRecord, createCaller } from './caller.ts';
 import { sellByCard } from './card-sale.ts';
 import { type Counts, createClerk } from './clerk.ts';
 import { type InvoiceIntent, sellByInvoice } from './invoice-sale.ts';
@@ -21,6 +21,7 @@ export interface Erp {
   readonly counts: Counts;
   readonly calls: ReadonlyMap<string, CallRecord>;
   readonly byCode: Record<string, number>;
+  readonly turnedAway: Caller['turnedAway'];
   readonly invoices: readonly InvoiceIntent[];
   /** One more sale at each device, when all is calm. */
   sellOnceMore(): Promise<void>;
@@ -38,6 +39,7 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
     left: 0,
     repeated: 0,
     statusAsked: 0,
+    underOneKey: 0,
   };
   const invoices: InvoiceIntent[] = [];
   let isClosing = false;
@@ -92,6 +94,7 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
     counts,
     calls: caller.calls,
     byCode: caller.byCode,
+    turnedAway: caller.turnedAway,
     invoices,
     rest() {
       isResting = true;

@@ -1,8 +1,10 @@
 // Work at a fiscal register: receipts paid in cash or by card, cash in and out, X and Z. What has a Receipt.Uid, an Idempotency-Key, both
 // or neither is repeated until it is clear, and held against the fiscal memory and the register's bank at once.
+import type { GatewayLife } from '../gateway-life.ts';
 import type { ShopDevice } from '../shop-devices.ts';
+import type { Via } from './caller.ts';
 import { type Clerk, oftenLeft } from './clerk.ts';
-import { recognised, type Style, styles } from './recognition.ts';
+import { type Recognised, recognised, type Style, styles } from './recognition.ts';
 
 export async function useRegister(clerk: Clerk, target: ShopDevice): Promise<void> {
   const dice = clerk.random.fraction();
@@ -14,6 +16,10 @@ export async function useRegister(clerk: Clerk, target: ShopDevice): Promise<voi
 
 /** 30: it did not reach the register, and will not; a new attempt is a matter of taste. */
 const ends = [0, 50, 30];
+/** The key stands for another request. */
+const usedKey = 22;
+/** How often cash that has a key meets another request under it. */
+const rivalRate = 0.3;
 
 const keyOrNone = (clerk: Clerk): Style => clerk.pick(['key', 'neither']);
 
@@ -24,14 +30,42 @@ async function moveCash(clerk: Clerk, target: ShopDevice, way: 'cashIn' | 'cashO
   const name = `sale ${clerk.random.uuid()} ${way} ${amountBani} at ${target.name}, named by ${style}`;
   const call = { merchantId: shop.merchantId, deviceId: target.id, callbackUri: shop.receiver.template(), amountBani };
   const recognition = recognised(clerk, style, [way, target.id, amountBani]);
-  const answer = await clerk.insist(name, ends, (life, via) => life.fiscal[way]({ ...call, ...recognition, ...via }), oftenLeft);
-  const type = way === 'cashIn' ? 'moneyIn' : 'moneyOut';
-  const moved = target.device
-    .fiscalMemory()
-    .documents()
-    .filter((document) => document.type === type && document.amountBani === amountBani).length;
+  const rivalling = style === 'key' && clerk.chance(rivalRate) ? moveUnderSameKey(clerk, target, recognition) : undefined;
+  const answer = await clerk.insist(
+    name,
+    rivalling ? [...ends, usedKey] : ends,
+    (life, via) => life.fiscal[way]({ ...call, ...recognition, ...via }),
+    oftenLeft,
+  );
+  const rivalMoved = await rivalling;
+  const moved = timesMoved(clerk, amountBani);
   if (answer?.code === 0 && moved !== 1) shop.violated(`${name} was answered 0 and written ${moved} times`);
-  if ((answer?.code === 50 || answer?.code === 30) && moved > 0) shop.violated(`${name} was answered ${answer.code} and written`);
+  if (answer && [50, 30, usedKey].includes(answer.code ?? 0) && moved > 0) shop.violated(`${name} was answered ${answer.code} and written`);
+  if (rivalMoved && moved + rivalMoved() > 1) shop.violated(`${name} and another one were both written under one Idempotency-Key`);
+}
+
+/** Somebody takes the key of this one for cash at another register, in the same moment or a little later; of the two one at most is done. */
+async function moveUnderSameKey(clerk: Clerk, target: ShopDevice, { idempotency }: Recognised): Promise<() => number> {
+  const { shop, counts } = clerk;
+  counts.underOneKey += 1;
+  const others = shop.devices.filter(({ kind, id }) => kind === 'register' && id !== target.id);
+  const deviceId = clerk.pick(others.length > 0 ? others : [target]).id;
+  const amountBani = clerk.amountBani(true);
+  const { requestHash } = recognised(clerk, 'neither', ['rival', deviceId, amountBani]);
+  const call = { merchantId: shop.merchantId, deviceId, callbackUri: shop.receiver.template(), amountBani };
+  const recognition = { requestHash, idempotency: { key: idempotency?.key ?? '', requestHash } };
+  if (clerk.chance(0.5)) await clerk.pause(clerk.between(1, 3_000));
+  const name = `sale ${clerk.random.uuid()} cashIn ${amountBani} under the key of another`;
+  const rival = (life: GatewayLife, via: Via) => life.fiscal.cashIn({ ...call, ...recognition, ...via });
+  await clerk.insist(name, [...ends, usedKey], rival, oftenLeft);
+  return () => timesMoved(clerk, amountBani);
+}
+
+/** On whatever register: amounts of cash are unique in a day. */
+function timesMoved({ shop }: Clerk, bani: number): number {
+  const documents = shop.devices.flatMap(({ device }) => device.fiscalMemory().documents());
+  return documents.filter((document) => (document.type === 'moneyIn' || document.type === 'moneyOut') && document.amountBani === bani)
+    .length;
 }
 
 async function makeReport(clerk: Clerk, target: ShopDevice, isFiscal: boolean): Promise<void> {

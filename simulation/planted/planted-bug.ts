@@ -35,6 +35,11 @@ export interface PlantedBug {
   tests?: readonly string[];
 }
 
+/** These the simulation itself must catch. */
+export function costsMoney({ harm }: Pick<PlantedBug, 'harm'>): boolean {
+  return harm === 'double charge' || harm === 'lost money' || harm === 'stuck';
+}
+
 /** The one file of the room that has the text. */
 export function placeOfEdit(root: string, { room, find }: Edit): string {
   const files = globSync(`${room}/**/*.{ts,sql}`, { cwd: root }).sort();

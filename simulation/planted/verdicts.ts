@@ -22,14 +22,30 @@ export function rowOf({ bug, day, sentence, tests }: Verdict): string {
   return `| ${bug.name} | ${bug.kind} | ${bug.harm} | ${day ?? '-'} | ${told} |`;
 }
 
-/** The page with these verdicts in its table: rows of other bugs stay, bugs that are gone go, and the order is that of `bugs`. */
-export function withRows(page: string, bugs: readonly { name: string }[], verdicts: readonly Verdict[]): string {
+export interface Run {
+  /** 16 November 2026. */
+  day: string;
+  commit: string;
+  days: { money: string; others: string; minutes: string };
+}
+
+/** What stands below the table: of what code its rows are. */
+export function noteOf({ day, commit, days }: Run, all: number, judged: number): string {
+  const length = `shop-days of ${days.minutes} minutes, up to ${days.money} for what charges twice, loses money or gets stuck and up to ${days.others} for the rest`;
+  if (judged === all) return `All ${all} rows are from one run on ${day}, of the code at ${commit} (${length}).`;
+  return `These rows are from several runs; the newest of them, of ${judged}, on ${day}, of the code at ${commit} (${length}).`;
+}
+
+/** The page with these verdicts in its table: rows of other bugs stay, bugs that are gone go, the order is that of `bugs`; the note stays unless there is a new one. */
+export function withRows(page: string, bugs: readonly { name: string }[], verdicts: readonly Verdict[], note?: string): string {
   const from = page.indexOf(begin);
   const to = page.indexOf(end);
   if (from < 0 || to < from) throw new Error('The page has no place for the table of planted bugs.');
-  const rows = new Map<string, string>();
-  for (const line of page.slice(from, to).split('\n')) rows.set(line.split(' | ')[0]?.replace(/^\| /, '') ?? '', line);
+  const lines = page.slice(from + begin.length, to).split('\n');
+  const rows = new Map(lines.map((line) => [line.split(' | ')[0]?.replace(/^\| /, '') ?? '', line]));
   for (const verdict of verdicts) rows.set(verdict.bug.name, rowOf(verdict));
   const known = bugs.map(({ name }) => rows.get(name)).filter((row) => row !== undefined);
-  return `${page.slice(0, from)}${begin}${head}\n${known.map((row) => `${row}\n`).join('')}${page.slice(to)}`;
+  const told = note ?? lines.find((line) => line !== '' && !line.startsWith('|'));
+  const below = told === undefined ? '' : `\n${told}\n`;
+  return `${page.slice(0, from)}${begin}${head}\n${known.map((row) => `${row}\n`).join('')}${below}${page.slice(to)}`;
 }

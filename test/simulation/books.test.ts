@@ -173,6 +173,13 @@ describe('books that are compared', () => {
       }),
     ],
     [
+      'cash moved by two commands',
+      /^moneyIn of 500 was written 2 times/,
+      (of) => ({
+        register: withMemory(of.register, (documents) => [...documents, { ...(documents[1] as FiscalDocument), commandId: strange }]),
+      }),
+    ],
+    [
       'a document that no ledger knows',
       /^the memory of register 1 has a document of .*, which no ledger knows/,
       (of) => ({

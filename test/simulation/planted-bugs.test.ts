@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { placeOfEdit, plant } from '../../simulation/planted/planted-bug.ts';
 import { plantedBugs } from '../../simulation/planted/planted-bugs.ts';
-import { rowOf, withRows } from '../../simulation/planted/verdicts.ts';
+import { noteOf, rowOf, withRows } from '../../simulation/planted/verdicts.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -71,6 +71,25 @@ describe('the table of verdicts', () => {
     const before = page('| c | guards | lie | 9 | then |', '| gone | guards | lie | 1 | x |', '| a | guards | lie | 9 | then |');
     const after = withRows(before, [bug('a'), bug('b'), bug('c')], [{ bug: bug('c'), day: 2, sentence: 'now' }]);
     expect(after).toBe(page('| a | guards | lie | 9 | then |', '| c | guards | lie | 2 | now |'));
+  });
+
+  const run = { day: '16 November 2026', commit: 'abc1234', days: { money: '100', others: '20', minutes: '20' } };
+
+  it('says of what code its rows are, and whether all are from one run', () => {
+    expect(noteOf(run, 70, 70)).toMatch(
+      /^All 70 rows are from one run on 16 November 2026, of the code at abc1234 \(shop-days of 20 minutes, /,
+    );
+    expect(noteOf(run, 70, 3)).toMatch(
+      /^These rows are from several runs; the newest of them, of 3, on 16 November 2026, of the code at abc1234 /,
+    );
+  });
+
+  it('keeps what it says until a run says something else', () => {
+    const bugs = [bug('a')];
+    const noted = withRows(page('| a | guards | lie | 9 | then |'), bugs, [], 'One run.');
+    expect(noted).toBe(page('| a | guards | lie | 9 | then |', '', 'One run.'));
+    expect(withRows(noted, bugs, [])).toBe(noted);
+    expect(withRows(noted, bugs, [], 'Another.')).toBe(page('| a | guards | lie | 9 | then |', '', 'Another.'));
   });
 
   it('has a place in the page, with no row of a bug that is gone', () => {
