@@ -10,7 +10,10 @@
 //   answered `never`. There is no state between, since it is one statement.
 // The commit's answer is lost: every call of the batch is told 2 and reads its own row back for a minute, and ends it (late-commits.ts).
 // One row is bad, or is held by another transaction: none is written, and each is tried by itself.
-// Another gateway takes a key between the look at it and the claim: none is written, each is tried by itself, and that one is left out.
+// Another gateway takes a key between the look at it and the claim: none is written, and all go together once more, where the key is seen
+//   to be used and its command is left out; if that fails as well (a second key), each is tried by itself. The index refuses a key only after
+//   the other's commit, so what is tried again was certainly not written: dead between the two, nothing is there; paused, the time to begin
+//   was fixed before either; an answer that is lost is that of the second, and read back like any.
 // A row and its key are in one commit, so neither is ever there without the other; a row that Recall or the late look ends as `never`
 //   leaves its key to the next attempt, which finds it used and goes the long way.
 // The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
@@ -89,8 +92,16 @@ export function createInsertGroup(database: Home & Pick<Database, 'soon'>): Inse
       ...(idempotency === undefined ? [] : [`key ${merchantId} ${idempotency.key}`]),
     ],
     sizeOf: ({ args, origin }) => JSON.stringify(args).length + (origin?.request.length ?? 0),
-    together: (commands) => insertAll(database, commands, 'shortly'),
+    together: (commands) => insertTogether(database, commands),
     alone: async (command) => (await insertAll(database, [command], 'as long as a statement may').catch(unlessUsed(command)))[0],
+  });
+}
+
+async function insertTogether(database: Home, commands: readonly InsertedTogether[]): Promise<(Command | undefined)[]> {
+  const insert = () => insertAll(database, commands, 'shortly');
+  return await insert().catch((error: unknown) => {
+    if (isKeyTaken(error, commands)) return insert();
+    throw error;
   });
 }
 
@@ -134,10 +145,14 @@ function claimOf({ id, merchantId, idempotency }: InsertedTogether): KeyClaim[] 
   return idempotency === undefined ? [] : [{ merchantId, ...idempotency, subjectKind: 'command', subjectId: id }];
 }
 
-/** Another gateway took the key after this statement had seen it unused. */
-function unlessUsed({ idempotency }: InsertedTogether): (error: unknown) => [] {
+/** Another gateway took a key after the statement had seen it unused: nothing else that it writes can be there twice. */
+function isKeyTaken(error: unknown, commands: readonly InsertedTogether[]): boolean {
+  return error instanceof ConstraintViolation && error.kind === 'unique' && commands.some(({ idempotency }) => idempotency !== undefined);
+}
+
+function unlessUsed(command: InsertedTogether): (error: unknown) => [] {
   return (error) => {
-    if (idempotency && error instanceof ConstraintViolation && error.kind === 'unique') return [];
+    if (isKeyTaken(error, [command])) return [];
     throw error;
   };
 }

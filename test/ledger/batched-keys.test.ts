@@ -1,12 +1,14 @@
 // First commits with Idempotency-Keys that share a commit, on both engines: a command and its key are written together or not at all, a key
 // that stands for something leaves only its own command out, and a commit that breaks leaves no key that would keep a payment from being made.
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { type KyselyPlugin, sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey } from '../../src/access/idempotency.ts';
+import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
 import { createInsertGroup, type InsertedTogether, type InsertGroup } from '../../src/ledger/insert-batch.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { withFailingInsert } from '../support/failing-insert.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
@@ -48,6 +50,25 @@ describe.each(engines)('a batch on %s', (engine) => {
     return new Map(rows.map((row) => [row.key, row]));
   };
   const written = async () => new Set((await database.queries.selectFrom('commands').select('id').execute()).map(({ id }) => id));
+
+  const keyTaken = () => new ConstraintViolation('unique', 'the key is taken');
+  let insertsSent: number;
+  /** The same database, with a count of the inserts of commands. */
+  const counted = (): TestDatabase => {
+    insertsSent = 0;
+    const plugin: KyselyPlugin = {
+      transformQuery({ node, queryId }) {
+        if (database.queries.getExecutor().compileQuery(node, queryId).sql.includes('insert into "commands"')) insertsSent += 1;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    return {
+      ...database,
+      queries: database.queries.withPlugin(plugin),
+      transaction: (work) => database.transaction((queries) => work(queries.withPlugin(plugin))),
+    };
+  };
 
   it('claims the key of each command that it writes, beside commands without one', async () => {
     const fresh = [await pay('a'), await pay(undefined), await pay('b')];
@@ -102,6 +123,46 @@ describe.each(engines)('a batch on %s', (engine) => {
     const outcomes = await Promise.allSettled(fresh.map((command) => inserts.add(command)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect([...(await keys()).keys()].sort()).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['goes together once more', 1, 2],
+    ['goes row by row when that happens again', 2, 5],
+  ])('%s when a key was taken since it was seen unused, and leaves out that command alone', async (_how, times, statements) => {
+    const fresh = [await pay('free'), await pay('contested'), await pay(undefined)];
+    const failing = withFailingInsert(counted());
+    inserts = createInsertGroup(failing.database);
+    await claim('contested', 'theirs');
+    failing.failNextInsertInto('commands', times, keyTaken);
+    expect((await addAll(fresh)).map((command) => command?.state)).toEqual(['sent', undefined, 'sent']);
+    expect(await written()).toEqual(new Set([fresh[0]?.id, fresh[2]?.id]));
+    expect([...(await keys())].map(([key, { subject_id }]) => [key, subject_id])).toEqual([
+      ['contested', 'theirs'],
+      ['free', fresh[0]?.id],
+    ]);
+    expect([failing.failed(), insertsSent]).toEqual([times, statements]);
+  });
+
+  it.each([
+    ['fails for another reason', () => new ConstraintViolation('check', 'bad row'), 'k'],
+    ['has no key', () => new ConstraintViolation('unique', 'a number that no index keeps single yet'), undefined],
+  ])('goes row by row at once when it %s', async (_why, error, key) => {
+    const fresh = [await pay(key), await pay(undefined)];
+    const failing = withFailingInsert(counted());
+    inserts = createInsertGroup(failing.database);
+    failing.failNextInsertInto('commands', 1, error);
+    expect((await addAll(fresh)).map((command) => command?.state)).toEqual(['sent', 'sent']);
+    expect(insertsSent).toBe(3);
+  });
+
+  it('tells everybody that the second try is unclear, and tries nothing by itself', async () => {
+    const fresh = [await pay('free'), await pay(undefined)];
+    const failing = withFailingInsert(counted());
+    inserts = createInsertGroup(failing.database);
+    failing.failNextInsertInto('commands', 2, (time) => (time === 1 ? keyTaken() : databaseDown('The database cannot be reached.')));
+    const outcomes = await Promise.allSettled(fresh.map((command) => inserts.add(command)));
+    expect(outcomes).toMatchObject([{ reason: { message: 'The database cannot be reached.' } }, { status: 'rejected' }]);
+    expect([await written(), insertsSent]).toEqual([new Set(), 2]);
   });
 
   // A file of SQLite serves one gateway.

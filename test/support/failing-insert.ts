@@ -5,7 +5,7 @@ import { databaseDown } from '../../src/database/errors.ts';
 
 export interface FailingInserts {
   database: Database;
-  failNextInsertInto(table: string, times?: number): void;
+  failNextInsertInto(table: string, times?: number, errorOf?: (time: number) => Error): void;
   /** How many have failed: a test whose insert never came would show nothing. */
   failed(): number;
 }
@@ -14,6 +14,7 @@ export function withFailingInsert(database: Database): FailingInserts {
   let failing: string | undefined;
   let timesLeft = 0;
   let failed = 0;
+  let failure = (_time: number): Error => databaseDown('The database failed in the middle of a transaction.');
   const plugin: KyselyPlugin = {
     transformQuery({ node, queryId }) {
       // By its text: many statements are written out, and would pass for no insert otherwise.
@@ -24,7 +25,7 @@ export function withFailingInsert(database: Database): FailingInserts {
         failed += 1;
         timesLeft -= 1;
         if (timesLeft === 0) failing = undefined;
-        throw databaseDown('The database failed in the middle of a transaction.');
+        throw failure(failed);
       }
       return node;
     },
@@ -36,9 +37,10 @@ export function withFailingInsert(database: Database): FailingInserts {
       queries: database.queries.withPlugin(plugin),
       transaction: (work) => database.transaction((queries) => work(queries.withPlugin(plugin))),
     },
-    failNextInsertInto(table, times = 1) {
+    failNextInsertInto(table, times = 1, errorOf = failure) {
       failing = table;
       timesLeft = times;
+      failure = errorOf;
     },
     failed: () => failed,
   };
