@@ -53,6 +53,8 @@ const unclear: readonly number[] = [2, 3, 30, 31, 41];
 const maxTries = 2_000;
 /** So long a calm answers everything that can be answered. */
 const maxCalmMs = 75 * 60_000;
+/** After so much of it a till that was told 3 asks how that ended before it tries anew: what its device refuses after five minutes every time, it would try for ever. */
+const asksFirstAfterMs = 20 * 60_000;
 
 export function createClerk(shop: Shop, random: Random, caller: Caller, counts: Counts, isClosing: () => boolean): Clerk {
   const chance = (rate: number) => random.fraction() < rate;
@@ -84,7 +86,12 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     let calmSinceMs: number | undefined;
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (shop.state.isCalm) calmSinceMs ??= shop.clock.elapsed();
-      if (calmSinceMs !== undefined && shop.clock.elapsed() - calmSinceMs > maxCalmMs) break;
+      const calmMs = shop.clock.elapsed() - (calmSinceMs ?? shop.clock.elapsed());
+      if (calmMs > maxCalmMs) break;
+      if (calmMs > asksFirstAfterMs && answer?.code === 3 && answer.oid !== undefined) {
+        const ended = await askStatus(name, answer.oid);
+        if (ended.code !== undefined && ends.includes(ended.code)) return ended;
+      }
       answer = await caller.ask(name, call, answer?.code === undefined ? answer?.gateway : undefined);
       if (leaveRate > 0 && (answer.code === 3 || answer.code === undefined) && chance(leaveRate)) {
         counts.left += 1;
