@@ -84,25 +84,30 @@ export const openOrDone = sql<SqlBool>`state in ('sent', 'unknown', 'done')`;
 export const paymentsOnly = sql<SqlBool>`name = 'Pay'`;
 export const openDocumentOnly = sql<SqlBool>`document_state = 'open'`;
 
-export const commandColumns = [
+/** What stays as it was written, until its record is removed after its time. */
+const fixedColumns = [
   'id',
   'merchant_id',
   'device_id',
-  'instance_id',
   'name',
   'args',
-  'state',
   'amount_bani',
   'document_nr',
-  'operation_id',
-  'rrn',
   'target_id',
   'receipt_uid',
   'content_hash',
   'callback_uri',
+  'request_hash',
   'journal_id',
   'issued_at',
   'answer_by',
+] as const;
+/** What becomes of it. */
+export const changingColumns = [
+  'instance_id',
+  'state',
+  'operation_id',
+  'rrn',
   'settled_at',
   'settled_by',
   'outcome',
@@ -116,7 +121,6 @@ export const commandColumns = [
   'document_state',
   'bank_day_closed_at',
   'removed_at',
-  'request_hash',
   'unheard_at',
   'told_at',
   'accepted_at',
@@ -124,29 +128,63 @@ export const commandColumns = [
   'notice_sequence',
   'reissued_as',
 ] as const;
+export const commandColumns = [...fixedColumns, ...changingColumns] as const;
 
-export type CommandRow = Pick<Selectable<Schema['commands']>, (typeof commandColumns)[number]>;
+type Columns = Selectable<Schema['commands']>;
+export type CommandRow = Pick<Columns, (typeof commandColumns)[number]>;
+export type ChangingRow = Pick<Columns, (typeof changingColumns)[number]>;
+
+/** Of a command that was just committed as `sent`, but for who sent it and which operation it is about. */
+export const newlySent = {
+  state: 'sent',
+  recalls: 0,
+  notice_sequence: 0,
+  settled_at: null,
+  settled_by: null,
+  outcome: null,
+  report: null,
+  reason: null,
+  review_since: null,
+  review_reason: null,
+  reviewed_at: null,
+  abort_requested_at: null,
+  document_state: null,
+  bank_day_closed_at: null,
+  removed_at: null,
+  told_at: null,
+  accepted_at: null,
+  ended_unknown_at: null,
+  reissued_as: null,
+} as const satisfies Partial<ChangingRow>;
 
 export function toCommand(row: CommandRow): Command {
   return {
     id: row.id,
     merchantId: row.merchant_id,
     deviceId: row.device_id,
-    instanceId: row.instance_id,
     name: row.name as LedgerCommandName,
     args: JSON.parse(row.args) as JsonObject,
-    state: row.state,
     amountBani: row.amount_bani,
     documentNr: row.document_nr,
-    operationId: row.operation_id,
-    rrn: row.rrn,
     targetId: row.target_id,
     receiptUid: row.receipt_uid,
     contentHash: row.content_hash,
     callbackUri: row.callback_uri,
+    requestHash: row.request_hash,
     journalId: row.journal_id,
     issuedAtMs: row.issued_at,
     answerByMs: row.answer_by,
+    ...toChanges(row),
+  };
+}
+
+/** What has become of a command that is known already. */
+export function toChanges(row: ChangingRow) {
+  return {
+    instanceId: row.instance_id,
+    state: row.state,
+    operationId: row.operation_id,
+    rrn: row.rrn,
     settledAtMs: row.settled_at,
     settledBy: row.settled_by,
     outcome: row.outcome as EndingOutcome | null,
@@ -160,12 +198,11 @@ export function toCommand(row: CommandRow): Command {
     documentState: row.document_state,
     bankDayClosedAtMs: row.bank_day_closed_at,
     removedAtMs: row.removed_at,
-    requestHash: row.request_hash,
     unheardAtMs: row.unheard_at,
     toldAtMs: row.told_at,
     acceptedAtMs: row.accepted_at,
     endedUnknownAtMs: row.ended_unknown_at,
     noticeSequence: row.notice_sequence,
     reissuedAs: row.reissued_as,
-  };
+  } satisfies Partial<Command>;
 }

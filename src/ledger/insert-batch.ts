@@ -24,7 +24,7 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Engine } from '../database/dialect.ts';
 import { ConstraintViolation } from '../database/errors.ts';
 import { createGroup, type Group } from '../database/group.ts';
-import { type Command, type CommandRow, commandColumns, toCommand } from './command.ts';
+import { type Command, type CommandRow, newlySent, toCommand } from './command.ts';
 import { type NewCommand, valuesOf } from './store.ts';
 
 export interface InsertedTogether extends NewCommand {
@@ -73,7 +73,9 @@ const given = {
 const names = listed(columns);
 const values = listed(columns, (name) => (name === 'target_id' ? '"new"."found_id"' : `"new"."${name}"`));
 const allGiven = listed(given, (name) => `"given"."${name}"`);
-const returned = sql.raw(commandColumns.map((name) => `"${name}"`).join(', '));
+/** What the database alone knows of a row that it has written: all else is as it was given. */
+const returned = sql.raw('"id", "target_id", "issued_at", "answer_by", "unheard_at"');
+type Written = Pick<CommandRow, 'id' | 'target_id' | 'issued_at' | 'answer_by' | 'unheard_at'>;
 
 /** Undefined: something stands in its way, and nothing was written. */
 export type InsertGroup = Group<InsertedTogether, Command | undefined>;
@@ -108,25 +110,26 @@ async function insertTogether(database: Home, commands: readonly InsertedTogethe
 /** In the order of the commands; undefined for those that were left out. */
 async function insertAll(database: Home, commands: readonly InsertedTogether[], waits: Waits): Promise<(Command | undefined)[]> {
   const claims = commands.flatMap(claimOf);
-  const insert = inserting(database.engine, commands, waits);
-  const rows = await (claims.length === 0 ? run(insert, database.queries) : insertAndClaim(database, insert, claims));
-  const inserted = new Map(rows.map((row) => [row.id, row]));
-  return commands.map(({ id }) => {
-    const row = inserted.get(id);
-    return row && toCommand(row);
+  const rows = commands.map(toRow);
+  const insert = inserting(database.engine, rows, waits);
+  const written = await (claims.length === 0 ? run(insert, database.queries) : insertAndClaim(database, insert, claims));
+  const byId = new Map(written.map((row) => [row.id, row]));
+  return rows.map((row) => {
+    const known = byId.get(row.id);
+    return known && toCommand({ ...newlySent, ...row, ...known });
   });
 }
 
-async function run(statement: RawBuilder<CommandRow>, queries: Queries): Promise<CommandRow[]> {
+async function run(statement: RawBuilder<Written>, queries: Queries): Promise<Written[]> {
   return (await statement.execute(queries)).rows;
 }
 
 /** One statement on PostgreSQL; SQLite cannot write two tables in one, and takes a transaction. */
 function insertAndClaim(
   { engine, queries, transaction }: Home,
-  insert: RawBuilder<CommandRow>,
+  insert: RawBuilder<Written>,
   claims: readonly KeyClaim[],
-): Promise<CommandRow[]> {
+): Promise<Written[]> {
   if (engine === 'sqlite') {
     return transaction(async (within) => {
       const rows = await run(insert, within);
@@ -137,7 +140,7 @@ function insertAndClaim(
     });
   }
   const claiming = claimAll(engine, claims, sql`(select "inserted"."id" from "inserted" offset 0)`);
-  const both = sql<CommandRow>`with "inserted" as (${insert}), "claimed" as (${claiming}) select ${returned} from "inserted"`;
+  const both = sql<Written>`with "inserted" as (${insert}), "claimed" as (${claiming}) select ${returned} from "inserted"`;
   return run(both, queries);
 }
 
@@ -157,14 +160,14 @@ function unlessUsed(command: InsertedTogether): (error: unknown) => [] {
   };
 }
 
-function inserting(engine: Engine, commands: readonly InsertedTogether[], waits: Waits): RawBuilder<CommandRow> {
-  const rows = batchRows(engine, 'given', given, commands.map(toRow), waits);
+function inserting(engine: Engine, commands: readonly BatchRow<typeof given>[], waits: Waits): RawBuilder<Written> {
+  const rows = batchRows(engine, 'given', given, commands, waits);
   // The index waits for a CloseDoc that is just being settled and then lets the next one in, while this statement would go on seeing its
   // document open: so the document is read under its lock, as it stands after that wait.
   const held = sql.raw(engine === 'postgres' ? 'for share' : '');
   // Or else PostgreSQL would look for the payment wherever its id is used.
   const apart = sql.raw(engine === 'postgres' ? 'offset 0' : '');
-  return sql<CommandRow>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
+  return sql<Written>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
     select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
     from (select ${allGiven}, case when "given"."found_in" is null then "given"."target_id" else ${openPayment(held)} end as "found_id"
       from ${rows} ${apart}) as "new"
@@ -200,7 +203,7 @@ function noneWasRemoved(number: 'document_nr' | 'receipt_uid'): RawBuilder<unkno
       )`;
 }
 
-function toRow(command: InsertedTogether): BatchRow<typeof given> {
+function toRow(command: InsertedTogether) {
   return {
     ...valuesOf(command),
     answer_within: command.answerWithinMs,
@@ -210,5 +213,5 @@ function toRow(command: InsertedTogether): BatchRow<typeof given> {
     tried_document_nr: (command.isFirstTry && command.documentNr) || null,
     unused_key: command.idempotency?.key ?? null,
     tried_receipt_uid: (command.isFirstTry && command.receiptUid) || null,
-  };
+  } satisfies BatchRow<typeof given>;
 }

@@ -11,7 +11,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, batchRows, rowsAs, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
-import { type Command, type CommandRow, commandColumns, toCommand } from './command.ts';
+import { type ChangingRow, type Command, changingColumns, toChanges } from './command.ts';
 import type { Settlement } from './store.ts';
 
 export interface SettledTogether {
@@ -35,8 +35,11 @@ const given = {
   opens_document: 'int8',
   was_accepted: 'int8',
 } as const;
-const returned = sql.raw(commandColumns.map((name) => `"commands"."${name}"`).join(', '));
-const returnedNames = sql.raw(commandColumns.map((name) => `"${name}"`).join(', '));
+/** All else stays as the caller knows it. */
+const changed = ['id', ...changingColumns] as const;
+const returned = sql.raw(changed.map((name) => `"commands"."${name}"`).join(', '));
+const returnedNames = sql.raw(changed.map((name) => `"${name}"`).join(', '));
+type Settled = ChangingRow & { id: string };
 /** Whoever ends a document knows of the payment [D58]. */
 const closed = sql`"document_state" = 'closed', "told_at" = coalesce("commands"."told_at", now_ms())`;
 
@@ -64,11 +67,11 @@ async function settleAll(database: Database, rows: readonly SettledTogether[], w
   const byId = new Map(found.map((row) => [row.id, row]));
   return rows.map(({ command }) => {
     const row = byId.get(command.id);
-    return row && toCommand(row);
+    return row && { ...command, ...toChanges(row) };
   });
 }
 
-async function run(statement: RawBuilder<CommandRow>, queries: Queries): Promise<CommandRow[]> {
+async function run(statement: RawBuilder<Settled>, queries: Queries): Promise<Settled[]> {
   return (await statement.execute(queries)).rows;
 }
 
@@ -76,11 +79,7 @@ type Closing = BatchRow<typeof closingColumns>;
 const closingColumns = { id: 'text', target_id: 'text', from_state: 'text' } as const;
 
 /** One statement on PostgreSQL; SQLite cannot change two sets of rows in one, and takes a transaction. */
-function settleAndClose(
-  { engine, queries, transaction }: Database,
-  settled: RawBuilder<CommandRow>,
-  all: Closing[],
-): Promise<CommandRow[]> {
+function settleAndClose({ engine, queries, transaction }: Database, settled: RawBuilder<Settled>, all: Closing[]): Promise<Settled[]> {
   // The state comes with the row: written out, PostgreSQL would walk through the index of all open documents.
   const close = (closing: readonly Closing[], condition = sql``) => sql`update "commands" set ${closed}
     from ${rowsAs(engine, 'closing', closingColumns, closing)}
@@ -94,7 +93,7 @@ function settleAndClose(
     });
   }
   const closing = close(all, sql`and "closing"."id" in (select "settled"."id" from "settled" offset 0)`);
-  const both = sql<CommandRow>`with "settled" as (${settled}), "closed" as (${closing}) select ${returnedNames} from "settled"`;
+  const both = sql<Settled>`with "settled" as (${settled}), "closed" as (${closing}) select ${returnedNames} from "settled"`;
   return run(both, queries);
 }
 
@@ -102,8 +101,8 @@ function settleAndClose(
  * Each is found by its id: the state is written so that PostgreSQL, which mostly counts when nothing is open, does not walk through all that
  * is open, and through what was since the last vacuum, for every batch.
  */
-function settling(rows: RawBuilder<unknown>): RawBuilder<CommandRow> {
-  return sql<CommandRow>`update "commands" set "settled_at" = now_ms(), "state" = "new"."state", "settled_by" = "new"."settled_by",
+function settling(rows: RawBuilder<unknown>): RawBuilder<Settled> {
+  return sql<Settled>`update "commands" set "settled_at" = now_ms(), "state" = "new"."state", "settled_by" = "new"."settled_by",
       "outcome" = "new"."outcome", "report" = "new"."report", "reason" = "new"."reason", "next_recall_at" = null,
       "reviewed_at" = case when "commands"."review_since" is null then null else now_ms() end,
       "operation_id" = coalesce("new"."operation_id", "commands"."operation_id"),
