@@ -37,6 +37,9 @@ const readOnlyCode = '25006';
 // A serialization failure, and a deadlock.
 const lostCodes = new Set(['40001', '40P01']);
 
+// Whether it was done is not known. PostgreSQL itself does not say it; what stands in front of it, or speaks like it, may.
+const unclearCode = '40003';
+
 export const readTimeoutMessage = 'Query read timeout';
 
 export function translatePostgresError(error: unknown): Error {
@@ -47,7 +50,7 @@ export function translatePostgresError(error: unknown): Error {
     if (code === readOnlyCode) return databaseReadOnly(error);
     if (code === lockTimeoutCode) return new DatabaseBusy(error);
     if (lostCodes.has(code) || isStaleStatement(error)) return new LostToAnother(message ?? code, error);
-    if (statementClasses.has(code.slice(0, 2))) return error as Error;
+    if (code !== unclearCode && statementClasses.has(code.slice(0, 2))) return error as Error;
   }
   // Addresses and the like stay in the cause: this sentence reaches the caller of the API.
   return databaseDown('The database cannot be reached.', error);

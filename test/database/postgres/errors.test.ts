@@ -1,0 +1,47 @@
+// What each of PostgreSQL's codes means to the house: above all, whether what was asked for is certainly not there, so that it may be done again.
+import { describe, expect, it } from 'vitest';
+import { type ConstraintViolation, DatabaseBusy, isCertainlyUndone, isDatabaseDown, LostToAnother } from '../../../src/database/errors.ts';
+import { translatePostgresError } from '../../../src/database/postgres/errors.ts';
+
+const raised = (code: string, message = 'as the server says it') => Object.assign(new Error(message), { code });
+
+describe('an error of PostgreSQL', () => {
+  it.each([
+    ['40001', 'a serialization failure'],
+    ['40P01', 'a deadlock'],
+    ['0A000', 'a cached plan must not change its result type'],
+  ])('%s was lost to another: it goes again', (code, message) => {
+    const error = raised(code, message);
+    const translated = translatePostgresError(error);
+    expect(translated).toBeInstanceOf(LostToAnother);
+    expect(translated).toMatchObject({ message, cause: error });
+    expect(isCertainlyUndone(translated)).toBe(true);
+  });
+
+  it.each(['0A000', '40002', '22001', '42P01', 'P0001'])(
+    '%s is the statement’s own fault: it is left as it is, and was not done',
+    (code) => {
+      const error = raised(code);
+      expect(translatePostgresError(error)).toBe(error);
+      expect(isCertainlyUndone(error)).toBe(true);
+    },
+  );
+
+  it.each(['40003', '08006', '57P01', '57014', '53300', '58030', 'XX000', 'ECONNRESET'])(
+    '%s leaves it unclear: it is read back',
+    (code) => {
+      const translated = translatePostgresError(raised(code));
+      expect([isDatabaseDown(translated), isCertainlyUndone(translated)]).toEqual([true, false]);
+      expect(translated.message).toBe('The database cannot be reached.');
+    },
+  );
+
+  it('about a row that cannot be is told by its kind, and one about a lock is busy', () => {
+    const kinds = ['23505', '23514', '23503', '23502', '23P01'].map(
+      (code) => (translatePostgresError(raised(code)) as ConstraintViolation).kind,
+    );
+    expect(kinds).toEqual(['unique', 'check', 'foreign key', 'not null', 'other']);
+    expect(translatePostgresError(raised('55P03'))).toBeInstanceOf(DatabaseBusy);
+    expect(translatePostgresError(raised('25006')).message).toBe('The database can only be read now.');
+  });
+});
