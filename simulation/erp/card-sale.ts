@@ -22,6 +22,8 @@ interface CardSale {
   /** How often its customer changes his mind. */
   abortRate: number;
   onAborted(): void;
+  /** How often it was begun: after a no the till may try again under the same number. */
+  attempts: number;
 }
 
 interface Invoiced {
@@ -48,6 +50,7 @@ export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: In
     bani,
     abortRate,
     onAborted: () => invoiced?.onAborted(),
+    attempts: 0,
   };
   shop.trace(`${sale.name}: Pay ${bani} on ${target.name} as ${documentNr}, named by ${style}`);
   const paid = await payUntilClear(sale);
@@ -79,6 +82,7 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
     // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
+    sale.attempts += 1;
     const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay);
     const charges = chargesOf(sale);
     const isFailure = paid?.code === 50 || paid?.code === 30;
@@ -180,10 +184,12 @@ async function abort(sale: CardSale): Promise<void> {
   const { shop } = clerk;
   const call = { merchantId: shop.merchantId, deviceId: target.id, documentNr, operationId: 'none', token: 'none', amountBani: bani };
   const named = recognised(clerk, clerk.pick(['key', 'neither']), ['abort', target.id, documentNr]);
+  const attempt = sale.attempts;
   const answer = await clerk.caller.ask(`${name} abort ${documentNr}`, (life, via) =>
     life.cards.cancelTransaction({ ...call, ...named, ...via }),
   );
   if (answer.code === 0) sale.onAborted();
-  if (answer.code === 0 && chargesOf(sale).length > 0)
-    shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);
+  // Its answer may come so late that the till has tried again meanwhile: then it is about the attempt that it names.
+  const charges = chargesOf(sale).filter(({ entry }) => sale.attempts === attempt || entry.reference === answer.oid);
+  if (answer.code === 0 && charges.length > 0) shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);
 }
