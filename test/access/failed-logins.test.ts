@@ -3,20 +3,22 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFailedLogins, type FailedLogins } from '../../src/access/failed-logins.ts';
 import type { Database } from '../../src/database/database.ts';
 import { memoryDatabase } from '../support/engines.ts';
-import { recordingLogger } from '../support/quiet-logger.ts';
+import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const clock = createVirtualClock(undefined, { settle: 'microtasks' });
 let database: Database;
 let logins: FailedLogins;
 let isDown: boolean;
+let logger: RecordingLogger;
 
 beforeEach(async () => {
   isDown = false;
+  logger = recordingLogger();
   database = await memoryDatabase(clock);
   const transaction: Database['transaction'] = (work) =>
     isDown ? Promise.reject(new Error('The database is away.')) : database.transaction(work);
-  logins = createFailedLogins({ database: { ...database, transaction }, clock, logger: recordingLogger() });
+  logins = createFailedLogins({ database: { ...database, transaction }, clock, logger });
 });
 afterEach(() => database.close());
 
@@ -48,6 +50,23 @@ describe('failed logins', () => {
     const written = await entries();
     expect(written).toHaveLength(201);
     expect(written.at(-1)).toEqual(['login.fail', 'other addresses', 4_800]);
+  });
+
+  it('that could not be written are tried again a minute later, by themselves', async () => {
+    logins.note('192.0.2.1');
+    isDown = true;
+    await clock.advance(60_000);
+    isDown = false;
+    await clock.advance(59_999);
+    expect(await entries()).toEqual([]);
+    await clock.advance(1);
+    expect(await entries()).toEqual([['login.fail', '192.0.2.1', 1]]);
+  });
+
+  it('of which there are none write nothing, and complain about no database', async () => {
+    isDown = true;
+    await logins.stop();
+    expect(logger.lines).toEqual([]);
   });
 
   it('are kept while the database is away, and written at the stop', async () => {

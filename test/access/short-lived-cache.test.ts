@@ -1,5 +1,5 @@
 // What is believed from memory for seconds: never longer than it may be, and never after a word that something changed.
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createShortLivedCache, type ShortLivedCache } from '../../src/access/short-lived-cache.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
@@ -46,4 +46,94 @@ it('lets go of those first that nobody asked about', async () => {
   expect(cache.known('a')).toBe('A');
   await cache.get('d');
   expect(['a', 'b', 'c', 'd'].map((name) => cache.known(name))).toEqual(['A', undefined, 'C', 'D']);
+});
+
+it('lets go of those first that nobody asked about, also by `get`, and counts what was looked up anew as young', async () => {
+  for (const name of ['a', 'b', 'c', 'a', 'd']) await cache.get(name);
+  expect(['a', 'b'].map((name) => cache.known(name))).toEqual(['A', undefined]);
+  cache.forget();
+  await cache.get('a');
+  await clock.advance(5_000);
+  for (const name of ['b', 'c', 'a', 'd']) await cache.get(name);
+  expect(['a', 'b'].map((name) => cache.known(name))).toEqual(['A', undefined]);
+});
+
+it('looks up again what is older than the caller puts up with', async () => {
+  await clock.advance(10);
+  await cache.get('a');
+  await clock.advance(100);
+  await cache.get('a', 100);
+  expect(lookUps).toEqual(['a']);
+  await cache.get('a', 99);
+  expect(lookUps).toEqual(['a', 'a']);
+});
+
+it('keeps a look-up under way when an older one of the same name fails: it was forgotten before', async () => {
+  const begun: PromiseWithResolvers<{ value: string; validForMs: number }>[] = [];
+  const slow = createShortLivedCache<string>(clock, 3, () => {
+    const look = Promise.withResolvers<{ value: string; validForMs: number }>();
+    begun.push(look);
+    return look.promise;
+  });
+  const first = slow.get('a');
+  slow.forget();
+  const second = slow.get('a');
+  begun[0]?.reject(new Error('away'));
+  await expect(first).rejects.toThrow('away');
+  const third = slow.get('a');
+  begun[1]?.resolve({ value: 'A', validForMs: 1 });
+  expect([await second, await third, begun.length]).toEqual(['A', 'A', 2]);
+});
+
+describe('while six look-ups are under way', () => {
+  let begun: string[];
+  let isBusy: boolean;
+  let crowd: PromiseWithResolvers<undefined>;
+  let busy: ShortLivedCache<string>;
+  let bad: Set<string>;
+
+  beforeEach(() => {
+    begun = [];
+    isBusy = false;
+    crowd = Promise.withResolvers();
+    bad = new Set(['bad']);
+    busy = createShortLivedCache(clock, 3, async (name) => {
+      if (name.startsWith('crowd')) await crowd.promise;
+      if (isBusy) begun.push(name);
+      return { value: bad.has(name) ? undefined : name, validForMs: 0 };
+    });
+  });
+
+  /** The order in which these get their turn, after each other in the queue. */
+  async function orderOf(...names: string[]): Promise<string[]> {
+    const all = Array.from({ length: 6 }, (_, at) => busy.get(`crowd ${at}`));
+    isBusy = true;
+    all.push(...names.map((name) => busy.get(name)));
+    crowd.resolve(undefined);
+    await Promise.all(all);
+    return begun.filter((name) => !name.startsWith('crowd'));
+  }
+
+  it('whoever was found before goes ahead of those that were not, and of those that never were asked for', async () => {
+    for (const name of ['good', 'bad']) await busy.get(name);
+    busy.forget();
+    expect(await orderOf('new', 'bad', 'good')).toEqual(['good', 'new', 'bad']);
+  });
+
+  it('whoever was found once and then no more does not', async () => {
+    await busy.get('was good');
+    bad.add('was good');
+    await busy.get('was good');
+    expect(await orderOf('new', 'was good')).toEqual(['new', 'was good']);
+  });
+
+  it('as many go ahead as are kept, those found last', async () => {
+    for (const name of ['a', 'b', 'c', 'a']) await busy.get(name);
+    expect(await orderOf('new', 'c', 'b', 'a')).toEqual(['c', 'b', 'a', 'new']);
+  });
+
+  it('one more, and the one found longest ago waits with the others', async () => {
+    for (const name of ['a', 'b', 'c', 'a', 'd']) await busy.get(name);
+    expect(await orderOf('new', 'b', 'a', 'c', 'd')).toEqual(['a', 'c', 'd', 'new', 'b']);
+  });
 });

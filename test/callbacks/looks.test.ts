@@ -205,6 +205,17 @@ describe('many hosts', () => {
     expect(count('claim')).toBe(6);
   });
 
+  it('are each asked about once, however many they are and however much room there is', async () => {
+    const { callbacks, calls } = begin();
+    await clock.settle();
+    forgetStatements();
+    const hosts = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.example`);
+    await write(hosts.flatMap((name) => many(1, name)));
+    callbacks.wake(hosts);
+    await clock.settle();
+    expect([calls.length, count('claim')]).toEqual([6, 6]);
+  });
+
   it('wait for the last place and get it when any of them leaves it', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1 } });
     await write([...many(1, 'one.example'), ...many(1, 'two.example')]);
@@ -249,6 +260,19 @@ describe('the call for help', () => {
     await clock.settle();
     expect(watched.wakes()).toBe(2);
     expect(count('scan')).toBe(0);
+  });
+
+  it('does not go out any more when what was too much has been sent', async () => {
+    const { callbacks } = begin(() => answered(200));
+    await clock.settle();
+    await write(many(50));
+    callbacks.wake([host]);
+    await clock.advance(5_000);
+    const wakes = watched.wakes();
+    await write(many(1));
+    callbacks.wake([host]);
+    await clock.advance(5_000);
+    expect(watched.wakes()).toBe(wakes);
   });
 
   it('does not go out for what this one can take', async () => {
