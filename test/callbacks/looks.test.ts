@@ -80,6 +80,23 @@ describe('the worker looks again', () => {
     expect(count('claim')).toBe(2);
   });
 
+  it('after one long nap, not after ever so many short ones', async () => {
+    let naps = 0;
+    const counting: VirtualClock = {
+      ...clock,
+      now: () => clock.now(),
+      elapsed: () => clock.elapsed(),
+      after(delayMs, action) {
+        naps += 1;
+        return clock.after(delayMs, action);
+      },
+    };
+    begin(undefined, { clock: counting });
+    await clock.advance(9_000);
+    expect(count('scan')).toBe(1);
+    expect(naps).toBeLessThan(10);
+  });
+
   it('at once when somebody else has written, and not by itself after that', async () => {
     const { calls } = begin(() => answered(200));
     await clock.advance(1_000);

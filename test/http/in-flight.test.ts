@@ -1,0 +1,75 @@
+// When a request is over, and how long a stop waits for those that are not: in virtual time.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createInFlight, type InFlight } from '../../src/http/in-flight.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+let clock: VirtualClock;
+let inFlight: InFlight;
+let over: number;
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  inFlight = createInFlight(clock);
+  over = 0;
+});
+
+const begin = () =>
+  inFlight.begin(() => {
+    over += 1;
+  });
+
+describe('a request', () => {
+  it('whose caller hangs up is under way until the work on it has ended', () => {
+    const flight = begin();
+    flight.workStarted();
+    flight.responseClosed();
+    expect([inFlight.count, over]).toEqual([1, 0]);
+    flight.workEnded();
+    expect([inFlight.count, over]).toEqual([0, 1]);
+  });
+
+  it('whose work has ended is under way until its answer is out, and over once', () => {
+    const flight = begin();
+    flight.workStarted();
+    flight.workEnded();
+    expect([inFlight.count, over]).toEqual([1, 0]);
+    for (let times = 0; times < 2; times += 1) {
+      flight.responseClosed();
+      flight.workEnded();
+    }
+    expect([inFlight.count, over]).toEqual([0, 1]);
+  });
+});
+
+describe('a stop', () => {
+  it('waits for the last one, and leaves no timer behind', async () => {
+    const [one, other] = [begin(), begin()];
+    let isDrained = false;
+    const drained = inFlight.drained(1_000).then(() => {
+      isDrained = true;
+    });
+    one.responseClosed();
+    await clock.settle();
+    expect(isDrained).toBe(false);
+    other.responseClosed();
+    await drained;
+    expect(clock.pending).toBe(0);
+  });
+
+  it('waits so long and no longer', async () => {
+    begin();
+    let isDrained = false;
+    void inFlight.drained(1_000).then(() => {
+      isDrained = true;
+    });
+    await clock.advance(999);
+    expect(isDrained).toBe(false);
+    await clock.advance(1);
+    expect(isDrained).toBe(true);
+  });
+
+  it('waits for nothing where nothing is under way', async () => {
+    await inFlight.drained(1_000);
+    expect(clock.pending).toBe(0);
+  });
+});
