@@ -97,6 +97,28 @@ describe('a host', () => {
     expect(claims()).toBe(0);
     await end(calls[10]);
     expect(claims()).toBe(1);
+    // Somebody writes: that is looked at. It changes nothing about those that leave.
+    await end(calls[11]);
+    await writeAndWake(1);
+    expect(claims()).toBe(2);
+    await end(calls[12]);
+    expect(claims()).toBe(2);
+  });
+
+  it('gets what stood behind each of two attempts when each is on record, whichever ends first', async () => {
+    const [one, other] = [randomUUID(), randomUUID()];
+    await begin();
+    for (const sequence of [1, 2]) for (const subjectId of [one, other]) await writeAndWake(1, { subjectId, sequence });
+    await clock.advance(10);
+    await end(calls[1]);
+    await clock.advance(10);
+    await end(calls[0]);
+    expect(calls.map(({ sequence, atMs }) => [sequence, atMs])).toEqual([
+      [1, 0],
+      [1, 0],
+      [2, 10],
+      [2, 20],
+    ]);
   });
 
   it('is asked about for what stood behind an attempt though others of it wait here', async () => {
