@@ -70,8 +70,8 @@ export function createInvoices(options: InvoicesOptions): Invoices {
   return {
     create: (request) => createInvoice(deps, request),
     status: (qr, asker) => readStatus(deps, qr, asker),
-    scan: (qr, asker) => onceMoreIfUnclear(() => scanInvoice(deps, qr, asker)),
-    pay: (qr, payment, asker) => onceMoreIfUnclear(() => payInvoice(deps, qr, payment, asker)),
+    scan: (qr, asker) => onceMoreIfUnclear((isRepeat) => scanInvoice(deps, qr, asker, isRepeat)),
+    pay: (qr, payment, asker) => onceMoreIfUnclear((isRepeat) => payInvoice(deps, qr, payment, asker, isRepeat)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
     expireOverdue: () => expireOverdue(deps),
     qrOf: (oid, qrSecretId) => qrSecrets.write(oid, qrSecretId),

@@ -5,7 +5,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import type { Payment } from './move-batch.ts';
-import type { InvoiceFacts } from './read-batch.ts';
+import type { InvoiceFacts, InvoiceForPayment } from './read-batch.ts';
 import { checkReceiptId, checkText, judge, moveBy, refusal, type State, states } from './rules.ts';
 import { insertEvent, insertOrphan } from './store.ts';
 
@@ -14,19 +14,25 @@ const maxDeviceIdLength = 64;
 /** Why a payment is on the orphan board. */
 type OrphanReason = 'device-not-registered' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
 
+/** `isRepeat`: the first try came to no clear end, so it is looked first. */
 export async function payInvoice(
   deps: InvoiceDeps,
   qr: string,
   named: { receiptId: string; deviceId: string },
   asker: Asker,
+  isRepeat: boolean,
 ): Promise<void> {
   const oid = await oidOf(deps, qr);
   const payment = {
     receiptId: checkReceiptId(named.receiptId),
     deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, maxDeviceIdLength),
   };
-  const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('pay'), payment, wantsReceipt: false });
-  if (isMoved) return;
+  let first: InvoiceForPayment | undefined;
+  if (!isRepeat) {
+    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('pay'), payment, wantsReceipt: false });
+    if (isMoved) return;
+    first = found;
+  }
   await withCurrent(
     deps,
     () => deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId),
@@ -44,7 +50,7 @@ export async function payInvoice(
       }
       return (await move(deps, invoice, verdict.transition, { by: asker.name }, payment)) || undefined;
     },
-    found,
+    first,
   );
 }
 

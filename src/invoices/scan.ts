@@ -4,11 +4,15 @@ import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } f
 import { type InvoiceContent, withReceipt } from './read-batch.ts';
 import { judge, moveBy, refusal, states } from './rules.ts';
 
-export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker): Promise<InvoiceContent> {
+/** `isRepeat`: the first try came to no clear end, so it is looked first. */
+export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker, isRepeat: boolean): Promise<InvoiceContent> {
   const oid = await oidOf(deps, qr);
-  const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('scan'), wantsReceipt: true });
-  const first = withReceipt(found);
-  if (isMoved && first) return { ...first, state: states.scanned };
+  let first: InvoiceContent | undefined;
+  if (!isRepeat) {
+    const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('scan'), wantsReceipt: true });
+    first = withReceipt(found);
+    if (isMoved && first) return { ...first, state: states.scanned };
+  }
   return await withCurrent(
     deps,
     () => deps.reads.content({ oid, merchantId: asker.merchantId }),

@@ -7,7 +7,7 @@
 // No batch has one invoice twice: the second waits for the commit of the first, and then finds it moved.
 // The process dies before the commit: nothing of the batch is there and nobody was told. After it: all that could move has, each with its
 //   history and its callback [D26]; the repeat finds it so and is answered the same.
-// The commit's answer is lost: every caller does his call once more (unclear-commit.ts), which moves nothing that has moved.
+// The commit's answer is lost: every caller does his call once more, by a look first (unclear-commit.ts).
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, batchRows, type Waits } from '../database/batch-rows.ts';

@@ -2,11 +2,12 @@
 // same, and nothing happens twice. If that fails as well, the caller is told 2, which says that it may have been written.
 import { isDatabaseDown } from '../database/errors.ts';
 
-export async function onceMoreIfUnclear<Result>(work: () => Promise<Result>): Promise<Result> {
+/** `isRepeat`: by a look first, so that a database that can only be read still tells what was moved before [D121]. */
+export async function onceMoreIfUnclear<Result>(work: (isRepeat: boolean) => Promise<Result>): Promise<Result> {
   try {
-    return await work();
+    return await work(false);
   } catch (error) {
     if (!isDatabaseDown(error)) throw error;
-    return work();
+    return work(true);
   }
 }

@@ -220,6 +220,22 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
     expect(await database.queries.selectFrom('callbacks').select('id').execute()).toHaveLength(20);
   });
 
+  it('is not needed to tell what was scanned and paid before, while the database can only be read', async () => {
+    const broken = losingAnswers(database);
+    const standby = await openShop(broken.database, { clock: createVirtualClock(startMs), seed: 13 });
+    await standby.invoices.start();
+    const [scanned, paid] = [await create({}, standby), await create({}, standby)];
+    const payment = { receiptId: 'F-1', deviceId: standby.deviceId };
+    for (const { qr } of [scanned, paid]) await standby.invoices.scan(qr, anybody);
+    await standby.invoices.pay(paid.qr, payment, anybody);
+    broken.refuse('update "invoices"');
+    expect((await standby.invoices.scan(scanned.qr, anybody)).oid).toBe(scanned.oid);
+    expect(await codeOf(standby.invoices.pay(paid.qr, payment, anybody))).toBe(0);
+    expect(await codeOf(standby.invoices.pay(scanned.qr, payment, anybody))).toBe(2);
+    await standby.invoices.stop();
+    expect(await stateOf(scanned.qr)).toBe(states.scanned);
+  });
+
   // A file of SQLite serves one gateway.
   if (engine === 'postgres') {
     it('is not kept by an invoice that another transaction holds', async () => {
