@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKnownInvoices } from '../../src/invoices/known-invoices.ts';
 import { states } from '../../src/invoices/rules.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { seedCallback } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import {
   anybody,
@@ -173,23 +174,23 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     ]);
   });
 
+  /** The database will refuse the next callback of this invoice, and with it the move. */
+  const takeNextNumber = (oid: string) => seedCallback(database.queries, shop.merchantId, { subject_id: oid, sequence: 1, host: 'x' });
+
+  it('that finds its time up leaves nothing behind when the callback of that cannot be written', async () => {
+    const { oid, qr } = await create({ validTo: new Date(startMs + 5).toISOString() });
+    await takeNextNumber(oid);
+    database.shiftClock(10);
+    await expect(shop.invoices.scan(qr, anybody)).rejects.toThrow();
+    await expect(shop.invoices.status(qr, anybody)).rejects.toThrow();
+    const row = await database.queries.selectFrom('invoices').select(['state', 'callback_sequence']).where('oid', '=', oid).execute();
+    expect(row).toEqual([{ state: states.newItem, callback_sequence: 0 }]);
+    expect(await eventRows(database, oid)).toEqual([]);
+  });
+
   it('leaves nothing behind when its callback cannot be written, and hurts none that came along', async () => {
     const [bad, ...good] = [await create(), await create(), await create({ callbackUri: undefined })];
-    // Its next number is taken: the database refuses the callback, and with it the move.
-    await database.queries
-      .insertInto('callbacks')
-      .values({
-        ...{
-          id: 'taken',
-          merchant_id: shop.merchantId,
-          subject_kind: 'invoice',
-          subject_id: bad?.oid ?? '',
-          sequence: 1,
-          url: 'http://x/',
-        },
-        ...{ host: 'x', state: 'pending', attempts: 0, next_attempt_at: 0, created_at: 0 },
-      })
-      .execute();
+    await takeNextNumber(bad?.oid ?? '');
     const ends = await Promise.allSettled([bad, ...good].map((each) => shop.invoices.scan(each?.qr ?? '', anybody)));
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
     expect(await eventRows(database, bad?.oid ?? '')).toEqual([]);

@@ -57,6 +57,8 @@ describe.each(engines)('a batch on %s', (engine) => {
     const full = { operationId: 'o', rrn: 'r', contentHash: 'c', callbackUri: 'https://a/', isUnheard: true, cashBani: 1, cardBani: 2 };
     const fresh = [pay(await device()), pay(await device(), full), pay(await device(), { documentNr: undefined, journalId: undefined })];
     const together = await Promise.all(fresh.map((command) => inserts.add(command)));
+    // What is told is put together from what was given: it must be what stands there.
+    for (const [at, { id }] of fresh.entries()) expect(await read(id)).toEqual(together[at]);
     const alike = fresh.map((command) => ({ ...command, id: randomUUID(), documentNr: command.documentNr && randomUUID() }));
     for (const [at, command] of alike.entries()) {
       await database.queries.updateTable('commands').set({ state: 'never', settled_at: 1, settled_by: 'gateway' }).execute();
@@ -173,10 +175,28 @@ describe.each(engines)('a batch on %s', (engine) => {
       const [, together, ofAccepted] = await Promise.all([add(await seed(overrides)), add(one), add(accepted)]);
       const alone = await store.settle(database.queries, other, settlement);
       expect(together).toEqual({ ...alone, id: one.id, deviceId: one.deviceId });
+      expect(await read(one.id)).toEqual(together);
       expect(together?.state).toBe(settlement.state);
       expect(ofAccepted?.state).toBe(settlement.state === 'never' ? undefined : settlement.state);
       expect(await add(one)).toBeUndefined();
     }
+  });
+
+  it('tells the command as it stands, though whoever settles it knew it as it was: taken over, asked about, accepted, on the list', async () => {
+    const known = await seed();
+    const meanwhile = { instance_id: 'other', recalls: 4, unheard_at: 8, accepted_at: 9, abort_requested_at: 10, notice_sequence: 2 };
+    await database.queries
+      .updateTable('commands')
+      .set({ ...meanwhile, state: 'unknown', review_since: 11, review_reason: 'why', ended_unknown_at: 12 })
+      .where('id', '=', known.id)
+      .execute();
+    const settled = await settlements.add({
+      command: known,
+      settlement: { ...done, operationId: 'o', opensDocument: true },
+      closesDocument: false,
+    });
+    expect(settled).toMatchObject({ instanceId: 'other', recalls: 4, state: 'done', operationId: 'o' });
+    expect(settled).toEqual(await read(known.id));
   });
 
   it('closes the document of what is done in the same commit, and of nothing else', async () => {
