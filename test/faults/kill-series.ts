@@ -102,6 +102,11 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
     }
   }
 
+  /** Half of all calls bring an Idempotency-Key, which a repeat brings again: by the number alone, or by both, nothing is done twice. */
+  function keyOfCall(): Record<string, string> {
+    return random.fraction() < 0.5 ? { 'idempotency-key': randomUUID() } : {};
+  }
+
   async function sellByCard({ id: DeviceID }: ShopDevice): Promise<void> {
     const documentNr = randomUUID();
     const body = {
@@ -109,14 +114,20 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
       amount: `${1 + Math.floor(random.fraction() * 500)}.${pick(['00', '00', '50', '61', '67', '68', '69'])}`,
       documentNr,
     };
-    const paid = await insist(() => shop.till.post('/Device/payment/Pay', body));
+    const key = keyOfCall();
+    const paid = await insist(() => shop.till.post('/Device/payment/Pay', body, key));
     if (paid.errorCode === 50) return;
     expect(paid, JSON.stringify(body)).toMatchObject({ errorCode: 0 });
     acknowledged.push({ kind: 'Pay', report: paid.report ?? '' });
     const { operationId } = JSON.parse(paid.report ?? '{}');
     // A terminal that lost its power before it began refuses; the document must be closed all the same.
-    const isNotClosed = (answer: Answer) => isOpenQuestion(answer) || answer.errorCode === 50;
-    const close = () => shop.till.post('/Device/payment/CloseDoc', { DeviceID, documentNr, operationId });
+    let closingKey = keyOfCall();
+    const isNotClosed = (answer: Answer) => {
+      // A refusal stands under its key for good: to close is to ask anew.
+      if (answer.errorCode === 50) closingKey = keyOfCall();
+      return isOpenQuestion(answer) || answer.errorCode === 50;
+    };
+    const close = () => shop.till.post('/Device/payment/CloseDoc', { DeviceID, documentNr, operationId }, closingKey);
     const closed = await insist(close, isNotClosed);
     expect(closed).toMatchObject({ errorCode: 0 });
   }
@@ -125,7 +136,8 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
     const Price = Number(`${1 + Math.floor(random.fraction() * 500)}.${pick(['00', '50', '61', '67', '68', '69', '75'])}`);
     const Payments = [{ PaymentCode: pick([0, 1]) }];
     const body = { DeviceID, Receipt: { Uid: randomUUID(), Items: [{ Name: 'Bread', Quantity: 1, Price }], Payments } };
-    const printed = await insist(() => shop.till.post('/Device/Invoice/Pay', body));
+    const key = keyOfCall();
+    const printed = await insist(() => shop.till.post('/Device/Invoice/Pay', body, key));
     if (printed.errorCode === 50) return;
     expect(printed, JSON.stringify(body)).toMatchObject({ errorCode: 0 });
     acknowledged.push({ kind: 'PrintReceipt', report: printed.report ?? '' });
