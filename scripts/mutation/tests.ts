@@ -103,8 +103,10 @@ function addSuite(title: string, describeIt: Action): void {
   suite = outer;
 }
 
-export const it = Object.assign(addTest, { each: forEach(addTest) });
-export const describe = Object.assign(addSuite, { each: forEach(addSuite) });
+const itIf = (condition: unknown) => (condition ? addTest : () => {});
+const describeIf = (condition: unknown) => (condition ? addSuite : () => {});
+export const it = Object.assign(addTest, { each: forEach(addTest), runIf: itIf });
+export const describe = Object.assign(addSuite, { each: forEach(addSuite), runIf: describeIf });
 export const beforeAll = (action: Action) => suite.before.push(action);
 export const afterAll = (action: Action) => suite.after.push(action);
 export const beforeEach = (action: Action) => suite.beforeEach.push(action);

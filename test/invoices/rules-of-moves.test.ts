@@ -2,12 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
-import { type InvoiceDeps, moveOf, transitionOf, withCurrent } from '../../src/invoices/move.ts';
+import { type InvoiceDeps, move, moveOf, transitionOf, withCurrent, writeMove } from '../../src/invoices/move.ts';
 import { type Facts, moveBy, states } from '../../src/invoices/rules.ts';
 import { holdOverdueInvoices, insertOrphan, listInvoiceEvents } from '../../src/invoices/store.ts';
 import { onceMoreIfUnclear } from '../../src/invoices/unclear-commit.ts';
 import { memoryDatabase } from '../support/engines.ts';
-import { quietLogger } from '../support/quiet-logger.ts';
+import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import {
   anybody,
@@ -292,4 +293,26 @@ it('a callback that could not be written for another reason than its URI fails i
   const deps = { random: { uuid: broken }, logger: quietLogger } as unknown as Parameters<typeof moveOf>[0];
   const invoice = { oid: 'o', merchantId: 'm', callbackUri: 'http://erp.example/?id=#OID#' };
   expect(() => moveOf(deps, invoice, moveBy('scan'), {})).toThrow('no entropy');
+});
+
+it('the log says that nobody is called back of what has moved, and not of what has not', async () => {
+  const { oid } = await create();
+  await database.queries.updateTable('invoices').set({ callback_uri: 'no address' }).where('oid', '=', oid).execute();
+  const invoice = { oid, merchantId: shop.merchantId, callbackUri: 'no address' };
+  const logger = recordingLogger();
+  let isQuickest = false;
+  const moves = { add: async () => isQuickest, waiting: 0 };
+  const deps = { database, graceMs: 0, random: seededRandom(1), logger, moves } as unknown as InvoiceDeps;
+  const transition = transitionOf({ state: states.scanned, isTimeUp: false }, 'cancel');
+  const tell = async () => {
+    const told = logger.lines.length;
+    await move(deps, invoice, transition, {});
+    await writeMove(deps, database.queries, invoice, transition, {});
+    return logger.lines.length - told;
+  };
+  expect(await tell()).toBe(0);
+  await database.queries.updateTable('invoices').set({ state: states.scanned, scanned_at: 1 }).execute();
+  isQuickest = true;
+  expect(await tell()).toBe(2);
+  expect(logger.lines[0]).toMatchObject({ level: 'error', fields: { oid, state: 'Cancelled', merchantId: shop.merchantId } });
 });

@@ -62,6 +62,13 @@ describe('the sweep', () => {
     for (const { qr } of told) expect((await shop.invoices.status(qr, anybody)).state).toBe(states.expired);
   });
 
+  it('ends all that are overdue at once, however many: it takes them by the hundred', async () => {
+    await shop.invoices.stop();
+    await Promise.all(Array.from({ length: 150 }, () => create(1_000, null)));
+    await clock.advance(1_000);
+    expect([await shop.invoices.expireOverdue(), await shop.invoices.expireOverdue()]).toEqual([150, 0]);
+  });
+
   it('survives a database that is away, and catches up', async () => {
     const { oid } = await create(1_500);
     isDown = true;
