@@ -11,7 +11,7 @@ import { type Bench, lanes } from './bench.ts';
 import { processorTime } from './comparing.ts';
 import { type Contender, createDatabase, startTillgate } from './contenders.ts';
 import { quiet } from './process-figures.ts';
-import type { Row } from './report.ts';
+import { type Row, rowsOnPostgres } from './report.ts';
 import { type Figures, takeTurns } from './turns.ts';
 import { deviceCommands, invoiceCalls, type Work } from './works.ts';
 
@@ -73,7 +73,7 @@ async function storedHome({ postgresUrl, say }: Bench, engine: 'postgres' | 'sql
 export async function storedRows(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
   for (const engine of ['postgres', 'sqlite'] as const) {
-    const group = `growth, rows on ${engine === 'postgres' ? 'PostgreSQL' : 'SQLite'}`;
+    const group = engine === 'postgres' ? rowsOnPostgres : 'growth, rows on SQLite';
     const counts = bench.plan.storedRows[engine];
     const contenders: Contender[] = [];
     for (const count of counts) {

@@ -36,7 +36,8 @@ const usage = `npm run bench -- [--quick | --full] [--no-peers] [--only LIST] [-
   --json       print the run as JSON on standard output; progress goes to standard error
   --record     write the processor time of a call, beside a bare route's, to bench/recorded.json
   --check      exit code 1 when a call costs more than twice what is recorded
-  --page FILE  measure nothing: write docs/benchmarks.md from a run that was printed by --json
+  --page FILE  measure nothing: write docs/benchmarks.md from a run that was printed by --json; give it again for runs with --only,
+               which stand in place of the same parts
 The page is written by a run with peers that left nothing out. Needs 20,000 open files a process for devices: ulimit -n 20000.`;
 
 const { values } = parseArgs({
@@ -48,7 +49,7 @@ const { values } = parseArgs({
     json: { type: 'boolean' },
     record: { type: 'boolean' },
     check: { type: 'boolean' },
-    page: { type: 'string' },
+    page: { type: 'string', multiple: true },
     help: { type: 'boolean', short: 'h' },
   },
 });
@@ -78,8 +79,8 @@ async function measure(form: Form): Promise<Run> {
   return { date, commit: currentCommit(), machine: describeMachine(), loadBefore, minutes, form, rounds: plans[form].rounds, rows };
 }
 
-function writePage(run: Run): void {
-  writeFileSync(file('../docs/benchmarks.md'), asMarkdown(run));
+function writePage(run: Run, parts: Run[] = []): void {
+  writeFileSync(file('../docs/benchmarks.md'), asMarkdown(run, parts));
   say('docs/benchmarks.md is written');
 }
 
@@ -89,7 +90,8 @@ async function main(): Promise<number> {
     return 0;
   }
   if (values.page !== undefined) {
-    writePage(JSON.parse(readFileSync(values.page, 'utf8')) as Run);
+    const [whole, ...parts] = values.page.map((path) => JSON.parse(readFileSync(path, 'utf8')) as Run);
+    if (whole) writePage(whole, parts);
     return 0;
   }
   const run = await measure(values.quick ? 'quick' : values.full ? 'full' : 'usual');

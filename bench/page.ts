@@ -1,5 +1,5 @@
 // docs/benchmarks.md, written from what a run of the bench found.
-import { asChart, cells, figure, goalText, headings, isReached, type Row, type Run, ratioOf } from './report.ts';
+import { asChart, cells, figure, goalText, headings, isReached, type Row, type Run, ratioOf, rowsOnPostgres } from './report.ts';
 
 const line = (texts: string[]) => `| ${texts.join(' | ')} |`;
 
@@ -25,11 +25,24 @@ function missed(rows: Row[]): string {
   return lines.length === 0 ? 'Every goal was reached in this run.' : lines.join('\n');
 }
 
-export function asMarkdown({ date, commit, machine, loadBefore, minutes, form, rounds, rows }: Run): string {
-  const forms = form === 'full' ? 'with `--full`' : 'without 10,000,000 stored rows, which `--full` adds';
+const groupsOf = ({ rows }: Run) => [...new Set(rows.map(({ group }) => group))];
+
+/** A run of parts made at another time, and what it stands for on this page. */
+function apart(run: Run): string {
+  const { date, commit, loadBefore, minutes, rounds } = run;
+  return `\n\nFrom a run of its own (${date}, commit ${commit}, ${Math.round(minutes)} minutes, ${rounds} rounds, load ${loadBefore.toFixed(1)}): ${groupsOf(run).join('; ')}.`;
+}
+
+/** `parts`: runs with `--only`, whose groups stand in place of the same ones of the whole run. */
+export function asMarkdown(whole: Run, parts: readonly Run[] = []): string {
+  const { date, commit, machine, loadBefore, minutes, rounds } = whole;
+  const measuredApart = new Set(parts.flatMap(groupsOf));
+  const rows = [...whole.rows.filter(({ group }) => !measuredApart.has(group)), ...parts.flatMap((part) => part.rows)];
+  const isFull = [whole, ...parts].some((run) => run.form === 'full' && groupsOf(run).includes(rowsOnPostgres));
+  const forms = isFull ? 'with 10,000,000 stored rows' : 'without 10,000,000 stored rows, which `--full` adds';
   return `# Benchmarks
 
-Written by \`npm run bench\` from what it measured; change nothing here by hand. ${date}, commit ${commit}, ${machine}; ${Math.round(minutes)} minutes, ${rounds} rounds of each work, ${forms}. The machine's load before it began was ${loadBefore.toFixed(1)}.
+Written by \`npm run bench\` from what it measured; change nothing here by hand. ${date}, commit ${commit}, ${machine}; ${Math.round(minutes)} minutes, ${rounds} rounds of each work, ${forms}. The machine's load before it began was ${loadBefore.toFixed(1)}.${parts.map(apart).join('')}
 
 ## How to read it
 

@@ -35,6 +35,9 @@ export interface Run {
   rows: Row[];
 }
 
+/** The group of growth that has ten million of them, with `--full`. */
+export const rowsOnPostgres = 'growth, rows on PostgreSQL';
+
 export function describeMachine(): string {
   const { model, speed } = cpus()[0] ?? { model: 'unknown', speed: 0 };
   const clock = speed > 0 ? ` at ${speed} MHz` : '';

@@ -26,6 +26,8 @@ const costing = (cpuMs: number): Row => ({
   raw: [{ name: 'bare Fastify', value: 0.1 }],
 });
 
+const run = { date: '', commit: '', machine: '', loadBefore: 0, minutes: 1, form: 'usual', rounds: 1 };
+
 it('counts in our favour what is more a second and what is less in time or memory', () => {
   expect(ratioOf(perSecond)).toBe(2);
   expect(ratioOf({ ...perSecond, unit: 'ms' })).toBe(0.5);
@@ -43,7 +45,6 @@ it('says what is not reached, and why', () => {
   expect(isReached({ ...perSecond, goal: 2 })).toBe(true);
   expect(isReached({ group: 'memory', what: 'many', unit: 'MB', ours: 401, atMost: 400 })).toBe(false);
   expect(asText([perSecond])).toContain('2.5, not reached');
-  const run = { date: '', commit: '', machine: '', loadBefore: 0, minutes: 1, form: 'usual', rounds: 1 };
   expect(asMarkdown({ ...run, rows: [perSecond] })).toContain('- commands, 64 in flight: 2.00, wanted 2.5');
   expect(asMarkdown({ ...run, rows: [{ ...perSecond, goal: 2 }] })).toContain('Every goal was reached');
 });
@@ -74,4 +75,23 @@ it('measures until there were enough calls, however short the time, and leaves t
   expect(measured.calls).toBe(50);
   expect(calls).toBeGreaterThanOrEqual(100);
   expect(measured.cpuMsPerCall).toBeCloseTo(1, 0);
+});
+
+it('stands in place of the same part of the whole run, and says so, when it was measured apart', () => {
+  const stored = {
+    group: 'growth, rows on PostgreSQL',
+    what: 'commands, 10,000,000 stored',
+    unit: '/s',
+    ours: 9,
+    peer: { name: 'x', value: 9 },
+  } as const;
+  const whole = { ...run, rows: [perSecond, { ...stored, what: 'commands, 100,000 stored' }] };
+  const rows = { ...run, form: 'full', commit: 'abc1234', loadBefore: 0.5, rows: [stored] };
+  const page = asMarkdown(whole, [rows]);
+  expect(page).toContain('commands, 10,000,000 stored');
+  expect(page).not.toContain('commands, 100,000 stored');
+  expect(page).toContain('| 64 in flight |');
+  expect(page).toMatch(/From a run of its own \(.*commit abc1234, .*load 0\.5\): growth, rows on PostgreSQL\./);
+  expect(page).toContain('with 10,000,000 stored rows');
+  expect(asMarkdown(whole)).toContain('without 10,000,000 stored rows');
 });
