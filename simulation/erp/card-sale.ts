@@ -114,9 +114,13 @@ async function finish(sale: CardSale, paid: Answer): Promise<void> {
   if (isVoided && clerk.chance(0.5) && (await voidIt(sale, operation, named('void')))) return;
   if (!(await closeDocument(sale, operation))) return;
   if (isVoided && (await voidIt(sale, operation, named('void')))) return;
-  if (clerk.chance(0.2)) await refundSome(sale, operation);
+  const isRefunded = clerk.chance(0.2);
+  if (isRefunded) await refundSome(sale, operation);
   if (clerk.chance(0.03)) await voidIt(sale, operation, named('void too late'));
-  if (clerk.chance(0.06)) await closeDay(sale);
+  if (!clerk.chance(0.06)) return;
+  await closeDay(sale);
+  // Too late for that, unless the day could not be closed. Once only: two refunds of one amount would be taken for one that was repeated.
+  if (!isRefunded && clerk.chance(0.5)) await refundSome(sale, operation);
 }
 
 type Operation = { merchantId: string; deviceId: string; documentNr: string; operationId: string; rrn: string; token: string };
