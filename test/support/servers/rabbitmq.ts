@@ -103,7 +103,8 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
         RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
       },
       readyLine: /Server startup complete/,
-      readyWithinMs: 90_000,
+      // Some seconds; but two minutes where ten processes want each core.
+      readyWithinMs: 150_000,
       stopSignal: 'SIGTERM',
     });
   const server = await keepRestartable(start, { afterwards: () => epmd.stop().then(owned.remove) });
