@@ -12,7 +12,7 @@ it('is the call as it came, with its Idempotency-Key', () => {
   expect(originOfPerson(request(body), 'Ana').caller).toBe('person Ana');
   expect(told(body)).toEqual({ method: 'POST', path: '/Device/payment/Pay', body });
   expect(told(body, { 'idempotency-key': 'k' })).toEqual({ method: 'POST', path: '/Device/payment/Pay', idempotencyKey: 'k', body });
-  expect(told(undefined)).toEqual({ method: 'POST', path: '/Device/payment/Pay', body: {} });
+  for (const none of [undefined, null, 'text']) expect(told(none)).toEqual({ method: 'POST', path: '/Device/payment/Pay', body: {} });
 });
 
 it('has no card number, also not beside a sign that JSON writes with digits', () => {

@@ -1,5 +1,7 @@
 // Whether an answer reached its caller, over real sockets.
+import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import type { FastifyReply } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { open } from '../../src/http/authentication.ts';
 import { type Recipient, recipientOf } from '../../src/http/recipient.ts';
@@ -86,5 +88,25 @@ describe('the recipient', () => {
     expect(written).toBe('not yet');
     socket.destroy();
     expect(await recipient.received).toBe(false);
+  });
+});
+
+describe('a recipient whose connection was over before anybody asked', () => {
+  const over = (writableFinished: boolean) => {
+    const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished, socket: null });
+    return recipientOf({ raw } as unknown as FastifyReply);
+  };
+
+  it('has left, and hears nothing', async () => {
+    const recipient = over(false);
+    let hasHungUp = false;
+    recipient.onLeft(() => {
+      hasHungUp = true;
+    });
+    expect([recipient.hasLeft(), hasHungUp, await recipient.received]).toEqual([true, true, false]);
+  });
+
+  it('but after the whole answer has not left', () => {
+    expect(over(true).hasLeft()).toBe(false);
   });
 });

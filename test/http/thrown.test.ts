@@ -1,0 +1,44 @@
+// What a caller is told of whatever was thrown: an outcome as it is, a fault of HTTP with its status, and of anything else only where to look.
+import { describe, expect, it } from 'vitest';
+import { toGatewayError } from '../../src/http/envelope.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
+
+const thrown = (fields: object) => Object.assign(new Error('secret 4111'), fields);
+const told = (error: unknown) => {
+  const { errorName, httpStatus, message } = toGatewayError(error, 'r-1');
+  return [errorName, httpStatus, message];
+};
+const internal = ['Internal_error', 200, 'The gateway failed while handling the request; its log tells more under r-1.'];
+
+describe('of what was thrown a caller is told', () => {
+  it('an outcome as it is', () => {
+    const error = new GatewayError('Device_Busy', 'It is.');
+    expect(toGatewayError(error, 'r-1')).toBe(error);
+  });
+
+  it('a fault of HTTP with its status, by a sentence of ours', () => {
+    expect(told(thrown({ code: 'FST_ERR_CTP_BODY_TOO_LARGE', statusCode: 413 }))).toEqual([
+      'Invalid_Request',
+      413,
+      'The body must not be larger than 1 MiB.',
+    ]);
+    for (const statusCode of [400, 499])
+      expect(told(thrown({ code: 'FST_ERR_NEW', statusCode }))).toEqual(['Invalid_Request', statusCode, 'The request is malformed.']);
+    expect(told(thrown({ code: 'ECONNRESET', statusCode: 400 })).slice(0, 2)).toEqual(['Invalid_Request', 400]);
+  });
+
+  it.each([
+    ['a fault of the server', thrown({ code: 'FST_ERR_NEW', statusCode: 500 })],
+    ['what is no fault at all', thrown({ code: 'FST_ERR_NEW', statusCode: 399 })],
+    ['a fault without a status', thrown({ code: 'FST_ERR_NEW' })],
+    ['a status that is no number', thrown({ code: 'FST_ERR_NEW', statusCode: '400' })],
+    ['a status from elsewhere', thrown({ code: 'ENOENT', statusCode: 400 })],
+    ['a code that is no text', thrown({ code: 400, statusCode: 400 })],
+    ['a mistake of this program', new TypeError('x is not a function')],
+    ['what only looks like an error', { code: 'FST_ERR_NEW', statusCode: 400 }],
+    ['nothing', undefined],
+  ])('of %s only where to look', (_name, error) => {
+    expect(told(error)).toEqual(internal);
+    expect(toGatewayError(error, 'r-1').cause).toBe(error);
+  });
+});
