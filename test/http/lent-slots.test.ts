@@ -1,0 +1,75 @@
+// Slots beyond an owner's share are lent, and not while somebody else was turned away lately: in virtual time.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createRequestSlots, type RequestSlots, type Slot } from '../../src/http/request-slots.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+let clock: VirtualClock;
+let slots: RequestSlots;
+let held: Slot[];
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  slots = createRequestSlots({ clock, count: 100, defaultSharePercent: 10 });
+  held = [];
+});
+
+/** So many in a row; says how many there were. */
+function take(name: string, times: number): number {
+  let count = 0;
+  for (let time = 0; time < times; time += 1) {
+    const slot = slots.take({ name });
+    if (slot === undefined) continue;
+    count += 1;
+    if (name === 'one') held.push(slot);
+  }
+  return count;
+}
+/** The first owner gives so many back. */
+const giveBack = (times: number) => {
+  for (const slot of held.splice(0, times)) slot.leave();
+};
+
+describe('an owner beyond its share', () => {
+  it('who was turned away himself may borrow again as soon as there is room', () => {
+    expect(take('one', 76)).toBe(75);
+    giveBack(40);
+    expect(take('one', 1)).toBe(1);
+  });
+
+  it('may not for ten seconds after another was turned away, and then again', async () => {
+    take('one', 75);
+    expect(take('other', 11)).toBe(10);
+    giveBack(40);
+    expect(take('one', 1)).toBe(0);
+    await clock.advance(9_999);
+    expect(take('one', 1)).toBe(0);
+    await clock.advance(1);
+    expect(take('one', 1)).toBe(1);
+  });
+
+  it('may not however often he was turned away himself since', () => {
+    take('one', 75);
+    take('other', 11);
+    expect(take('one', 3)).toBe(0);
+    giveBack(40);
+    expect(take('one', 1)).toBe(0);
+  });
+});
+
+describe('a slot that moves', () => {
+  it('to whom it belongs already stays, also while others wait', () => {
+    const only = createRequestSlots({ clock, count: 1, defaultSharePercent: 10 });
+    const slot = only.take({ name: 'one' });
+    expect(only.take({ name: 'other' })).toBeUndefined();
+    expect([slot?.moveTo({ name: 'one' }), only.taken]).toEqual([true, 1]);
+  });
+
+  it('after it was left is nobody’s: the request was over before its caller was known', () => {
+    const slot = slots.take({ name: 'an address' });
+    slot?.leave();
+    expect(slot?.moveTo({ name: 'one' })).toBe(true);
+    slot?.leave();
+    expect(slots.taken).toBe(0);
+    expect(take('one', 75)).toBe(75);
+  });
+});
