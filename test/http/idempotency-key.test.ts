@@ -1,8 +1,15 @@
 // What makes a repeated POST recognisable [D13].
 import { afterAll, expect, it } from 'vitest';
+import { open } from '../../src/http/authentication.ts';
+import { idempotencyOf, requestHash } from '../../src/http/idempotency-key.ts';
 import { base, createSample, posKey } from './sample-server.ts';
 
 const { server } = createSample();
+server.routes((app) => {
+  app.post('/test/idempotency', { config: { access: open }, schema: { hide: true } }, async (request) => ({
+    ...{ of: idempotencyOf(request) ?? null, hash: requestHash(request) },
+  }));
+});
 afterAll(() => server.stop(0));
 
 async function ask(body: unknown, headers: Record<string, string> = {}, path = '/test/hash') {
@@ -41,4 +48,12 @@ it('reads the header, and refuses one that is no key', async () => {
       'Invalid_Request: Idempotency-Key must be 1 to 255 visible ASCII characters.',
     );
   }
+});
+
+it('stands for a key with what was asked under it, and for nothing without one', async () => {
+  const asked = async (headers?: Record<string, string>) =>
+    (await ask({ a: 1 }, headers, '/test/idempotency')) as unknown as { of: unknown; hash: string };
+  const { of, hash } = await asked({ 'idempotency-key': 'k' });
+  expect(of).toEqual({ key: 'k', requestHash: hash });
+  expect((await asked()).of).toBeNull();
 });

@@ -34,6 +34,12 @@ it('is of the key’s merchant, for the device as it is stored, recognised by it
   });
 });
 
+it('without a key is recognised by its content alone', async () => {
+  const call = await ask({ APIKey: posKey, DeviceID: deviceId });
+  expect(call).not.toHaveProperty('idempotency');
+  expect(call.requestHash).toMatch(/^[0-9a-f]{64}$/);
+});
+
 it('for what is no device id is 40', async () => {
   expect((await ask({ APIKey: posKey, DeviceID: 'till 1' })).errorCode).toBe(40);
 });
