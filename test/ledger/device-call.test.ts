@@ -1,15 +1,19 @@
 // What a call to a device takes from its request, whichever route it came by.
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyFor } from '../../src/http/authentication.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { deviceCallOf } from '../../src/ledger/calls/device-call.ts';
 import { base, createSample, deviceId, posKey } from '../http/sample-server.ts';
 
-const { server } = createSample();
-server.routes((app) => {
-  app.post('/test/call', { config: { access: keyFor('POS') }, schema: { hide: true } }, async (request, reply) => {
-    const { DeviceID } = request.body as { DeviceID: string };
-    const { recipient, ...call } = deviceCallOf(request, reply, DeviceID, 'Receipt');
-    return { ...call, hasLeft: recipient?.hasLeft() };
+let server: HttpServer;
+beforeAll(() => {
+  ({ server } = createSample());
+  server.routes((app) => {
+    app.post('/test/call', { config: { access: keyFor('POS') }, schema: { hide: true } }, async (request, reply) => {
+      const { DeviceID } = request.body as { DeviceID: string };
+      const { recipient, ...call } = deviceCallOf(request, reply, DeviceID, 'Receipt');
+      return { ...call, hasLeft: recipient?.hasLeft() };
+    });
   });
 });
 afterAll(() => server.stop(0));
