@@ -39,7 +39,7 @@ export interface CallRecord {
 
 export interface Caller {
   /** `silent`: the gateway that said nothing before; mostly another one is asked, as a proxy does. */
-  ask(name: string, call: Call, silent?: number): Promise<Answer>;
+  ask(name: string, call: Call, silent?: number, atMostMs?: number): Promise<Answer>;
   readonly calls: ReadonlyMap<string, CallRecord>;
   readonly byCode: Record<string, number>;
   /** Callers who hung up on a gateway that stood still, and calls that went to another one after silence. */
@@ -70,11 +70,12 @@ export function createCaller(shop: Shop, random: Random): Caller {
     return pickFrom(isElsewhere ? others : fleet.places);
   }
 
-  function ask(name: string, call: Call, silent?: number): Promise<Answer> {
+  function ask(name: string, call: Call, silent?: number, atMostMs = patienceMs): Promise<Answer> {
     const record: CallRecord = { id: `call ${calls.size + 1}`, name, code: undefined, oid: undefined };
     calls.set(record.id, record);
     const place = choosePlace(silent);
-    const waitsMs = !shop.state.isCalm && random.fraction() < plan.impatientRate ? between(500, 60_000) : patienceMs;
+    const patientMs = Math.min(patienceMs, atMostMs);
+    const waitsMs = !shop.state.isCalm && random.fraction() < plan.impatientRate ? Math.min(between(500, 60_000), patientMs) : patientMs;
     const isLost = !shop.state.isCalm && random.fraction() < plan.lostResponseRate;
     const looksAfterMs = random.fraction() < hangsUpOnStillRate ? between(1_000, 15_000) : undefined;
     return new Promise((resolve) => {

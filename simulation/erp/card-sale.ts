@@ -83,7 +83,7 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
     sale.attempts += 1;
-    const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay);
+    const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay, { isUnnamed: style === 'neither' });
     const charges = chargesOf(sale);
     const isFailure = paid?.code === 50 || paid?.code === 30;
     if (isFailure && charges.some(({ isVoided }) => !isVoided))
@@ -139,8 +139,11 @@ async function closeDocument({ clerk, name, documentNr }: CardSale, operation: O
 
 /** True if the payment is voided now. */
 async function voidIt({ clerk, name, documentNr, bani }: CardSale, operation: Operation, named: Recognised): Promise<boolean> {
-  const voided = await clerk.insist(`${name} void ${documentNr}`, [0, 22, 50], (life, via) =>
-    life.cards.cancelTransaction({ ...operation, amountBani: bani, ...named, ...via }),
+  const voided = await clerk.insist(
+    `${name} void ${documentNr}`,
+    [0, 22, 50],
+    (life, via) => life.cards.cancelTransaction({ ...operation, amountBani: bani, ...named, ...via }),
+    { isUnnamed: !named.idempotency },
   );
   return voided?.code === 0;
 }
@@ -158,7 +161,7 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
         `${name} refund ${amountBani} of ${documentNr}`,
         [0, 22, 40, 50],
         (life, via) => life.cards.refund({ ...operation, amountBani, currency: undefined, ...named, ...via }),
-        oftenLeft,
+        { leaveRate: oftenLeft, isUnnamed: !named.idempotency },
       );
     }),
   );
@@ -172,7 +175,10 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
 async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
   const named = recognised(clerk, clerk.pick(['key', 'neither']), ['day', target.id]);
   const call = { merchantId: clerk.shop.merchantId, deviceId: target.id };
-  await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }), oftenLeft);
+  await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }), {
+    leaveRate: oftenLeft,
+    isUnnamed: !named.idempotency,
+  });
 }
 
 /** A customer who changes his mind; sometimes two people ask the gateway at once to stop it, so that one's no takes back the other's mark. */

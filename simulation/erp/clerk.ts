@@ -34,7 +34,14 @@ export interface Clerk {
   /** An amount that may make a device misbehave; with `isUnique` no other sale of the day has it. */
   amountBani(isUnique: boolean): number;
   /** The same request until it is answered by one of `ends`; undefined when it is given up, or left after nothing clear was heard. */
-  insist(name: string, ends: readonly number[], call: Call, leaveRate?: number): Promise<Answer | undefined>;
+  insist(name: string, ends: readonly number[], call: Call, how?: Insistence): Promise<Answer | undefined>;
+}
+
+interface Insistence {
+  /** How often the till does not wait for the end. */
+  leaveRate?: number;
+  /** Nothing but its content shows that a repeat is one. */
+  isUnnamed?: boolean;
 }
 
 /** Amounts ending so make a virtual device misbehave; most do not. Not `busyForEver`. */
@@ -51,6 +58,8 @@ export const oftenLeft = 0.3;
 /** These say that nothing is known, or nothing was done by this request. */
 const unclear: readonly number[] = [2, 3, 30, 31, 41];
 const maxTries = 2_000;
+/** What nothing names is recognised for ten minutes [D58]: whoever has heard nothing for that long asks a person and does not repeat it. */
+const unnamedForMs = 9 * 60_000;
 /** So long a calm answers everything that can be answered. */
 const maxCalmMs = 75 * 60_000;
 /** After so much of it a till that was told 3 asks how that ended before it tries anew: what its device refuses after five minutes every time, it would try for ever. */
@@ -81,7 +90,9 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     );
   }
 
-  async function insist(name: string, ends: readonly number[], call: Call, leaveRate = 0): Promise<Answer | undefined> {
+  async function insist(name: string, ends: readonly number[], call: Call, how: Insistence = {}): Promise<Answer | undefined> {
+    const { leaveRate = 0, isUnnamed = false } = how;
+    let silentSinceMs: number | undefined;
     let answer: Answer | undefined;
     let calmSinceMs: number | undefined;
     for (let tries = 0; tries < maxTries; tries += 1) {
@@ -92,7 +103,15 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
         const ended = await askStatus(name, answer.oid);
         if (ended.code !== undefined && ends.includes(ended.code)) return ended;
       }
-      answer = await caller.ask(name, call, answer?.code === undefined ? answer?.gateway : undefined);
+      if (answer?.code !== undefined) silentSinceMs = undefined;
+      silentSinceMs ??= shop.clock.elapsed();
+      // He hangs up in time as well: a call that lay before a gateway for longer would not be recognised either.
+      const leftMs = isUnnamed ? silentSinceMs + unnamedForMs - shop.clock.elapsed() : Number.POSITIVE_INFINITY;
+      if (leftMs <= 0) {
+        counts.left += 1;
+        return undefined;
+      }
+      answer = await caller.ask(name, call, answer?.code === undefined ? answer?.gateway : undefined, leftMs);
       if (leaveRate > 0 && (answer.code === 3 || answer.code === undefined) && chance(leaveRate)) {
         counts.left += 1;
         return undefined;

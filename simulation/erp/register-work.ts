@@ -35,7 +35,7 @@ async function moveCash(clerk: Clerk, target: ShopDevice, way: 'cashIn' | 'cashO
     name,
     rivalling ? [...ends, usedKey] : ends,
     (life, via) => life.fiscal[way]({ ...call, ...recognition, ...via }),
-    oftenLeft,
+    { leaveRate: oftenLeft, isUnnamed: style === 'neither' },
   );
   const rivalMoved = await rivalling;
   const moved = timesMoved(clerk, amountBani);
@@ -57,7 +57,7 @@ async function moveUnderSameKey(clerk: Clerk, target: ShopDevice, { idempotency 
   if (clerk.chance(0.5)) await clerk.pause(clerk.between(1, 3_000));
   const name = `sale ${clerk.random.uuid()} cashIn ${amountBani} under the key of another`;
   const rival = (life: GatewayLife, via: Via) => life.fiscal.cashIn({ ...call, ...recognition, ...via });
-  await clerk.insist(name, [...ends, usedKey], rival, oftenLeft);
+  await clerk.insist(name, [...ends, usedKey], rival, { leaveRate: oftenLeft });
   return () => timesMoved(clerk, amountBani);
 }
 
@@ -73,7 +73,10 @@ async function makeReport(clerk: Clerk, target: ShopDevice, isFiscal: boolean): 
   const name = `sale ${clerk.random.uuid()} ${isFiscal ? 'Z' : 'X'} at ${target.name}`;
   const call = { merchantId: shop.merchantId, deviceId: target.id, callbackUri: shop.receiver.template(), isFiscal };
   const recognition = recognised(clerk, keyOrNone(clerk), ['report', target.id, isFiscal]);
-  await clerk.insist(name, ends, (life, via) => life.fiscal.createReport({ ...call, ...recognition, ...via }), oftenLeft);
+  await clerk.insist(name, ends, (life, via) => life.fiscal.createReport({ ...call, ...recognition, ...via }), {
+    leaveRate: oftenLeft,
+    isUnnamed: !recognition.idempotency,
+  });
 }
 
 async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
@@ -110,6 +113,6 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
     };
     // A proxy that repeats. Without any name two at once are two receipts, so only what has one is doubled.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name}, doubled`, print);
-    return clerk.insist(name, ends, print, oftenLeft / 3);
+    return clerk.insist(name, ends, print, { leaveRate: oftenLeft / 3, isUnnamed: style === 'neither' });
   }
 }
