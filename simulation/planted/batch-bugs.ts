@@ -21,8 +21,8 @@ export const batchBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: "    together: (commands) => insertAll(database, commands, 'shortly'),\n",
-        instead: `    async together(commands) {\n      void insertAll(database, commands, 'shortly').catch(() => {});\n      return commands.map((new_) => (${asIfInserted}));\n    },\n`,
+        find: '    together: (commands) => insertTogether(database, commands),\n',
+        instead: `    async together(commands) {\n      void insertTogether(database, commands).catch(() => {});\n      return commands.map((new_) => (${asIfInserted}));\n    },\n`,
       },
     ],
     tests: ['test/ledger/batches.test.ts'],
@@ -34,8 +34,8 @@ export const batchBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: "    together: (commands) => insertAll(database, commands, 'shortly'),\n",
-        instead: `    together: (commands) =>\n      insertAll(database, commands, 'shortly').catch(() => commands.map((new_) => (${asIfInserted}))),\n`,
+        find: '    together: (commands) => insertTogether(database, commands),\n',
+        instead: `    together: (commands) =>\n      insertTogether(database, commands).catch(() => commands.map((new_) => (${asIfInserted}))),\n`,
       },
     ],
     tests: ['test/ledger/batches.test.ts'],
