@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig, settings } from '../../src/config.ts';
+import { memoryFlag } from '../support/gateway-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(`${root}${path}`, 'utf8');
@@ -132,7 +133,7 @@ describe('Containerfile', () => {
     const { bin, files } = JSON.parse(read('package.json'));
     expect(moved.split(' ')).toEqual(expect.arrayContaining(['bin', 'dist', 'migrations', 'openapi', 'node_modules', 'package.json']));
     for (const part of moved.split(' ').filter((each) => !/node_modules|package\.json|LICENSE/.test(each))) expect(files).toContain(part);
-    expect(image).toContain(`ENTRYPOINT ["node", "/opt/tillgate/${bin.tillgate}"]`);
+    expect(image).toContain(`ENTRYPOINT ["node", "${memoryFlag}", "/opt/tillgate/${bin.tillgate}"]`);
   });
 
   it('ends as a user that is not root, and that the Kubernetes manifests name', () => {
