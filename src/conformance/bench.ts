@@ -101,9 +101,12 @@ export class Bench implements ChannelListener {
 
   presence(channel: ChannelName, deviceId: string, presence: PresenceMessage): void {
     if (deviceId !== this.deviceId) return;
+    const isRestarted = presence.bootId !== this.#bootId;
+    // Where it was before its restart it has yet to come back: a queue does not tell that who read it is gone.
+    if (presence.online && isRestarted) this.#live.clear();
     if (presence.online) this.#live.add(channel);
     else this.#live.delete(channel);
-    if (presence.bootId !== this.#bootId) this.#offset.reset();
+    if (isRestarted) this.#offset.reset();
     if (presence.online) this.#bootId = presence.bootId;
     this.#measure(presence.clock);
     this.#keep(this.presences, { channel, presence, atMs: this.#deps.clock.elapsed() });
