@@ -22,8 +22,6 @@ interface CardSale {
   /** How often its customer changes his mind. */
   abortRate: number;
   onAborted(): void;
-  /** How often it was begun: after a no the till may try again under the same number. */
-  attempts: number;
 }
 
 interface Invoiced {
@@ -50,7 +48,6 @@ export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: In
     bani,
     abortRate,
     onAborted: () => invoiced?.onAborted(),
-    attempts: 0,
   };
   shop.trace(`${sale.name}: Pay ${bani} on ${target.name} as ${documentNr}, named by ${style}`);
   const paid = await payUntilClear(sale);
@@ -82,7 +79,6 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
     // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
-    sale.attempts += 1;
     const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay, { isUnnamed: style === 'neither' });
     const charges = chargesOf(sale);
     const isFailure = paid?.code === 50 || paid?.code === 30;
@@ -194,12 +190,15 @@ async function abort(sale: CardSale): Promise<void> {
   const { shop } = clerk;
   const call = { merchantId: shop.merchantId, deviceId: target.id, documentNr, operationId: 'none', token: 'none', amountBani: bani };
   const named = recognised(clerk, clerk.pick(['key', 'neither']), ['abort', target.id, documentNr]);
-  const attempt = sale.attempts;
+  const askedAtMs = shop.clock.now();
   const answer = await clerk.caller.ask(`${name} abort ${documentNr}`, (life, via) =>
     life.cards.cancelTransaction({ ...call, ...named, ...via }),
   );
   if (answer.code === 0) sale.onAborted();
-  // Its answer may come so late that the till has tried again meanwhile: then it is about the attempt that it names.
-  const charges = chargesOf(sale).filter(({ entry }) => sale.attempts === attempt || entry.reference === answer.oid);
+  // Its answer may come so late that the till has tried again meanwhile, and paid: it is about what had begun when it was asked.
+  const charges = chargesOf(sale).filter(({ entry: { reference } }) => {
+    const [issued] = shop.storage.peek('select issued_at from commands where id = ?', [reference]);
+    return reference === answer.oid || Number(issued?.['issued_at']) <= askedAtMs;
+  });
   if (answer.code === 0 && charges.length > 0) shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);
 }
