@@ -4,8 +4,13 @@ import { Bench } from '../../src/conformance/bench.ts';
 import type { PresenceMessage } from '../../src/link/wire-schemas.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
-const presence = (bootId: string, online = true): PresenceMessage =>
-  ({ v: 1, device: 'd', online, bootId, clock: '2026-11-16T12:00:00.000Z' }) as PresenceMessage;
+const presence = (bootId: string, online = true): PresenceMessage => ({
+  v: 1,
+  device: 'd',
+  online,
+  bootId,
+  clock: '2026-11-16T12:00:00.000Z',
+});
 
 it('is live where it has come back, and not where it was', () => {
   const bench = new Bench({ clock: createVirtualClock(), deviceId: 'd', channels: [] });

@@ -148,6 +148,7 @@ describe('the gateway is killed while a register', () => {
   ])('%s: it prints once, and the ERP is told', slowTest, async (_moment, price, moment) => {
     const Uid = randomUUID();
     const body = receiptOf(price, Uid);
+    await shop.online(register.id);
     const first = shop.till.tryPost('/Device/Invoice/Pay', body);
     await moment();
     await shop.gateway.kill9();
