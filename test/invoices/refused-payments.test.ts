@@ -2,20 +2,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { states } from '../../src/invoices/rules.ts';
-import { memoryDatabase } from '../support/engines.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { anybody, codeOf, eventRows, openShop, orphanRows, receipt, type Shop } from './shop.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import { anybody, codeOf, eventRows, openQuietShop, orphanRows, receipt, type Shop } from './shop.ts';
 
 let clock: VirtualClock;
 let database: Database;
 let shop: Shop;
 
 beforeEach(async () => {
-  clock = createVirtualClock(undefined, { settle: 'microtasks' });
-  database = await memoryDatabase(clock);
-  shop = await openShop(database, { clock });
-  await shop.invoices.start();
-  await shop.invoices.stop();
+  ({ clock, database, shop } = await openQuietShop());
 });
 afterEach(() => database.close());
 

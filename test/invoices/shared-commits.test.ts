@@ -5,21 +5,16 @@ import type { Database } from '../../src/database/database.ts';
 import { createInvoiceInserts, type NewInvoice } from '../../src/invoices/insert-batch.ts';
 import { createMoveGroup, type Move, type MoveGroup } from '../../src/invoices/move-batch.ts';
 import { states, type Transition } from '../../src/invoices/rules.ts';
-import { memoryDatabase } from '../support/engines.ts';
 import { withFailingInsert } from '../support/failing-insert.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { anybody, callbackRows, countStatements, eventRows, openShop, receipt, type Shop, template } from './shop.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import { anybody, callbackRows, countStatements, eventRows, openQuietShop, receipt, type Shop, template } from './shop.ts';
 
 let clock: VirtualClock;
 let database: Database;
 let shop: Shop;
 
 beforeEach(async () => {
-  clock = createVirtualClock(undefined, { settle: 'microtasks' });
-  database = await memoryDatabase(clock);
-  shop = await openShop(database, { clock });
-  await shop.invoices.start();
-  await shop.invoices.stop();
+  ({ clock, database, shop } = await openQuietShop());
 });
 afterEach(() => database.close());
 

@@ -7,9 +7,11 @@ import type { Asker } from '../../src/invoices/move.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import { memoryDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 export const receipt = { Number: 'A-17', Uid: 'u-17', Items: [{ Name: 'Pâine', Quantity: 2, Price: 12.5 }], Extra: { b: 1, a: [2] } };
 export const template = 'http://erp.example/told?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#';
@@ -28,6 +30,16 @@ export interface Shop {
   woken(): string[];
   /** As the cabinet does it. */
   cancel(oid: string, merchantId?: string): Promise<boolean>;
+}
+
+/** On SQLite in memory, in virtual time; it knows its secrets and sweeps nothing by itself. */
+export async function openQuietShop(): Promise<{ clock: VirtualClock; database: Database; shop: Shop }> {
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const database = await memoryDatabase(clock);
+  const shop = await openShop(database, { clock });
+  await shop.invoices.start();
+  await shop.invoices.stop();
+  return { clock, database, shop };
 }
 
 export async function openShop(

@@ -214,9 +214,9 @@ describe.each(engines)('on %s', (engine) => {
       });
     });
 
-    it.runIf(engine === 'postgres')(
-      'and a document that is being closed while it waits for the device is not closed once more',
-      async () => {
+    // A file of SQLite serves one gateway.
+    if (engine === 'postgres') {
+      it('and a document that is being closed while it waits for the device is not closed once more', async () => {
         const settled = { settled_at: 1, settled_by: 'answer' } as const;
         const payment = { name: 'Pay', state: 'done', document_state: 'open', ...settled } as const;
         const { id: targetId } = await seedCommand(database.queries, merchantId, deviceId, payment);
@@ -244,8 +244,8 @@ describe.each(engines)('on %s', (engine) => {
         await ended;
         expect(await count()).toBe(3);
         await other.close();
-      },
-    );
+      });
+    }
 
     it('by the same request that never began goes to the new one', async () => {
       await claim(await onOther({ state: 'never', settled_at: 1, settled_by: 'answer' }));
