@@ -46,6 +46,11 @@ describe('the summary of a mutation run', () => {
     expect(judged.stale).toEqual([]);
   });
 
+  it('counts one that ended the process of its tests as a survivor: no test has failed by it', () => {
+    const judged = judgeReport(reportOf(mutant('Killed', 'true'), mutant('RuntimeError', 'false'), mutant('Ignored', 'count <= 1')), []);
+    expect(judged.total).toEqual({ mutants: 2, killed: 1, accepted: 0, survived: 1 });
+  });
+
   it('tells of an entry whose mutant is killed by now or whose line has changed', () => {
     const judged = judgeReport(reportOf(mutant('Killed', 'count <= 0')), [entry, { ...entry, file: 'src/room/not-asked.ts' }]);
     expect(judged.stale).toEqual([entry]);
@@ -131,6 +136,33 @@ it('a mutant that makes a test wait for ever is killed at once, work is no waiti
   const from = performance.now();
   expect(askRunner(waitingTests, ask)).toEqual(['killed', 'survived', 'survived']);
   expect(performance.now() - from).toBeLessThan(15_000);
+});
+
+const throwingTests = `
+import { it } from 'vitest';
+const { __stryker__: state } = globalThis;
+let times = 0;
+it('has an error that nobody catches, each time with mutant 1 and once with mutant 2', async () => {
+  if (state.activeMutant === '1' || (state.activeMutant === '2' && (times += 1) === 1)) setImmediate(() => { throw new Error('odd'); });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+});
+`;
+
+it('an error that nobody catches kills its mutant if it comes each time, and never the process that asks', () => {
+  const ask = `
+    const runner = new Runner();
+    await runner.dryRun();
+    const found = [];
+    for (const id of ['1', '2', '3']) {
+      const { status, failureMessage } = await runner.mutantRun({ activeMutant: { id }, mutantActivation: 'runtime' });
+      found.push([status, failureMessage?.includes('odd')]);
+    }
+    console.log(JSON.stringify(found));`;
+  expect(askRunner(throwingTests, ask)).toEqual([
+    ['killed', true],
+    ['survived', null],
+    ['survived', null],
+  ]);
 });
 
 describe('the lists of accepted mutants', () => {

@@ -74,14 +74,15 @@ export function judgeReport(report: MutationReport, accepted: readonly Accepted[
         counts.killed += 1;
         judged.killed.push(`${text}\n    killed by ${mutant.killedBy?.join(', ') ?? '?'}`);
       } else if (mutant.status === 'Timeout') counts.timedOut += 1;
-      else if (mutant.status === 'Survived' || mutant.status === 'NoCoverage') {
+      else if (mutant.status !== 'Ignored') {
         const entry = accepted.find((one) => one.file === name && one.line === line && one.change === change);
         if (entry) {
           used.add(entry);
           counts.accepted += 1;
         } else {
-          counts[mutant.status === 'Survived' ? 'survived' : 'notReached'] += 1;
-          judged.survivors.push(mutant.status === 'Survived' ? text : `${text}\n    no test reaches it`);
+          // One that ended the process that ran its tests, each time: no test has failed by it.
+          counts[mutant.status === 'NoCoverage' ? 'notReached' : 'survived'] += 1;
+          judged.survivors.push(mutant.status === 'NoCoverage' ? `${text}\n    no test reaches it` : text);
         }
       }
     }

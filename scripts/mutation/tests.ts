@@ -116,15 +116,15 @@ export const afterEach = (action: Action) => suite.afterEach.push(action);
 let cleaners: Action[] = [];
 export const onTestFinished = (action: Action) => cleaners.push(action);
 
-/** Real time decided: the machine may be at fault and not the mutant. */
-export class TookTooLong extends Error {}
+/** Real time decided, or an error that nobody caught: the machine may be at fault, or the mutant before this one. */
+export class Doubtful extends Error {}
 
 async function waitUntil(condition: () => unknown, { timeout = 1_000, interval = 50 } = {}): Promise<unknown> {
   const until = Date.now() + timeout;
   for (;;) {
     const value = await condition();
     if (value) return value;
-    if (Date.now() > until) throw new TookTooLong('Timed out in waitUntil!');
+    if (Date.now() > until) throw new Doubtful('Timed out in waitUntil!');
     await new Promise((resolve) => setTimeout(resolve, interval));
   }
 }
@@ -144,7 +144,7 @@ function poll(read: () => unknown, { timeout = 1_000, interval = pollEveryMs } =
                 const assertion = vitestExpect(await read()) as unknown as Record<string, Action> & { not: Record<string, Action> };
                 return (isNot ? assertion.not : assertion)[matcher]?.(...args);
               } catch (error) {
-                if (Date.now() > until) throw new TookTooLong(String(error));
+                if (Date.now() > until) throw new Doubtful(String(error));
               }
               await new Promise((resolve) => setTimeout(resolve, interval));
             }
@@ -178,16 +178,20 @@ async function inTime(work: () => Promise<unknown>, timeoutMs: number, mayIdleMs
   const idleSince = idleMs();
   const until = performance.now() + timeoutMs;
   let timer: NodeJS.Timeout | undefined;
+  let onUncaught = (_error: Error) => {};
   const late = new Promise<never>((_resolve, reject) => {
+    onUncaught = (error) => reject(new Doubtful(`Nobody caught: ${error.stack}`));
+    process.on('uncaughtException', onUncaught);
     timer = setInterval(() => {
-      if (performance.now() > until) reject(new TookTooLong(`Test timed out in ${timeoutMs} ms.`));
-      else if (idleMs() - idleSince > mayIdleMs) reject(new TookTooLong(`Test waited for more than ${Math.round(mayIdleMs)} ms.`));
+      if (performance.now() > until) reject(new Doubtful(`Test timed out in ${timeoutMs} ms.`));
+      else if (idleMs() - idleSince > mayIdleMs) reject(new Doubtful(`Test waited for more than ${Math.round(mayIdleMs)} ms.`));
     }, lookEveryMs);
   });
   try {
     await Promise.race([work(), late]);
   } finally {
     clearInterval(timer);
+    process.off('uncaughtException', onUncaught);
   }
 }
 
