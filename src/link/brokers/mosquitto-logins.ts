@@ -4,7 +4,7 @@
 // what the first had not written by then is never written. So whoever reads the database after connecting, writes the login, commits and
 // then gets `confirm` knows that nobody else touched the login since, however long this process stood still in between.
 // Everything is bounded: a Mosquitto that does not answer costs some seconds and an error; a few changes run at once, more are refused.
-import type { MqttClient } from 'mqtt';
+import type { connect, MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -33,6 +33,8 @@ export interface MosquittoLoginsOptions {
   /** Of each step: the connection, a change, the confirmation. */
   answerWithinMs?: number;
   maxAtOnce?: number;
+  /** Instead of the package `mqtt`: for tests. */
+  library?: () => Promise<{ connect: typeof connect }>;
 }
 
 interface Reply {
@@ -55,7 +57,7 @@ const silent = (why: Error | string = 'no answer in time, or the connection ende
   });
 
 export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLogins {
-  const { clock, answerWithinMs = defaultAnswerWithinMs, maxAtOnce = defaultMaxAtOnce } = options;
+  const { clock, answerWithinMs = defaultAnswerWithinMs, maxAtOnce = defaultMaxAtOnce, library = () => import('mqtt') } = options;
   let running = 0;
 
   /** Rejects after the bound, or when the connection ends. */
@@ -81,8 +83,8 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
   }
 
   async function open(deviceId: string): Promise<MqttClient> {
-    const { connect } = await import('mqtt');
-    const client = connect(options.url, {
+    const mqtt = await library();
+    const client = mqtt.connect(options.url, {
       protocolVersion: 4,
       clientId: `tillgate-login-${deviceId}`,
       clean: true,

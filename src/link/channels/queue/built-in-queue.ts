@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { Clock } from '../../../kernel/clock.ts';
-import { GatewayError } from '../../../kernel/error-codes.ts';
+import { GatewayError, invalidRequest } from '../../../kernel/error-codes.ts';
 import type { Logger } from '../../../kernel/logger.ts';
 import type { RateLimiter } from '../../../kernel/rate-limiter.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../../channel.ts';
@@ -117,7 +117,7 @@ export class BuiltInQueue implements Channel {
     server.on('wsClientError', (error, socket, request) => {
       const sentence = `The WebSocket handshake is malformed: ${error.message}.`;
       const upgrade = this.#upgrades.get(request);
-      if (upgrade) upgrade.refuse(new GatewayError('Invalid_Request', sentence, { httpStatus: 400 }));
+      if (upgrade) upgrade.refuse(invalidRequest(sentence));
       else socket.destroy();
     });
     return server;

@@ -1,0 +1,350 @@
+// The logins at Mosquitto against a client that does only what the test says: what is written, in which order, and what each failure is told as.
+import { EventEmitter } from 'node:events';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/kernel/error-codes.ts';
+import { createMosquittoLogins, type DeviceLogins, type HeldLogin } from '../../../src/link/brokers/mosquitto-logins.ts';
+import { mqttTopics } from '../../../src/link/protocol.ts';
+import { deviceA, deviceB } from '../../contract/channel.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+
+const { deviceId } = deviceA;
+const control = '$CONTROL/dynamic-security/v1';
+const refusal = {
+  errorName: 'Internal_error',
+  httpStatus: 503,
+  retryAfterS: 5,
+  message: "Mosquitto did not take the change of the device's login.",
+};
+
+class FakeClient extends EventEmitter {
+  connected = false;
+  readonly ends: unknown[] = [];
+  readonly subscribed: { topic: string; options: unknown; done(error?: Error): void }[] = [];
+  readonly published: { topic: string; text: string; options: unknown; done(error?: Error): void }[] = [];
+  readonly options: unknown;
+
+  constructor(options: unknown) {
+    super();
+    this.options = options;
+  }
+
+  subscribe(topic: string, options: unknown, done: (error?: Error) => void): void {
+    this.subscribed.push({ topic, options, done });
+  }
+
+  publish(topic: string, text: string, options: unknown, done: (error?: Error) => void): void {
+    this.published.push({ topic, text, options, done });
+  }
+
+  end(isForced: boolean): void {
+    this.ends.push(isForced);
+    this.connected = false;
+  }
+
+  connect(): void {
+    this.connected = true;
+    this.emit('connect');
+  }
+
+  say(payload: string): void {
+    this.emit('message', `${control}/response`, Buffer.from(payload));
+  }
+
+  /** To the last commands; each with its error, if any. */
+  reply(errors: Record<string, string> = {}): void {
+    const { commands } = JSON.parse(this.published.at(-1)?.text ?? '{}') as { commands: { command: string }[] };
+    this.say(JSON.stringify({ responses: commands.map(({ command }) => ({ command, error: errors[command] })) }));
+  }
+
+  get commands(): Record<string, unknown>[] {
+    return JSON.parse(this.published.at(-1)?.text ?? '{}').commands;
+  }
+}
+
+let clock: VirtualClock;
+let clients: FakeClient[];
+let warned: unknown[];
+let logins: DeviceLogins;
+beforeEach(() => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  clients = [];
+  warned = [];
+  logins = create();
+});
+
+function create(options: { answerWithinMs?: number; maxAtOnce?: number } = {}): DeviceLogins {
+  const connect = (_url: string, given: unknown) => {
+    const client = new FakeClient(given);
+    clients.push(client);
+    return client;
+  };
+  const library = async () => ({ connect: connect as never });
+  return createMosquittoLogins({ url: 'mqtt://m', clock, logger: { warn: (fields) => void warned.push(fields) }, library, ...options });
+}
+
+const client = (at = clients.length - 1) => clients[at] as FakeClient;
+
+/** Begins a change; `over` tells how it ended. */
+function begin<Result>(work: (login: HeldLogin) => Promise<Result>, of = deviceId) {
+  const change = logins.change(of, work);
+  let over: { result?: Result; error?: unknown } | undefined;
+  change.then(
+    (result) => (over = { result }),
+    (error: unknown) => (over = { error }),
+  );
+  return { over: () => over };
+}
+
+/** Connected and subscribed: the work has begun. */
+async function open(): Promise<FakeClient> {
+  await clock.settle();
+  client().connect();
+  await clock.settle();
+  client().subscribed[0]?.done();
+  await clock.settle();
+  return client();
+}
+
+/** How the work ends after `then`, with the login in hand. */
+async function ended<Result>(work: (login: HeldLogin) => Promise<Result>, then: (client: FakeClient) => unknown) {
+  const change = begin(work);
+  const opened = await open();
+  await then(opened);
+  await clock.settle();
+  return change.over();
+}
+
+const causeOf = () => (warned.at(-1) as { err?: Error } | undefined)?.err?.message;
+
+describe('the connection of a change', () => {
+  it('is named after the device, so that a second change ends the first, and repeats nothing by itself', async () => {
+    const change = begin(async () => 'done');
+    await clock.settle();
+    expect(client().options).toEqual({
+      ...{ protocolVersion: 4, clientId: `tillgate-login-${deviceId}`, clean: true, keepalive: 10, connectTimeout: 3_000 },
+      ...{ reconnectPeriod: 0, resubscribe: false, queueQoSZero: false },
+    });
+    client().connect();
+    await clock.settle();
+    expect(client().subscribed).toMatchObject([{ topic: `${control}/response`, options: { qos: 1 } }]);
+    expect([change.over(), client().ends]).toEqual([undefined, []]);
+    client().subscribed[0]?.done();
+    await clock.settle();
+    expect([change.over(), client().ends, warned, clock.pending]).toEqual([{ result: 'done' }, [true], [], 0]);
+    // Nobody waits for it any more, and what it still says ends nothing.
+    expect([client().listenerCount('close'), client().listenerCount('error')]).toEqual([0, 1]);
+    client().emit('error', new Error('late'));
+  });
+
+  it.each([
+    ['is not there within three seconds', () => clock.advance(3_000), 'no answer in time, or the connection ended'],
+    ['ends before it is there', () => client().emit('close'), 'no answer in time, or the connection ended'],
+    ['is refused', () => client().emit('error', new Error('Not authorized')), 'Not authorized'],
+  ])('that %s is told as that, and closed', async (_how, fail, cause) => {
+    const change = begin(async () => 'done');
+    await clock.settle();
+    await fail();
+    await clock.settle();
+    expect(change.over()?.error).toMatchObject(refusal);
+    expect([client().ends, causeOf(), clock.pending]).toEqual([[true], cause, 0]);
+    expect(warned).toMatchObject([{ deviceId }]);
+  });
+
+  it('has three seconds and not less, for the connection and for the subscription each', async () => {
+    const change = begin(async () => 'done');
+    await clock.advance(2_999);
+    client().connect();
+    await clock.advance(2_999);
+    expect(change.over()).toBeUndefined();
+    await clock.advance(1);
+    expect(change.over()?.error).toMatchObject(refusal);
+    expect(client().ends).toEqual([true]);
+  });
+
+  it('has as long as it is given', async () => {
+    logins = create({ answerWithinMs: 100 });
+    const change = begin(async () => 'done');
+    await clock.advance(100);
+    expect(change.over()?.error).toMatchObject(refusal);
+    expect(client().options).toMatchObject({ connectTimeout: 100 });
+  });
+
+  it('that may not listen for replies is no connection', async () => {
+    const change = begin(async () => 'done');
+    await clock.settle();
+    client().connect();
+    await clock.settle();
+    client().subscribed[0]?.done(new Error('not allowed'));
+    await clock.settle();
+    expect(change.over()?.error).toMatchObject(refusal);
+    expect([client().ends, causeOf()]).toEqual([[true], 'not allowed']);
+  });
+
+  it.each([
+    ['an error', new Error('odd')],
+    ['a refusal', new GatewayError('Record_not_exist', 'There is no such device.')],
+  ])('is closed when the work ends with %s of its own, which is told and not written down as Mosquitto’s', async (_what, own) => {
+    expect(
+      await ended(
+        async () => Promise.reject(own),
+        () => {},
+      ),
+    ).toEqual({ error: own });
+    expect([client().ends, warned]).toEqual([[true], []]);
+  });
+
+  it('is one of so many at once: one more is refused without a connection, and taken when there is room', async () => {
+    logins = create({ maxAtOnce: 2 });
+    const first = begin(async () => 'one');
+    const one = await open().then(() => client());
+    begin(async () => 'two', deviceB.deviceId);
+    const third = begin((login) => login.confirm());
+    await clock.settle();
+    // The first has ended meanwhile, so the third was taken, and only the fourth finds no room.
+    expect([first.over(), one.ends]).toEqual([{ result: 'one' }, [true]]);
+    const fourth = begin(async () => 'four');
+    await clock.settle();
+    expect([third.over(), clients.length]).toEqual([undefined, 3]);
+    expect(fourth.over()?.error).toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 2 });
+    expect(warned).toEqual([]);
+    // A failed one gives its place back, too.
+    client().emit('close');
+    await clock.settle();
+    expect(third.over()?.error).toMatchObject(refusal);
+    begin(async () => 'five');
+    await clock.settle();
+    expect(clients).toHaveLength(4);
+  });
+
+  it('is one of twenty if nothing else is said', async () => {
+    for (let count = 0; count < 20; count += 1) begin(async () => {});
+    const late = begin(async () => {});
+    await clock.settle();
+    expect([clients.length, late.over()?.error]).toMatchObject([20, { errorName: 'Too_Many_Requests' }]);
+  });
+});
+
+describe('a login', () => {
+  it('is made from nothing: what was there goes first, and the device may do what the protocol has for it, no more', async () => {
+    const over = await ended(
+      (login) => login.put('s', false),
+      (opened) => {
+        const rolename = `tillgate-device-${deviceId}`;
+        expect(opened.published).toMatchObject([{ topic: control, options: { qos: 1 } }]);
+        expect(opened.commands).toEqual([
+          { command: 'deleteClient', username: deviceId },
+          { command: 'deleteRole', rolename },
+          {
+            command: 'createRole',
+            rolename,
+            acls: [
+              { acltype: 'subscribeLiteral', topic: mqttTopics.commands(deviceId), allow: true },
+              { acltype: 'publishClientReceive', topic: mqttTopics.commands(deviceId), allow: true },
+              { acltype: 'publishClientSend', topic: mqttTopics.answers(deviceId, '+'), allow: true },
+              { acltype: 'publishClientSend', topic: mqttTopics.presence(deviceId), allow: true },
+            ],
+          },
+          { command: 'createClient', username: deviceId, password: 's', clientid: deviceId, roles: [{ rolename }] },
+        ]);
+        opened.published[0]?.done();
+        opened.reply({ deleteClient: 'Client not found', deleteRole: 'Role not found' });
+      },
+    );
+    expect([over, client().ends, clock.pending]).toEqual([{ result: undefined }, [true], 0]);
+  });
+
+  it('of a disabled device is disabled in the same breath', async () => {
+    const over = await ended(
+      (login) => login.put('s', true),
+      (opened) => {
+        expect(opened.commands).toHaveLength(5);
+        expect(opened.commands.at(-1)).toEqual({ command: 'disableClient', username: deviceId });
+        opened.reply();
+      },
+    );
+    expect(over).toEqual({ result: undefined });
+  });
+
+  it.each(['createRole', 'createClient', 'disableClient'])('whose %s is refused was not written', async (command) => {
+    const over = await ended(
+      (login) => login.put('s', true),
+      (opened) => opened.reply({ [command]: 'Internal error' }),
+    );
+    expect(over?.error).toMatchObject(refusal);
+    expect(causeOf()).toBe(`${command}: Internal error`);
+  });
+
+  it.each([
+    [true, 'disableClient'],
+    [false, 'enableClient'],
+  ])('is switched (disabled: %s) by %s, and told apart from one that is not there and from one that fails', async (isDisabled, command) => {
+    const work = (login: HeldLogin) => login.setDisabled(isDisabled);
+    const set = await ended(work, (opened) => {
+      expect(opened.commands).toEqual([{ command, username: deviceId }]);
+      opened.reply();
+    });
+    expect(set).toEqual({ result: 'set' });
+    expect(await ended(work, (opened) => opened.reply({ [command]: 'Client not found' }))).toEqual({ result: 'unknown' });
+    expect((await ended(work, (opened) => opened.reply({ [command]: 'Failed' })))?.error).toMatchObject(refusal);
+    expect(causeOf()).toBe(`${command}: Failed`);
+  });
+
+  it('is confirmed by asking for it on the same connection', async () => {
+    const work = (login: HeldLogin) => login.confirm();
+    const confirmed = await ended(work, (opened) => {
+      expect(opened.commands).toEqual([{ command: 'getClient', username: deviceId }]);
+      opened.reply();
+    });
+    expect(confirmed).toEqual({ result: undefined });
+    expect((await ended(work, (opened) => opened.reply({ getClient: 'Client not found' })))?.error).toMatchObject(refusal);
+    expect(causeOf()).toBe('getClient: Client not found');
+  });
+});
+
+describe('a reply', () => {
+  const confirm = (login: HeldLogin) => login.confirm();
+
+  it.each([
+    ['no JSON', '{'],
+    ['no list', '{"responses":{"length":1}}'],
+    ['no object', '7'],
+    ['of another number of commands', '{"responses":[]}'],
+    ['of more commands', '{"responses":[{"command":"getClient"},{"command":"getClient"}]}'],
+  ])('that is %s confirms nothing', async (_what, payload) => {
+    const over = await ended(confirm, (opened) => opened.say(payload));
+    expect(over?.error).toMatchObject(refusal);
+    expect(causeOf()).toBe('an answer that nobody can read');
+  });
+
+  it.each([
+    ['stays away for three seconds', () => clock.advance(3_000), 'no answer in time, or the connection ended'],
+    [
+      'cannot come because another change has ended the connection',
+      () => client().emit('close'),
+      'no answer in time, or the connection ended',
+    ],
+    ['cannot come because the connection broke', () => client().emit('error', new Error('ECONNRESET')), 'ECONNRESET'],
+    ['cannot come because the command did not leave', () => client().published[0]?.done(new Error('EPIPE')), 'EPIPE'],
+  ])('that %s confirms nothing', async (_how, fail, cause) => {
+    const over = await ended(confirm, fail);
+    expect(over?.error).toMatchObject(refusal);
+    expect([client().ends, causeOf(), clock.pending]).toEqual([[true], cause, 0]);
+  });
+
+  it('is waited for in vain on a connection that has ended: nothing is written late', async () => {
+    let goOn = () => {};
+    const stoodStill = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const change = begin(async (login) => {
+      await stoodStill;
+      await login.put('the late one', false);
+    });
+    const opened = await open();
+    opened.connected = false;
+    goOn();
+    await clock.settle();
+    expect(change.over()?.error).toMatchObject(refusal);
+    expect([opened.published, opened.ends]).toEqual([[], [true]]);
+  });
+});
