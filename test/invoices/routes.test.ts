@@ -250,8 +250,12 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect(svg.body).toMatch(/^<svg .*<\/svg>$/);
     expect((await server.app.inject({ url: `${base}/qr/${QR}x.png` })).json()).toMatchObject({ errorCode: 21 });
     expect((await server.app.inject({ url: `${base}/qr/${QR.toLowerCase()}.png` })).json()).toMatchObject({ errorCode: 21 });
-    const other = await server.app.inject({ url: `${base}/qr/${QR}.gif` });
-    expect([other.statusCode, other.json<Answer>().errorCode]).toEqual([404, 40]);
+    // Only the caller's own cache keeps it: whoever has the text may ask for the receipt.
+    for (const { headers } of [png, svg]) expect(headers['cache-control']).toBe('private, max-age=31536000, immutable');
+    for (const file of [`${QR}.gif`, `${QR}.png.html`, `x%0A${QR}.png`]) {
+      const other = await server.app.inject({ url: `${base}/qr/${file}` });
+      expect([other.statusCode, other.json<Answer>().errorCode]).toEqual([404, 40]);
+    }
   });
 
   it('describes each call with an example for each error', async () => {
