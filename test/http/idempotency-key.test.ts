@@ -1,14 +1,18 @@
 // What makes a repeated POST recognisable [D13].
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { open } from '../../src/http/authentication.ts';
 import { idempotencyOf, requestHash } from '../../src/http/idempotency-key.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { base, createSample, posKey } from './sample-server.ts';
 
-const { server } = createSample();
-server.routes((app) => {
-  app.post('/test/idempotency', { config: { access: open }, schema: { hide: true } }, async (request) => ({
-    ...{ of: idempotencyOf(request) ?? null, hash: requestHash(request) },
-  }));
+let server: HttpServer;
+beforeAll(() => {
+  ({ server } = createSample());
+  server.routes((app) => {
+    app.post('/test/idempotency', { config: { access: open }, schema: { hide: true } }, async (request) => ({
+      ...{ of: idempotencyOf(request) ?? null, hash: requestHash(request) },
+    }));
+  });
 });
 afterAll(() => server.stop(0));
 
