@@ -6,18 +6,20 @@ const meansNotDone: readonly (number | undefined)[] = [1, 2, 30, 31, 40, 41, 50]
 const namesItsCommand: readonly (number | undefined)[] = [0, 3, 50];
 
 export function checkAnswers({ shop, commands, erp }: Books): void {
+  const byId = new Map(commands.map((command) => [command.id, command]));
   for (const command of commands) {
     const call = command.request === null ? undefined : erp.calls.get(command.request);
     if (!call) continue;
     const name = `${call.name} (${call.id}) was answered ${call.code}`;
     if (command.state === 'done' && meansNotDone.includes(call.code)) shop.violated(`${name}, and its own command ${command.id} was done`);
     const isLastIssue = command.reissuedAs === null;
-    if (isLastIssue && (command.state === 'refused' || command.state === 'never') && call.code === 0)
+    // Whoever hung up on one gateway and turned to another has two calls under way: the no of one may give way to the yes of the other.
+    const isOfLaterTry = (byId.get(call.oid ?? '')?.issuedAtMs ?? 0) > command.issuedAtMs;
+    if (isLastIssue && !isOfLaterTry && (command.state === 'refused' || command.state === 'never') && call.code === 0)
       shop.violated(`${name}, and its own command ${command.id} is ${command.state}`);
     if (namesItsCommand.includes(call.code) && call.oid === undefined)
       shop.violated(`${name} without the OID of its command ${command.id}`);
   }
-  const byId = new Map(commands.map((command) => [command.id, command]));
   for (const { id, name, code, oid } of erp.calls.values()) {
     const named = oid === undefined ? undefined : byId.get(oid);
     // The 0 of an abort names the payment that was not made.

@@ -41,7 +41,7 @@ describe('a gateway that is held up between commit and publish', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('does not publish what another one and a person have settled meanwhile: one charge, by the repeat', async () => {
+  it('does not publish what another one and a person have settled meanwhile: one charge, by the repeat, and both callers hear of it', async () => {
     const { alterLink, goOn } = pausing();
     const paused = await world.startLife({ database: world.database, alterLink });
     const terminal = await world.terminal({ faults: { noJournal: true } });
@@ -52,10 +52,12 @@ describe('a gateway that is held up between commit and publish', () => {
     // The other one waits for answerBy and beyond, and then a person looks into the bank's list.
     await world.clock.advance(minutes(8));
     await world.ledger.decide(id, { state: 'refused', reason: 'The bank has nothing.', actor: 'ana' });
-    expect((await world.run(world.cards.pay(call))).code).toBe(0);
+    const repeat = await world.run(world.cards.pay(call));
+    expect(repeat.code).toBe(0);
     goOn();
     await world.clock.advance(minutes(1));
-    expect((await held).code).toBe(50);
+    // Its own was refused; the sale is paid [D125].
+    expect(await held).toMatchObject({ code: 0, oid: repeat.oid });
     expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', settledBy: 'person' });
     expect(world.ledgerSends().filter((send) => send.id === id)).toEqual([]);
     expect(terminal.bank.charges()).toHaveLength(1);

@@ -26,6 +26,8 @@ let ran: CommandRequest[];
 /** What becomes of a command that is run; undefined: somebody was faster. */
 let outcome: () => Promise<Command | undefined>;
 let earlier: (Earlier | undefined)[];
+/** What stands under the call's name after a no. */
+let since: () => Promise<Earlier | undefined>;
 let looks: number;
 let waiting: number;
 let waits: { id: string; forMs: number; caller: unknown }[];
@@ -45,6 +47,7 @@ beforeEach(async () => {
   ran = [];
   outcome = async () => command('new', { state: 'done' });
   earlier = [];
+  since = async () => undefined;
   looks = 0;
   waiting = 0;
   waits = [];
@@ -65,6 +68,7 @@ beforeEach(async () => {
         looks += 1;
         return earlier.shift();
       },
+      findNamed: () => since(),
     },
     keyedCalls: {
       keepKey: async (_call: unknown, id: string) => void keys.push(['keep', id]),
@@ -131,7 +135,10 @@ describe('a call that nothing can stand beside', () => {
   it('and with a key, which the insert claims; one that never was leaves it free', async () => {
     const idempotency = { key: 'k', requestHash: 'h' };
     expect(await ledger.run(single({ idempotency }), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
-    expect([looks, ran, keys]).toMatchObject([0, [{ idempotency, isFirstTry: true }], [['drop if never', 'new']]]);
+    expect([looks, ran, keys]).toMatchObject([0, [{ idempotency, isFirstTry: true }], []]);
+    outcome = async () => command('second', { state: 'never' });
+    await ledger.run(single({ idempotency }), planned());
+    expect(keys).toEqual([['drop if never', 'second']]);
   });
 
   it('and acts on a payment that holds the device, too, if the insert sees that its document is open', async () => {
@@ -173,7 +180,6 @@ describe('a call that repeats nothing', () => {
     await expect(ledger.run(call(), planned({ mayPass: 'another' }))).rejects.toMatchObject({ errorName: 'Device_Busy' });
     expect(ran).toEqual([]);
     expect(await ledger.run(call(), planned({ mayPass: id }))).toMatchObject({ command: { id: 'new' } });
-    expect(keys).toEqual([['drop if never', 'new']]);
   });
 
   it('is told 30 when the device cannot be reached, and nothing is written', async () => {
@@ -216,10 +222,7 @@ describe('a repeat', () => {
     const open = command('first', { issuedAtMs: 5_000, answerByMs: 65_000 });
     expect(await join(open, { recipient })).toMatchObject({ command: { id: 'first', state: 'done' }, isRepeated: false });
     expect(waits).toEqual([{ id: 'first', forMs: 61_000, caller: recipient }]);
-    expect(keys).toEqual([
-      ['keep', 'first'],
-      ['drop if never', 'first'],
-    ]);
+    expect(keys).toEqual([['keep', 'first']]);
     expect(asked).toEqual([]);
   });
 
@@ -273,8 +276,64 @@ describe('a repeat', () => {
     expect(keys).toEqual([
       ['keep', 'first'],
       ['keep', id],
-      ['drop if never', id],
     ]);
+  });
+
+  it('of what never was leaves its key free', async () => {
+    await join(command('first', { state: 'never' }));
+    expect(keys).toEqual([
+      ['keep', 'first'],
+      ['drop if never', 'first'],
+    ]);
+  });
+});
+
+describe('a no', () => {
+  const no = (state: 'never' | 'refused') => {
+    outcome = async () => command('new', { state });
+    return ledger.run(call(), planned());
+  };
+
+  it.each(['never', 'refused'] as const)(
+    '(%s) gives way to what began under the same name since: this process stood still',
+    async (state) => {
+      const tries = [found(command('second', { state: 'never' })), found(command('third', { state: 'done' }), 'key')];
+      since = async () => tries.shift();
+      expect(await no(state)).toMatchObject({ command: { id: 'third', state: 'done' }, isRepeated: false });
+      expect(keys.filter(([what]) => what === 'keep')).toEqual([
+        ['keep', 'second'],
+        ['keep', 'third'],
+      ]);
+    },
+  );
+
+  it('on the short way does so too', async () => {
+    outcome = async () => command('new', { state: 'never' });
+    since = async () => found(command('second', { state: 'done' }));
+    expect(await ledger.runAtOnce(single(), planned())).toMatchObject({ command: { id: 'second' } });
+  });
+
+  it('looks only after its key is free: it would find itself under it', async () => {
+    since = async () =>
+      keys.length === 0 ? found(command('new', { state: 'never' }), 'key') : found(command('second', { state: 'done' }));
+    expect(await no('never')).toMatchObject({ command: { id: 'second' } });
+  });
+
+  it('stands when nothing has begun since, and when its key still stands for it', async () => {
+    expect(await no('never')).toMatchObject({ command: { id: 'new', state: 'never' } });
+    since = async () => found(command('new', { state: 'refused' }), 'key');
+    expect(await no('refused')).toMatchObject({ command: { id: 'new', state: 'refused' } });
+    expect(steps).toEqual([]);
+  });
+
+  it.each(mishaps)('stands when %s hides what has begun since', async (_what, error) => {
+    since = () => Promise.reject(error);
+    expect(await no('never')).toMatchObject({ command: { id: 'new', state: 'never' } });
+  });
+
+  it('is all that is looked at again: a yes is one', async () => {
+    since = async () => found(command('second', { state: 'never' }));
+    expect(await ledger.run(call(), planned())).toMatchObject({ command: { id: 'new', state: 'done' } });
   });
 });
 

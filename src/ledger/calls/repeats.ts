@@ -25,6 +25,8 @@ export interface Earlier {
 
 export interface Repeats {
   find(call: CommandCall): Promise<Earlier | undefined>;
+  /** Only by what the call itself names: its Idempotency-Key, its documentNr or Receipt.Uid. */
+  findNamed(call: CommandCall): Promise<Earlier | undefined>;
 }
 
 interface Deps {
@@ -51,12 +53,18 @@ export function createRepeats({ database, clock, reception, findByKey }: Deps): 
     return undefined;
   }
 
+  async function findNamed(call: CommandCall): Promise<Earlier | undefined> {
+    const keyed = await findByKey(call);
+    if (keyed && keyed.state !== 'never') return { command: keyed, by: 'key' };
+    const command = await call.findEarlier?.(database.queries);
+    return command && { command, by: 'number' };
+  }
+
   return {
+    findNamed,
     async find(call) {
-      const keyed = await findByKey(call);
-      if (keyed && keyed.state !== 'never') return { command: keyed, by: 'key' };
-      const named = await call.findEarlier?.(database.queries);
-      if (named) return { command: named, by: 'number' };
+      const named = await findNamed(call);
+      if (named) return named;
       const command = await findByContent(call);
       return command && { command, by: 'content' };
     },

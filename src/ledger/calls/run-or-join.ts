@@ -65,8 +65,29 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   const { joinersPerCommand = defaultJoiners } = deps;
 
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
-    const atOnce = await runAtOnce(call, plan);
-    if (atOnce) return atOnce;
+    return newestOf(call, (await tryAtOnce(call, plan)) ?? (await joinOrBegin(call, plan)));
+  }
+
+  async function runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
+    const ran = await tryAtOnce(call, plan);
+    return ran && newestOf(call, ran);
+  }
+
+  /**
+   * A no is true of its own try. If this process stood still since, another call of the same name may have begun and charged: a caller who
+   * hung up here and turned to another gateway, or a proxy that sent it twice. Then that one's outcome is the answer, as for any repeat.
+   */
+  async function newestOf(call: CommandCall, ran: Ran): Promise<Ran> {
+    const { id, state } = ran.command;
+    if (state !== 'never' && state !== 'refused') return ran;
+    await keyedCalls.dropKeyOfNever(call, ran.command);
+    const since = await repeats.findNamed(call).catch((error: unknown) => {
+      logger.warn({ err: error, ...namesOf(ran.command) }, 'Whether it was tried again since could not be seen');
+    });
+    return since && since.command.id !== id ? newestOf(call, await join(since, call)) : ran;
+  }
+
+  async function joinOrBegin(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
     const earlier = await repeats.find(call);
     if (earlier) return join(earlier, call);
     try {
@@ -80,12 +101,11 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     }
   }
 
-  async function runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
+  async function tryAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
     if (!call.isSingle || !link.presence.isLiveAnywhere(call.deviceId)) return undefined;
     const planned = await plan().catch(unlessRefused);
     if (!planned || planned.guard || (planned.mayPass !== undefined && !planned.needsOpenTarget)) return undefined;
     const command = await inFlight.run({ ...call, ...planned, isFirstTry: true });
-    if (command) await keyedCalls.dropKeyOfNever(call, command);
     return command && { command, isRepeated: false };
   }
 
@@ -95,7 +115,6 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
     const command = await inFlight.run(request);
     if (!command) throw busyWith(await store.findHolder(database.queries, request.deviceId));
-    await keyedCalls.dropKeyOfNever(request, command);
     return { command, isRepeated: false };
   }
 
@@ -119,7 +138,6 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
     if (again === 'hidden') return { command, isRepeated };
     if (again.id !== latest.id) return answerOfEarlier({ command: again, by }, request);
-    await keyedCalls.dropKeyOfNever(request, latest);
     return { command: latest, isRepeated };
   }
 
