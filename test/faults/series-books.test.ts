@@ -1,0 +1,76 @@
+// The books of a kill series notice what they are there for: a second deed under one number or one Idempotency-Key, and one that nobody heard of.
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/gateway-process.ts';
+import { doneTwice, doneUntold } from './series-books.ts';
+
+type Entry = Record<string, string>;
+
+function device(kind: 'terminal' | 'register', { bank = [], memory = [] }: { bank?: Entry[]; memory?: Entry[] }) {
+  const stateDir = temporaryDirectory();
+  const write = (name: string, entries: Entry[]) =>
+    appendFileSync(join(stateDir, name), entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  write('bank.jsonl', bank);
+  write('fiscal-memory.jsonl', memory);
+  return { kind, stateDir } as const;
+}
+
+const told = (...oids: string[]) => oids.map((oid) => ({ oid }));
+const row = (id: string, document_nr: string | null) => ({ id, document_nr, receipt_uid: null });
+
+describe('the books of a kill series', () => {
+  it('have nothing to say when every deed belongs to one answer', () => {
+    const terminal = device('terminal', {
+      bank: [
+        { kind: 'decline', reference: 'no' },
+        { kind: 'charge', reference: 'one' },
+        { kind: 'refund', reference: 'two' },
+      ],
+    });
+    const register = device('register', {
+      bank: [{ kind: 'charge', reference: 'four', operationId: '4' }],
+      memory: [
+        { type: 'moneyIn', commandId: 'three' },
+        { type: 'receipt', commandId: 'four' },
+      ],
+    });
+    const devices = [terminal, register];
+    expect(doneUntold(told('one', 'two', 'three', 'four'), devices)).toEqual([]);
+    expect(doneTwice([row('one', 'A'), row('two', 'A')], devices)).toEqual([]);
+  });
+
+  it('tell of a second deed under one Idempotency-Key: of the two commands the till was told of one', () => {
+    const memory = [
+      { type: 'moneyIn', commandId: 'first' },
+      { type: 'moneyIn', commandId: 'again' },
+    ];
+    expect(doneUntold(told('again'), [device('register', { memory })])).toEqual(['moneyIn first']);
+  });
+
+  it('tell of what was told as refused and done, and of what one command did twice', () => {
+    const bank = [
+      { kind: 'charge', reference: 'refused' },
+      { kind: 'refund', reference: 'twice' },
+      { kind: 'refund', reference: 'twice' },
+    ];
+    expect(doneUntold(told('twice'), [device('terminal', { bank })])).toEqual(['charge refused', 'refund twice']);
+  });
+
+  it('tell of a charge that a register neither printed nor gave back', () => {
+    const bank = [
+      { kind: 'charge', reference: 'kept', operationId: '1' },
+      { kind: 'charge', reference: 'given back', operationId: '2' },
+      { kind: 'void', reference: 'given back', operationId: '3', originalId: '2' },
+    ];
+    expect(doneUntold([], [device('register', { bank })])).toEqual(['charge without print kept']);
+  });
+
+  it('tell of two charges under one documentNr', () => {
+    const bank = [
+      { kind: 'charge', reference: 'one' },
+      { kind: 'charge', reference: 'two' },
+    ];
+    expect(doneTwice([row('one', 'A'), row('two', 'A')], [device('terminal', { bank })])).toEqual(['A']);
+  });
+});
