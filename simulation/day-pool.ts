@@ -21,25 +21,45 @@ const realDays = new URL('./real-days.ts', import.meta.url);
 const unknownTime = '--:--';
 
 /** `ended` says whether that is enough. */
-export async function runDays({ seeds, workers, tradingMs, clock, script = realDays }: Series, ended: (day: DayResult) => boolean) {
+export async function runDays({ seeds, workers, tradingMs, clock, script }: Series, ended: (day: DayResult) => boolean) {
   const waiting = [...seeds];
   let isEnough = false;
   const next = () => (isEnough ? undefined : waiting.shift());
   await Promise.all(Array.from({ length: Math.min(workers, seeds.length) }, () => keepBusy()));
 
   async function keepBusy(): Promise<void> {
-    let thread: Thread | undefined;
+    const workplace = openWorkplace({ clock, script });
     for (let seed = next(); seed !== undefined; seed = next()) {
-      thread ??= startThread(script);
-      const day = await dayOn(thread, { seed, tradingMs }, clock);
+      const day = await workplace.run({ seed, tradingMs });
       isEnough ||= ended(day);
-      if (day.hasEnded) continue;
+    }
+    await workplace.close();
+  }
+}
+
+export interface Workplace {
+  /** One day at a time. Never rejects. */
+  run(order: Order): Promise<DayResult>;
+  close(): Promise<void>;
+}
+
+/** Has a thread from the first day on, and another one after a day that did not come to its end. */
+export function openWorkplace({ clock, script = realDays }: { clock: Clock; script?: URL | undefined }): Workplace {
+  let thread: Thread | undefined;
+  return {
+    async run(order) {
+      thread ??= startThread(script);
+      const day = await dayOn(thread, order, clock);
+      if (day.hasEnded) return day;
       // Not waited for: it may be deep in something that nothing ends.
       void thread.terminate();
       thread = undefined;
-    }
-    await thread?.terminate();
-  }
+      return day;
+    },
+    async close() {
+      await thread?.terminate();
+    },
+  };
 }
 
 interface Thread {

@@ -6,14 +6,19 @@ import type { DayOptions, DayResult } from './run-day.ts';
 export interface Order {
   seed: number;
   tradingMs: number | undefined;
+  /** As in DayOptions. */
+  calmAtMostMs?: number | undefined;
+  /** How it is made smaller (smaller-plan.ts); functions do not go from thread to thread. */
+  ways?: readonly string[] | undefined;
 }
 
 export type Report = { kind: 'reached'; nowMs: number } | { kind: 'ended'; day: DayResult } | { kind: 'fell over'; error: string };
 
 export function serveDays(run: (seed: number, options: DayOptions) => Promise<DayResult>): void {
   const report = (message: Report) => parentPort?.postMessage(message);
-  parentPort?.on('message', ({ seed, tradingMs }: Order) => {
-    run(seed, { tradingMs, onMinute: (nowMs) => report({ kind: 'reached', nowMs }) }).then(
+  parentPort?.on('message', ({ seed, tradingMs, calmAtMostMs, ways = [] }: Order) => {
+    const onMinute = (nowMs: number) => report({ kind: 'reached', nowMs });
+    run(seed, { tradingMs, calmAtMostMs, ways, onMinute }).then(
       (day) => report({ kind: 'ended', day }),
       (error: unknown) => report({ kind: 'fell over', error: tellError(error) }),
     );

@@ -76,8 +76,10 @@ const [first] = summary.broken;
 // Smaller, a day that never ends would not end either.
 if (first?.hasEnded && !values['no-shrink']) {
   console.log(`\nmaking seed ${first.seed} smaller ...`);
-  const { what, day } = await shrink(first.seed, tradingMs);
-  console.log(`seed ${first.seed} with ${what}: ${day.violations[0]}\n`);
+  const { ways, day, odd } = await shrink({ seed: first.seed, tradingMs, clock: systemClock });
+  for (const smaller of odd) console.log(`smaller by ${smaller}`);
+  const what = ways.join(', ') || 'all that it had';
+  console.log(`seed ${first.seed} with ${what}: ${day.violations[0] ?? 'nothing is broken when the calm is shorter'}\n`);
   console.log(day.history.join('\n'));
 }
 const missed = values.short ? [] : summary.missed();

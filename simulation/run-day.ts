@@ -8,9 +8,10 @@ import { dueInMs, tellWhatIsOpen } from './books/settled.ts';
 import { type Erp, startErp } from './erp/erp.ts';
 import { createEventClock } from './event-clock.ts';
 import { startMishaps } from './mishap-maker.ts';
-import { drawPlan, type Plan } from './plan.ts';
+import { drawPlan } from './plan.ts';
 import { startReviewer } from './reviewer.ts';
 import { openShop, type Shop } from './shop.ts';
+import { smallerPlan } from './smaller-plan.ts';
 import { leaveUnfrozen } from './unfrozen.ts';
 
 export interface DayResult {
@@ -34,7 +35,8 @@ export interface DayOptions {
   tradingMs?: number | undefined;
   /** How long everything has to settle; it ends as soon as it has. */
   calmAtMostMs?: number | undefined;
-  alterPlan?: ((plan: Plan) => Plan) | undefined;
+  /** How it is made smaller than it was drawn (smaller-plan.ts). */
+  ways?: readonly string[] | undefined;
   maxSales?: number | undefined;
   /** Its virtual time has gone on by a minute or more. */
   onMinute?: ((nowMs: number) => void) | undefined;
@@ -59,8 +61,8 @@ const lastSaleAtMostMs = 400_000;
 
 export async function runDay(seed: number, options: DayOptions = {}): Promise<DayResult> {
   leaveUnfrozen();
-  const { tradingMs, calmAtMostMs = maxCalmMs, alterPlan = (plan: Plan) => plan } = options;
-  const plan = alterPlan(drawPlan(seededRandom(seed), tradingMs));
+  const { tradingMs, calmAtMostMs = maxCalmMs, ways = [] } = options;
+  const plan = smallerPlan(drawPlan(seededRandom(seed), tradingMs), ways);
   const clock = createEventClock(options.onMinute);
   const shop = await openShop({ clock, seed, plan });
   shop.state.isCalm = false;

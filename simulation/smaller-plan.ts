@@ -1,0 +1,45 @@
+// The ways to make a day smaller, each by its name: who orders the day and the thread that runs it are not the same.
+import { type Mishap, mishaps, type Plan } from './plan.ts';
+import { fairWeather } from './wire.ts';
+
+interface Step {
+  what: string;
+  alter(plan: Plan): Plan;
+}
+
+const never = Number.POSITIVE_INFINITY;
+
+const without = (mishap: Mishap): Step => ({
+  what: `no ${mishap}`,
+  alter: (plan) => ({ ...plan, every: { ...plan.every, [mishap]: never } }),
+});
+
+const steps: readonly Step[] = [
+  { what: 'half the time', alter: (plan) => ({ ...plan, tradingMs: plan.tradingMs / 2 }) },
+  { what: 'half of that', alter: (plan) => ({ ...plan, tradingMs: plan.tradingMs / 2 }) },
+  { what: 'fair weather', alter: (plan) => ({ ...plan, weather: fairWeather }) },
+  { what: 'one gateway', alter: (plan) => ({ ...plan, gateways: 1 }) },
+  { what: 'no invoices', alter: (plan) => ({ ...plan, invoiceTills: 0 }) },
+  { what: 'ERPs that are well', alter: (plan) => ({ ...plan, badErpRate: 0 }) },
+  { what: 'no lost answers', alter: (plan) => ({ ...plan, lostResponseRate: 0 }) },
+  { what: 'one cashier each', alter: (plan) => ({ ...plan, devices: plan.devices.map((device) => ({ ...device, cashiers: 1 })) }) },
+  { what: 'terminals only', alter: (plan) => ({ ...plan, devices: plan.devices.filter(({ kind }) => kind === 'terminal') }) },
+  {
+    what: 'registers only',
+    alter: (plan) => ({ ...plan, invoiceTills: 0, devices: plan.devices.filter(({ kind }) => kind === 'register') }),
+  },
+  { what: 'one device', alter: (plan) => ({ ...plan, devices: plan.devices.slice(0, 1) }) },
+  ...mishaps.map(without),
+];
+
+/** In the order in which they are tried. */
+export const waysToShrink: readonly string[] = steps.map(({ what }) => what);
+
+/** A name that is not known is a mistake of who ordered it. */
+export function smallerPlan(plan: Plan, ways: readonly string[]): Plan {
+  return ways.reduce((smaller, way) => {
+    const step = steps.find(({ what }) => what === way);
+    if (!step) throw new Error(`A day cannot be made smaller by "${way}".`);
+    return step.alter(smaller);
+  }, plan);
+}
