@@ -48,6 +48,7 @@ export function openWorkplace({ clock, script = realDays }: { clock: Clock; scri
   let thread: Thread | undefined;
   return {
     async run(order) {
+      if (thread?.isGone()) thread = undefined;
       thread ??= startThread(script);
       const day = await dayOn(thread, order, clock);
       if (day.hasEnded) return day;
@@ -65,6 +66,8 @@ export function openWorkplace({ clock, script = realDays }: { clock: Clock; scri
 interface Thread {
   /** Until the next order, what comes from it is told to `told`. */
   order(order: Order, told: (report: Report) => void): void;
+  /** It fell over or left after its day had ended: it would not even answer. */
+  isGone(): boolean;
   terminate(): Promise<unknown>;
 }
 
@@ -73,8 +76,13 @@ function startThread(script: URL): Thread {
   let told: (report: Report) => void = () => {};
   worker.on('message', (report: Report) => told(report));
   worker.on('error', (error) => told({ kind: 'fell over', error: tellError(error) }));
-  worker.on('exit', () => told({ kind: 'fell over', error: 'its thread is gone' }));
+  let isGone = false;
+  worker.on('exit', () => {
+    isGone = true;
+    told({ kind: 'fell over', error: 'its thread is gone' });
+  });
   return {
+    isGone: () => isGone,
     order(order, listener) {
       told = listener;
       worker.postMessage(order);

@@ -5,7 +5,7 @@
 import type { Clock } from '../src/kernel/clock.ts';
 import { openWorkplace } from './day-pool.ts';
 import type { DayResult } from './run-day.ts';
-import { waysToShrink } from './smaller-plan.ts';
+import { canShrinkBy, waysToShrink } from './smaller-plan.ts';
 
 const oddDaysAtMost = 3;
 const calmAtMostMs = 4 * 3_600_000;
@@ -38,6 +38,7 @@ export async function shrink({ seed, tradingMs, clock, script }: Broken): Promis
     const promise = promiseOf(day);
     for (const way of waysToShrink) {
       if (promise === undefined || !day.hasEnded || odd.length >= oddDaysAtMost) break;
+      if (!canShrinkBy(way, ways)) continue;
       const smaller = await run([...ways, way]);
       if (!smaller.hasEnded) odd.push(`${way}: ${smaller.violations[0]}`);
       else if (promiseOf(smaller) === promise) {

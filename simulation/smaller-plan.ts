@@ -4,6 +4,8 @@ import { fairWeather } from './wire.ts';
 
 interface Step {
   what: string;
+  /** After which of the others it would leave nothing. */
+  unless?: string;
   alter(plan: Plan): Plan;
 }
 
@@ -26,6 +28,7 @@ const steps: readonly Step[] = [
   { what: 'terminals only', alter: (plan) => ({ ...plan, devices: plan.devices.filter(({ kind }) => kind === 'terminal') }) },
   {
     what: 'registers only',
+    unless: 'terminals only',
     alter: (plan) => ({ ...plan, invoiceTills: 0, devices: plan.devices.filter(({ kind }) => kind === 'register') }),
   },
   { what: 'one device', alter: (plan) => ({ ...plan, devices: plan.devices.slice(0, 1) }) },
@@ -34,6 +37,11 @@ const steps: readonly Step[] = [
 
 /** In the order in which they are tried. */
 export const waysToShrink: readonly string[] = steps.map(({ what }) => what);
+
+/** Whether a day that was made smaller in these ways can be in this one too. */
+export function canShrinkBy(way: string, ways: readonly string[]): boolean {
+  return steps.every(({ what, unless }) => what !== way || unless === undefined || !ways.includes(unless));
+}
 
 /** A name that is not known is a mistake of who ordered it. */
 export function smallerPlan(plan: Plan, ways: readonly string[]): Plan {

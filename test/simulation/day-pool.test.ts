@@ -1,6 +1,6 @@
 // A series of simulated days goes on although one of them never ends or falls over, and tells which one that was.
 import { afterEach, describe, expect, it } from 'vitest';
-import { runDays } from '../../simulation/day-pool.ts';
+import { openWorkplace, runDays } from '../../simulation/day-pool.ts';
 import { watchDay } from '../../simulation/day-watch.ts';
 import type { DayResult } from '../../simulation/run-day.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -28,8 +28,13 @@ describe('a series of days', () => {
       return isOver;
     });
     await atRest.promise;
-    if (others < seeds.length) await clock.advance(6 * minuteMs);
-    await series;
+    let hasEnded = false;
+    const ended = series.then(() => {
+      hasEnded = true;
+    });
+    // Again when the stuck one told of its time only now, because the machine is busy: then its five minutes begin anew.
+    while (!hasEnded && others < seeds.length) await clock.advance(6 * minuteMs);
+    await ended;
     return days;
   }
 
@@ -68,6 +73,16 @@ describe('a series of days', () => {
       [2, true],
     ]);
     expect(days[0]?.violations[0]).toContain(`the day fell over: ${words}`);
+  });
+
+  it('does not wait for a thread that left after its day had ended', { timeout: 20_000 }, async () => {
+    const left = new Promise((resolve) => process.once('worker', (worker) => worker.once('exit', resolve)));
+    const workplace = openWorkplace({ clock, script });
+    const run = async (seed: number) => (await workplace.run({ seed, tradingMs: undefined })).hasEnded;
+    expect(await run(oddSeeds.leavesAfterwards)).toBe(true);
+    await left;
+    expect(await run(1)).toBe(true);
+    await workplace.close();
   });
 
   it('ends early when it is enough, with a day that fell over too', { timeout: 20_000 }, async () => {

@@ -35,5 +35,6 @@ serveDays(async (seed, { onMinute }) => {
   await clock.advance(120_000);
   if (seed === oddSeeds.neverResolves) await new Promise(() => {});
   if (seed === oddSeeds.throws) throw new Error('The day fell over.');
+  if (seed === oddSeeds.leavesAfterwards) setImmediate(() => process.exit(3));
   return goodDay(seed);
 });
