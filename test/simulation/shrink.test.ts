@@ -11,7 +11,7 @@ const script = new URL('./shrinking-days.ts', import.meta.url);
 async function shrunk(seed: number) {
   const clock = createVirtualClock();
   const stuck = new BroadcastChannel(stuckDays);
-  stuck.onmessage = () => void clock.advance(6 * 60_000);
+  stuck.addEventListener('message', () => void clock.advance(6 * 60_000));
   try {
     return await shrink({ seed, tradingMs: undefined, clock, script });
   } finally {
