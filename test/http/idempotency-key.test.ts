@@ -1,7 +1,9 @@
 // What makes a repeated POST recognisable [D13].
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EventEmitter } from 'node:events';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { open } from '../../src/http/authentication.ts';
-import { idempotencyOf, requestHash } from '../../src/http/idempotency-key.ts';
+import { idempotencyKeyOf, idempotencyOf, recognitionOf, requestHash } from '../../src/http/idempotency-key.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { base, createSample, posKey } from './sample-server.ts';
 
@@ -60,4 +62,35 @@ it('stands for a key with what was asked under it, and for nothing without one',
   const { of, hash } = await asked({ 'idempotency-key': 'k' });
   expect(of).toEqual({ key: 'k', requestHash: hash });
   expect((await asked()).of).toBeNull();
+});
+
+describe('a call', () => {
+  const call = (body: unknown, headers: Record<string, unknown> = {}, url: string | undefined = '/Device/payment/Pay') =>
+    ({ method: 'POST', body, headers, routeOptions: { url } }) as unknown as FastifyRequest;
+
+  it('has the hash that it always had: rows of earlier versions keep it', () => {
+    expect(requestHash(call({ b: [1, 'x'], a: { d: null, c: true }, APIKey: 'k' }))).toBe(
+      '809479b2fa1223d526e4093d9711bb910b6f46d915d8c0de695fc5c4cea7250d',
+    );
+  });
+
+  it('is told from one at another path, and from one whose body is no object', () => {
+    const hashes = [call({}), call({}, {}, '/Device/payment/Refund'), call(null), call('ab'), call({ 0: 'a', 1: 'b' })].map(requestHash);
+    expect(new Set(hashes).size).toBe(hashes.length);
+  });
+
+  it('has no key that came twice', () => {
+    expect(() => idempotencyKeyOf(call({}, { 'idempotency-key': ['k', 'l'] }))).toThrow('visible ASCII');
+  });
+
+  it('is recognised by its key and by what it asks, with whoever waits for it', async () => {
+    const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished: false, socket: null });
+    const recognise = (headers?: Record<string, unknown>) => recognitionOf(call({ a: 1 }, headers), { raw } as unknown as FastifyReply);
+    const asked = requestHash(call({ a: 1 }));
+    const keyed = recognise({ 'idempotency-key': 'k' });
+    expect(keyed).toMatchObject({ idempotency: { key: 'k', requestHash: asked }, requestHash: asked });
+    expect([keyed.recipient.hasLeft(), await keyed.recipient.received]).toEqual([true, false]);
+    const bare = recognise();
+    expect([bare.idempotency, bare.requestHash]).toEqual([undefined, asked]);
+  });
 });

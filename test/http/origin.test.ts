@@ -1,7 +1,9 @@
 // What a command remembers of its call: the call as it came, without card numbers and without what the command keeps anyway.
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
+import { createAccessJudge, keyFor } from '../../src/http/authentication.ts';
 import { originOf, originOfPerson } from '../../src/http/origin.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const request = (body: unknown, headers: object = {}) =>
   ({ method: 'POST', body, headers, routeOptions: { url: '/Device/payment/Pay' } }) as unknown as FastifyRequest;
@@ -21,6 +23,19 @@ it('has no card number, also not beside a sign that JSON writes with digits', ()
   const text = JSON.stringify(told({ note: `\u0001${card}`, inner: [`card ${card}.`, Number(card)], [card]: 1 }));
   expect(text).not.toContain(card);
   expect(text.match(/411111\*{6}1111/g)).toHaveLength(4);
+});
+
+it('names the key that it came by, and leaves out what the command keeps anyway', async () => {
+  const judge = createAccessJudge({
+    ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
+    findCaller: async () => ({ merchantId: 'm', keyId: 'the key', modules: new Set(['Fiscal'] as const) }),
+  });
+  const call = request({ DeviceID: 'd', Receipt: { Items: [1] }, Cash: 1 }, { 'x-api-key': '11111111-1111-4111-8111-111111111111' });
+  await judge(call, keyFor('Fiscal'));
+  const bodyOf = ({ request: text }: { request: string }) => (JSON.parse(text) as { body: unknown }).body;
+  expect(originOf(call).caller).toBe('key the key');
+  expect(bodyOf(originOf(call))).toEqual({ DeviceID: 'd', Receipt: { Items: [1] }, Cash: 1 });
+  expect(bodyOf(originOf(call, 'Receipt', 'Cash'))).toEqual({ DeviceID: 'd' });
 });
 
 it('is of nobody who showed no key', () => {

@@ -1,6 +1,6 @@
 // What a caller is told of whatever was thrown: an outcome as it is, a fault of HTTP with its status, and of anything else only where to look.
 import { describe, expect, it } from 'vitest';
-import { toGatewayError } from '../../src/http/envelope.ts';
+import { protocolFailure, rawResponse, toGatewayError } from '../../src/http/envelope.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 
 const thrown = (fields: object) => Object.assign(new Error('secret 4111'), fields);
@@ -40,5 +40,27 @@ describe('of what was thrown a caller is told', () => {
   ])('of %s only where to look', (_name, error) => {
     expect(told(error)).toEqual(internal);
     expect(toGatewayError(error, 'r-1').cause).toBe(error);
+  });
+});
+
+describe('a failure before there is a request', () => {
+  const head = ['Content-Type: application/json; charset=utf-8'];
+  const body = (sentence: string) => `{"errorCode":40,"errorMessage":"Invalid_Request: ${sentence}"}`;
+
+  it('is a whole response of its own, which ends the connection', () => {
+    expect(rawResponse(protocolFailure(431, 'Too lärge.')).split('\r\n')).toEqual([
+      'HTTP/1.1 431 Request Header Fields Too Large',
+      ...head,
+      `Content-Length: ${Buffer.byteLength(body('Too lärge.'))}`,
+      'Cache-Control: no-store',
+      'Connection: close',
+      '',
+      body('Too lärge.'),
+    ]);
+  });
+
+  it('has headers of its own, and some reason for a status that has none', () => {
+    const lines = rawResponse(protocolFailure(499, 'No.'), ['Allow: GET']).split('\r\n');
+    expect([lines[0], lines[4]]).toEqual(['HTTP/1.1 499 Error', 'Allow: GET']);
   });
 });

@@ -133,10 +133,31 @@ describe.each(engines)('on %s', (engine) => {
 
   it('a key that stood in the way, and was let go since, is claimed: the device is free, and nobody is told that it is not', async () => {
     await claim('a command that never was');
-    meanwhile = () => releaseKey(database.queries, merchantId, 'k', 'a command that never was');
+    let inserts = 0;
+    meanwhile = async () => {
+      inserts += 1;
+      await releaseKey(database.queries, merchantId, 'k', 'a command that never was');
+    };
     const id = randomUUID();
     expect(await commits.begin(request(), id)).toMatchObject({ id, state: 'sent' });
     expect(await keyStandsFor()).toBe(id);
+    // Both times along with others, without locks of its own.
+    expect(inserts).toBe(2);
+  });
+
+  it('a call with a key goes along with others in one statement, whatever it asks', async () => {
+    let inserts = 0;
+    meanwhile = async () => void (inserts += 1);
+    expect(await commits.begin(request({ requestHash: 'asked' }), randomUUID())).toMatchObject({ state: 'sent' });
+    expect(inserts).toBe(1);
+  });
+
+  it('a device that somebody else’s command has taken is told as that, whatever else is to be looked at', async () => {
+    await seedCommand(database.queries, merchantId, deviceId, { name: 'Refund' });
+    const unnamed = { idempotency: undefined, requestHash: 'asked', guard: async () => {} };
+    expect(await commits.begin(request(unnamed), randomUUID())).toBeUndefined();
+    expect(await commits.begin(request({ ...unnamed, needsOpenTarget: true }), randomUUID())).toBeUndefined();
+    expect(await count()).toBe(1);
   });
 
   describe('a key that was claimed since it was looked for', () => {
@@ -306,6 +327,20 @@ describe.each(engines)('on %s', (engine) => {
       expect(await again(second as Command, randomUUID(), close)).toBeUndefined();
       expect(await read((second as Command).id)).toMatchObject({ state: 'sent', reissuedAs: null });
       expect([await count(), await keyStandsFor()]).toEqual([3, second?.id]);
+    });
+
+    it('and that nothing names goes out all the same', async () => {
+      const unnamed = { idempotency: undefined };
+      const first = await begun(unnamed);
+      const id = randomUUID();
+      expect(await again(first, id, unnamed)).toMatchObject({ id, state: 'sent' });
+      expect(await keyStandsFor()).toBeUndefined();
+    });
+
+    it('and that needs an open document and has none stays here', async () => {
+      const first = await begun();
+      expect(await again(first, randomUUID(), { needsOpenTarget: true })).toBeUndefined();
+      expect([await count(), (await read(first.id)).state]).toEqual([1, 'sent']);
     });
 
     it('and whose number somebody else took is still open: neither row is written without the other', async () => {

@@ -1,5 +1,6 @@
 // The ports of the embedded broker and the sockets that stand on them: who is let in, what ends one, and that a stop leaves none.
 import { connect, Server, type Socket } from 'node:net';
+import { duplexPair } from 'node:stream';
 import { connect as connectTls, createSecureContext } from 'node:tls';
 import type { Client } from 'aedes';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -122,6 +123,22 @@ it('cut the oldest stranger for the next one, and none that has logged in', asyn
   expect([device.isClosed(), handled.length]).toEqual([false, 3]);
   // Whatever aedes calls a connection: one that was never let in is none.
   ports.loggedIn({});
+});
+
+it('count strangers by their address: one who holds many connections takes no room from others', async () => {
+  const listen = vi.spyOn(Server.prototype, 'listen');
+  await open({ limits: { ...defaultGateLimits, withoutLoginPerAddress: 1 } });
+  const server = listen.mock.contexts[0] as Server;
+  listen.mockRestore();
+  const from = (remoteAddress: string | undefined) => {
+    const [socket] = duplexPair();
+    server.emit('connection', Object.assign(socket, { remoteAddress }) as unknown as Socket);
+    return socket;
+  };
+  const [one, other, gone] = [from('192.0.2.1'), from('192.0.2.2'), from(undefined)];
+  expect([one.destroyed, other.destroyed, gone.destroyed]).toEqual([false, false, false]);
+  const next = from('192.0.2.1');
+  expect([one.destroyed, other.destroyed, next.destroyed]).toEqual([true, false, false]);
 });
 
 it('give a stranger ten seconds and a device all the time it wants', async () => {

@@ -1,0 +1,295 @@
+// What happens on a socket beside a request, on sockets that only tell what was done to them: who is answered, who is cut, and who is let be
+// because an answer is still due. And that ten thousand cuts at once keep nobody waiting.
+import { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Connections, createConnections } from '../../src/http/connections.ts';
+import { protocolFailure } from '../../src/http/envelope.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+class FakeSocket extends EventEmitter {
+  writable = true;
+  writableLength = 0;
+  destroys = 0;
+  readonly written: string[] = [];
+  #ended = () => {};
+
+  destroy(): void {
+    this.destroys += 1;
+  }
+
+  end(text: string, done: () => void): void {
+    this.written.push(text);
+    this.writable = false;
+    this.#ended = done;
+  }
+
+  /** What was written is out. */
+  flush(): void {
+    this.#ended();
+  }
+
+  asSocket = () => this as unknown as Socket;
+  get statuses(): number[] {
+    return this.written.map((text) => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]));
+  }
+}
+
+class FakeServer extends EventEmitter {
+  stalledMs = 0;
+  stalled: (socket: Socket) => void = () => {};
+
+  setTimeout(ms: number, stalled: (socket: Socket) => void): void {
+    this.stalledMs = ms;
+    this.stalled = stalled;
+  }
+}
+
+let clock: VirtualClock;
+let failures: number[];
+let connections: Connections;
+let server: FakeServer;
+let socket: FakeSocket;
+beforeEach(() => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  failures = [];
+  connections = createConnections(clock, ({ httpStatus }) => failures.push(httpStatus));
+  server = new FakeServer();
+  connections.attach(server as unknown as Server, 30_000);
+  socket = new FakeSocket();
+});
+
+const fail = (code?: string, on = socket) =>
+  connections.clientError(Object.assign(new Error('odd'), code === undefined ? {} : { code }), on.asSocket());
+
+/** A request whose headers have come. */
+function begin(on = socket) {
+  const request = { socket: on, complete: false };
+  const response = Object.assign(new EventEmitter(), {
+    closed: false,
+    headersSent: false,
+    writableFinished: false,
+    shouldKeepAlive: true,
+  });
+  server.emit('request', request, response);
+  const answered = () => {
+    Object.assign(response, { headersSent: true, writableFinished: true, closed: true });
+    response.emit('close');
+  };
+  return { request, response, answered };
+}
+
+describe('what cannot be read', () => {
+  it.each([
+    [undefined, 400],
+    ['HPE_INVALID_METHOD', 400],
+    ['HPE_HEADER_OVERFLOW', 431],
+    ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 413],
+  ])('is answered (%s: %i) and counted, and the socket closed once that is out', (code, status) => {
+    fail(code);
+    expect([socket.statuses, failures, socket.destroys]).toEqual([[status], [status], 0]);
+    expect(socket.written[0]).toContain('"errorCode":40');
+    socket.emit('error', new Error('late'));
+    socket.flush();
+    expect(socket.destroys).toBe(1);
+  });
+
+  it('is not answered on a socket that is gone, or that cannot be written to', () => {
+    fail('ECONNRESET');
+    expect([socket.written, socket.destroys]).toEqual([[], 1]);
+    const closing = new FakeSocket();
+    closing.writable = false;
+    fail('HPE_INVALID_METHOD', closing);
+    expect([closing.written, closing.destroys, failures]).toEqual([[], 1, []]);
+  });
+
+  it('is answered after a request that was answered whole', () => {
+    const { request, answered } = begin();
+    request.complete = true;
+    answered();
+    fail('HPE_INVALID_METHOD');
+    expect(socket.statuses).toEqual([400]);
+  });
+
+  it('is answered in the place of a request that has not come whole', () => {
+    begin();
+    fail('HPE_INVALID_CHUNK_SIZE');
+    expect(socket.statuses).toEqual([400]);
+  });
+});
+
+describe('garbage behind a request whose answer is due', () => {
+  it('is not answered: it would be read as the answer to a payment; that one goes out and ends the connection', () => {
+    const { request, response } = begin();
+    request.complete = true;
+    fail('HPE_INVALID_METHOD');
+    fail('HPE_INVALID_METHOD');
+    expect([socket.written, socket.destroys, failures, response.shouldKeepAlive]).toEqual([[], 0, [], false]);
+  });
+
+  it('cuts the connection where the answer has begun and the request never came whole', () => {
+    const { response } = begin();
+    response.headersSent = true;
+    fail('HPE_INVALID_CHUNK_SIZE');
+    expect([socket.written, socket.destroys, failures]).toEqual([[], 1, []]);
+  });
+
+  it('cuts it where the answer is out and not yet closed', () => {
+    const { request, response } = begin();
+    Object.assign(response, { headersSent: true, writableFinished: true });
+    request.complete = true;
+    fail('HPE_INVALID_METHOD');
+    expect([socket.written, socket.destroys]).toEqual([[], 1]);
+  });
+
+  it('cuts it where the request was answered early and the rest of it is in no good order', () => {
+    const { answered } = begin();
+    answered();
+    fail('HPE_INVALID_CHUNK_SIZE');
+    expect([socket.written, socket.destroys, failures]).toEqual([[], 1, []]);
+  });
+});
+
+describe('a request that was too slow', () => {
+  const timeOut = (on = socket) => fail('ERR_HTTP_REQUEST_TIMEOUT', on);
+
+  it('is answered 408 in its turn', async () => {
+    timeOut();
+    expect(socket.statuses).toEqual([]);
+    await clock.advance(0);
+    expect([socket.statuses, failures]).toEqual([[408], [408]]);
+  });
+
+  it('is cut with at most fifty others in a turn, so that who is served in between does not wait for all', async () => {
+    const sockets = Array.from({ length: 120 }, () => new FakeSocket());
+    for (const each of sockets) timeOut(each);
+    const answeredByTurn: number[] = [];
+    const count = () => sockets.filter(({ written }) => written.length > 0).length;
+    await clock.runUntil(() => {
+      answeredByTurn.push(count());
+      return clock.pending === 0;
+    });
+    expect(answeredByTurn).toEqual([0, 50, 100, 120]);
+    timeOut();
+    expect(clock.pending).toBe(1);
+    await clock.advance(0);
+    expect(socket.statuses).toEqual([408]);
+  });
+
+  it('is answered as it should when it came in whole before its turn', async () => {
+    const { request } = begin();
+    timeOut();
+    request.complete = true;
+    await clock.advance(0);
+    expect([socket.statuses, socket.destroys]).toEqual([[], 0]);
+  });
+
+  it('is so too when it is the next one on its connection', async () => {
+    const first = begin();
+    first.request.complete = true;
+    first.answered();
+    timeOut();
+    const { request } = begin();
+    request.complete = true;
+    await clock.advance(0);
+    expect([socket.statuses, socket.destroys]).toEqual([[], 0]);
+  });
+
+  it('is refused when only half of the next one came', async () => {
+    const first = begin();
+    first.request.complete = true;
+    first.answered();
+    timeOut();
+    begin();
+    await clock.advance(0);
+    expect(socket.statuses).toEqual([408]);
+  });
+
+  it('is refused when nothing came since the one before it', async () => {
+    const first = begin();
+    first.request.complete = true;
+    first.answered();
+    timeOut();
+    await clock.advance(0);
+    expect(socket.statuses).toEqual([408]);
+  });
+
+  it('that has hung up before its turn is left alone', async () => {
+    timeOut();
+    socket.writable = false;
+    await clock.advance(0);
+    expect([socket.statuses, socket.destroys]).toEqual([[], 0]);
+  });
+});
+
+describe('a connection on which nothing moves', () => {
+  const stall = () => server.stalled(socket.asSocket());
+
+  it('is cut when its answer is not read, or when it has had one and is idle', () => {
+    expect(server.stalledMs).toBe(30_000);
+    const { answered } = begin();
+    socket.writableLength = 1;
+    stall();
+    expect(socket.destroys).toBe(1);
+    socket.writableLength = 0;
+    answered();
+    stall();
+    expect(socket.destroys).toBe(2);
+  });
+
+  it('is let be while it waits for an answer, however long, also for the second of two', () => {
+    const [first] = [begin(), begin()];
+    stall();
+    first.answered();
+    stall();
+    expect(socket.destroys).toBe(0);
+  });
+
+  it('is let be before its first request: that has time-outs of its own', () => {
+    stall();
+    expect(socket.destroys).toBe(0);
+  });
+});
+
+describe('odd requests', () => {
+  it('with another Expect than 100-continue are answered 417, in the envelope, and counted', () => {
+    const headers: [string, string][] = [];
+    let status = 0;
+    let body = '';
+    const response = Object.assign(new EventEmitter(), {
+      appendHeader: (name: string, value: string) => headers.push([name, value]),
+      writeHead(given: number) {
+        status = given;
+        return response;
+      },
+      end: (text: string) => {
+        body = text;
+      },
+    });
+    server.emit('checkExpectation', { socket, complete: true }, response);
+    expect([status, failures, JSON.parse(body)]).toEqual([417, [417], { errorCode: 40, errorMessage: expect.stringContaining('Expect') }]);
+    const names = headers.map(([name]) => name.toLowerCase());
+    expect(names).toContain('content-type');
+    expect(names).not.toContain('http/1.1 417 expectation failed');
+    expect(headers.find(([name]) => name.toLowerCase() === 'content-length')).toEqual([expect.any(String), String(body.length)]);
+    // It is under way until its answer is out.
+    server.stalled(socket.asSocket());
+    expect(socket.destroys).toBe(0);
+    response.emit('close');
+    server.stalled(socket.asSocket());
+    expect(socket.destroys).toBe(1);
+  });
+
+  it('to connect elsewhere are refused with what is allowed', () => {
+    server.emit('connect', {}, socket);
+    expect([socket.statuses, failures]).toEqual([[405], [405]]);
+    expect(socket.written[0]).toContain('\r\nAllow: GET, POST\r\n');
+  });
+
+  it('are refused by whoever has only a socket, with his own headers', () => {
+    connections.refuse(socket.asSocket(), protocolFailure(426, 'No.'), ['X-Own: 1']);
+    expect(socket.statuses).toEqual([426]);
+    expect(socket.written[0]).toContain('\r\nX-Own: 1\r\n');
+  });
+});

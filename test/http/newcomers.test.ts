@@ -1,0 +1,163 @@
+// Who is cut when too many come without a credential, on sockets that only tell what was done to them.
+import { EventEmitter } from 'node:events';
+import type { Server, Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { createNewcomers, type Newcomers, type NewcomersOptions } from '../../src/http/newcomers.ts';
+
+class FakeSocket extends EventEmitter {
+  readonly remoteAddress: string | undefined;
+  readonly remotePort: number;
+  cuts = 0;
+
+  constructor(remoteAddress: string | undefined, remotePort: number) {
+    super();
+    this.remoteAddress = remoteAddress;
+    this.remotePort = remotePort;
+  }
+
+  destroy(): void {
+    this.cuts += 1;
+    this.emit('close');
+  }
+
+  asSocket = () => this as unknown as Socket;
+}
+
+let nextPort = 1;
+
+function doorOf(options: Partial<NewcomersOptions> = {}) {
+  const server = new EventEmitter();
+  const newcomers: Newcomers = createNewcomers({ perAddress: 2, inAll: 100, trustedProxies: [], ...options });
+  newcomers.attach(server as Server);
+  const come = (address: string | null = '192.0.2.1') => {
+    const socket = new FakeSocket(address ?? undefined, (nextPort += 1));
+    server.emit('connection', socket);
+    return socket;
+  };
+  return { newcomers, come };
+}
+
+describe('of one address', () => {
+  it('the oldest makes room for one too many, and a neighbour does not notice', () => {
+    const { newcomers, come } = doorOf();
+    const neighbour = come('192.0.2.9');
+    const [first, second] = [come(), come()];
+    expect([first.cuts, newcomers.count]).toEqual([0, 3]);
+    const third = come();
+    expect([neighbour, first, second, third].map(({ cuts }) => cuts)).toEqual([0, 1, 0, 0]);
+    come();
+    expect([second.cuts, third.cuts, newcomers.count]).toEqual([1, 0, 3]);
+  });
+
+  it('counts the network of IPv6, and an IPv4 address that came wrapped as itself', () => {
+    const { come } = doorOf({ perAddress: 1 });
+    const six = come('2001:db8::1');
+    come('2001:db8::2');
+    const four = come('::ffff:192.0.2.1');
+    come('192.0.2.1');
+    expect([six.cuts, four.cuts]).toEqual([1, 1]);
+  });
+
+  it('whoever logged in counts no more and is never cut', () => {
+    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const device = come();
+    newcomers.loggedIn(device.asSocket());
+    expect(newcomers.count).toBe(0);
+    const stranger = come();
+    come();
+    expect([device.cuts, stranger.cuts]).toEqual([0, 1]);
+    // A second credential on it, or its end, changes nothing any more.
+    newcomers.loggedIn(device.asSocket());
+    device.emit('close');
+    expect(newcomers.count).toBe(1);
+  });
+
+  it('whoever left counts no more', () => {
+    const { newcomers, come } = doorOf({ perAddress: 1 });
+    come().emit('close');
+    expect(newcomers.count).toBe(0);
+    const next = come();
+    expect([next.cuts, newcomers.count]).toEqual([0, 1]);
+  });
+
+  it('one that is being answered is passed over, until all its answers are out', () => {
+    const { newcomers, come } = doorOf();
+    const [busy, idle] = [come(), come()];
+    newcomers.busy(busy.asSocket(), true);
+    newcomers.busy(busy.asSocket(), true);
+    const third = come();
+    expect([busy.cuts, idle.cuts]).toEqual([0, 1]);
+    newcomers.busy(busy.asSocket(), false);
+    const fourth = come();
+    expect([busy.cuts, third.cuts]).toEqual([0, 1]);
+    newcomers.busy(busy.asSocket(), false);
+    come();
+    expect([busy.cuts, fourth.cuts]).toEqual([1, 0]);
+  });
+
+  it('an answer too many that ended leaves no debt', () => {
+    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const socket = come();
+    newcomers.busy(socket.asSocket(), false);
+    newcomers.busy(socket.asSocket(), true);
+    come();
+    expect(socket.cuts).toBe(0);
+    // Nor does one on a connection that nobody counts.
+    newcomers.busy(new FakeSocket('192.0.2.7', 7).asSocket(), true);
+  });
+
+  it('all that are being answered are let be, however many there are', () => {
+    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const busy = come();
+    newcomers.busy(busy.asSocket(), true);
+    const next = come();
+    expect([busy.cuts, next.cuts, newcomers.count]).toEqual([0, 0, 2]);
+  });
+});
+
+describe('of all', () => {
+  it('the oldest without a credential makes room when nearly all connections are taken', () => {
+    const { newcomers, come } = doorOf({ perAddress: 100, inAll: 20 });
+    const device = come('192.0.2.2');
+    newcomers.loggedIn(device.asSocket());
+    const first = come('192.0.2.3');
+    const others = Array.from({ length: 17 }, (_, number) => come(`192.0.2.${number + 10}`));
+    expect([first.cuts, newcomers.count]).toEqual([0, 18]);
+    // Nineteen are open, 95 of a hundred: the next one is beyond.
+    come('192.0.2.4');
+    expect([device.cuts, first.cuts]).toEqual([0, 1]);
+    expect(others.map(({ cuts }) => cuts)).not.toContain(1);
+  });
+
+  it('one that has closed leaves its place', () => {
+    const { come } = doorOf({ perAddress: 100, inAll: 2 });
+    for (let count = 0; count < 5; count += 1) {
+      const socket = come();
+      expect(socket.cuts).toBe(0);
+      socket.emit('close');
+    }
+    const first = come();
+    come();
+    expect(first.cuts).toBe(1);
+  });
+});
+
+describe('a proxy that is trusted', () => {
+  it.each([
+    ['10.0.0.5', '10.0.0.0/24', true],
+    ['10.0.1.5', '10.0.0.0/24', false],
+    ['::ffff:10.0.0.5', '10.0.0.0/24', true],
+    ['fd00::5', 'fd00::/8', true],
+    ['2001:db8::5', 'fd00::/8', false],
+  ])('%s of %s is counted as itself: not %s', (address, range, isTrusted) => {
+    const { newcomers, come } = doorOf({ perAddress: 1, trustedProxies: [range] });
+    const [first] = [come(address), come(address)];
+    expect([first.cuts, newcomers.count]).toEqual(isTrusted ? [0, 0] : [1, 1]);
+  });
+
+  it('and a connection that is over before it can be asked where it comes from are not counted', () => {
+    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const [first] = [come(null), come(null)];
+    expect([first.cuts, newcomers.count]).toEqual([0, 0]);
+  });
+});
