@@ -16,7 +16,6 @@ import type { Clock } from './kernel/clock.ts';
 import { GatewayError } from './kernel/error-codes.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Random } from './kernel/random.ts';
-import { version } from './version.ts';
 import { type Addresses, addressesOf } from './wiring/addresses.ts';
 import { openCertificate } from './wiring/certificate.ts';
 import { refuseDangers } from './wiring/dangers.ts';
@@ -24,6 +23,7 @@ import { addGauges } from './wiring/gauges.ts';
 import { createRooms, type Rooms, type Shared } from './wiring/rooms.ts';
 import { createServer, type SandboxParts } from './wiring/server.ts';
 import type { Traces } from './wiring/traces/traces.ts';
+import { version } from './wiring/version.ts';
 
 /** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
 export interface World {

@@ -11,7 +11,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
-import { version } from '../version.ts';
+import { version } from '../wiring/version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
 import { type Completable, completionScript, howToLoad, shells } from './completions.ts';
 import { conformanceOptions } from './conformance-options.ts';

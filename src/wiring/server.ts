@@ -15,11 +15,11 @@ import { registerInvoiceRoutes } from '../invoices/routes.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { registerLedgerRoutes } from '../ledger/routes.ts';
 import { trustedProxiesOf } from '../setting-dangers.ts';
-import { version } from '../version.ts';
 import { magicAmounts } from '../virtual/mishaps/magic-amounts.ts';
 import type { Certificate } from './certificate.ts';
 import type { Rooms, Shared } from './rooms.ts';
 import type { Traces } from './traces/traces.ts';
+import { version } from './version.ts';
 
 /** What the sandbox has to try things with; a real gateway has nothing of it. */
 export interface SandboxParts {

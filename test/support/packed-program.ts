@@ -24,6 +24,7 @@ export interface PackedProgram {
 
 export async function packProgram(): Promise<PackedProgram> {
   const copy = temporaryDirectory();
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   const loose = globSync(['package.json', '.npmrc', '.env.example', '*.md', 'LICENSE'], { cwd: root });
   for (const path of [...read, ...loose]) cpSync(join(root, path), join(copy, path), { recursive: true });
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };

@@ -1,6 +1,6 @@
 // The device's end of RabbitMQ: its own queue, exclusive and auto-delete, read without acks; answers and presence go to the
 // gateway's exchange under the device's user id. A queue still locked by its own dying connection is tried again every 2 s.
-import { type Channel, type ChannelModel, connect } from 'amqplib';
+import type { Channel, ChannelModel } from 'amqplib';
 import { queueNames } from '../../link/protocol.ts';
 import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
 import type { NetworkConnectorOptions } from './mqtt.ts';
@@ -36,6 +36,8 @@ function addressOf({ url, deviceId, secret }: NetworkConnectorOptions): string {
 
 async function connectOnce(options: NetworkConnectorOptions, listener: WireListener): Promise<Wire> {
   const { deviceId } = options;
+  // Loaded by whoever needs it: most have no RabbitMQ.
+  const { connect } = await import('amqplib');
   const connection = await connect(addressOf(options), { noDelay: true, timeout: connectTimeoutMs });
   // An error is followed by a close; without a listener it would end the process.
   connection.on('error', () => {});

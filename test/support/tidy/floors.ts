@@ -43,7 +43,6 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
 /** Above the rooms. `wiring` (all of src/wiring and src/cli, too) sees every room; `settings` sees only the kernel and is seen only by wiring. */
 export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
-  'src/version.ts': 'wiring',
   'src/config.ts': 'settings',
   'src/setting-dangers.ts': 'settings',
   'src/setting-parsers.ts': 'settings',
