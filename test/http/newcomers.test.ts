@@ -15,9 +15,9 @@ class FakeSocket extends EventEmitter {
     this.remotePort = remotePort;
   }
 
+  /** It closes some turns later. */
   destroy(): void {
     this.cuts += 1;
-    this.emit('close');
   }
 
   asSocket = () => this as unknown as Socket;
@@ -72,12 +72,15 @@ describe('of one address', () => {
     expect(newcomers.count).toBe(1);
   });
 
-  it('whoever left counts no more', () => {
-    const { newcomers, come } = doorOf({ perAddress: 1 });
-    come().emit('close');
-    expect(newcomers.count).toBe(0);
-    const next = come();
-    expect([next.cuts, newcomers.count]).toEqual([0, 1]);
+  it('whoever left counts no more, and whoever stays still does', () => {
+    const { newcomers, come } = doorOf();
+    const [first, second] = [come(), come()];
+    first.emit('close');
+    expect(newcomers.count).toBe(1);
+    const third = come();
+    expect([second.cuts, newcomers.count]).toEqual([0, 2]);
+    come();
+    expect([second.cuts, third.cuts, newcomers.count]).toEqual([1, 0, 2]);
   });
 
   it('one that is being answered is passed over, until all its answers are out', () => {
@@ -130,15 +133,12 @@ describe('of all', () => {
   });
 
   it('one that has closed leaves its place', () => {
-    const { come } = doorOf({ perAddress: 100, inAll: 2 });
-    for (let count = 0; count < 5; count += 1) {
-      const socket = come();
-      expect(socket.cuts).toBe(0);
-      socket.emit('close');
-    }
-    const first = come();
+    const { come } = doorOf({ perAddress: 100, inAll: 4 });
+    for (let count = 0; count < 5; count += 1) come().emit('close');
+    const sockets = [come(), come(), come()];
+    expect(sockets.map(({ cuts }) => cuts)).toEqual([0, 0, 0]);
     come();
-    expect(first.cuts).toBe(1);
+    expect(sockets.map(({ cuts }) => cuts)).toEqual([1, 0, 0]);
   });
 });
 

@@ -1,7 +1,7 @@
 // The session's cookie: where it is sent, and that it never travels unencrypted where HTTPS is spoken.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { clearSessionCookie, readSessionToken, setSessionCookie } from '../../src/http/session-cookie.ts';
+import { clearSessionCookie, readSessionToken, requireOwnPage, setSessionCookie } from '../../src/http/session-cookie.ts';
 
 function written(protocol: 'http' | 'https', place: { basePath: string; publicUrl?: string }, isCleared = false): string {
   let cookie = '';
@@ -32,6 +32,34 @@ describe('the cookie', () => {
     const read = (cookie?: string) => readSessionToken({ headers: { cookie } } as FastifyRequest);
     expect(read('a=b; tillgate_session=one; tillgate_session=two')).toBe('one');
     expect(read('tillgate_session=; xtillgate_session=x')).toBeUndefined();
+    expect(read('tillgate_session= ; tillgate_session = two ;')).toBe('two');
     expect(read()).toBeUndefined();
+  });
+});
+
+describe('a change', () => {
+  const from = (headers: Record<string, string>, publicUrl?: string) => () =>
+    requireOwnPage(
+      { headers: { 'x-tillgate-request': '1', ...headers }, host: 'Gate.example:8080' } as unknown as FastifyRequest,
+      publicUrl,
+    );
+  const refused = expect.objectContaining({ errorName: 'Invalid_Request', httpStatus: 403 }) as Error;
+
+  it('comes from a program, from our own page, or from the one at the public address', () => {
+    from({})();
+    from({ origin: 'http://gate.example:8080' })();
+    from({ origin: 'https://pay.example' }, 'https://pay.example/tillgate')();
+  });
+
+  it.each(['https://evil.example', 'http://gate.example', 'null', 'http://gate.example:8080.evil.example'])(
+    'comes from no page of %s',
+    (origin) => {
+      expect(from({ origin })).toThrow(refused);
+      expect(from({ origin }, 'https://pay.example/tillgate')).toThrow(refused);
+    },
+  );
+
+  it.each(['0', '', '11'])('comes from nobody who says %j instead of 1', (said) => {
+    expect(from({ 'x-tillgate-request': said })).toThrow(refused);
   });
 });

@@ -1,0 +1,331 @@
+// Who is let in and as whom, asked of the judge itself: which credential counts, what is remembered to be kept out of the log, and whose slot it takes.
+import type { FastifyRequest } from 'fastify';
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Access,
+  type AccessOptions,
+  callerOf,
+  createAccessJudge,
+  createTokenCheck,
+  createUpgradeLogin,
+  deviceCallerOf,
+  keyFor,
+  metricsOnly,
+  open,
+  optionalCallerOf,
+  optionalKey,
+  ownerOf,
+} from '../../src/http/authentication.ts';
+import { factsOf } from '../../src/http/request-facts.ts';
+import { actorOf, adminViewer, optionalViewerOf, type Viewer, viewerOf } from '../../src/http/viewer.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+const key = '11111111-1111-4111-8111-11111111111a';
+const otherKey = '22222222-2222-4222-8222-222222222222';
+const deviceId = '33333333-3333-4333-8333-33333333333c';
+const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+const cabinet = (more: object = {}) =>
+  ({ kind: 'cabinet', call: 'c', who: ['operator'], isConfirmed: false, ...more }) as Extract<Access, { kind: 'cabinet' }>;
+
+let clock: VirtualClock;
+let asked: unknown[];
+let failedLogins: string[];
+let viewer: Viewer | undefined;
+beforeEach(() => {
+  clock = createVirtualClock();
+  asked = [];
+  failedLogins = [];
+  viewer = { name: 'Ana', actor: 'Ana <ana@shop.md>', role: 'operator', userId: 'u', sessionId: 's', confirmedUntilMs: 1_000 };
+});
+
+function judgeOf(options: Partial<AccessOptions> = {}) {
+  return createAccessJudge({
+    clock,
+    rateLimitPerS: 100,
+    async findCaller(apiKey) {
+      asked.push(apiKey);
+      return apiKey === key ? { merchantId: 'm', keyId: 'k', modules: new Set(['POS'] as const), sharePercent: 7 } : undefined;
+    },
+    async findDevice(id, secret) {
+      asked.push([id, secret]);
+      return secret === 'right:one' ? { deviceId: id, merchantId: 'dm', sharePercent: 9 } : undefined;
+    },
+    isAdminToken: (token) => token === 'admin',
+    async findSession(token) {
+      asked.push(token);
+      return token === 'mine' ? viewer : undefined;
+    },
+    onFailedLogin: (address) => failedLogins.push(address),
+    ...options,
+  });
+}
+
+interface Given {
+  method?: string;
+  query?: unknown;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+const requestOf = ({ method = 'GET', query = {}, body, headers = {} }: Given = {}) =>
+  ({ method, query, body, headers, ip: '2001:db8::7', host: 'gate.example' }) as unknown as FastifyRequest;
+
+/** What is thrown, or undefined: let in. */
+async function refusal(access: Access, given: Given | FastifyRequest = {}, judge = judgeOf()) {
+  const request = 'ip' in given ? given : requestOf(given);
+  return judge(request, access).then(
+    () => undefined,
+    (error: { errorName: string; httpStatus: number; message: string }) => error,
+  );
+}
+const nameOf = async (...args: Parameters<typeof refusal>) => (await refusal(...args))?.errorName;
+
+describe('a key', () => {
+  it('is looked for where the method keeps its fields, and taken out of them', async () => {
+    const [get, post] = [requestOf({ query: { APIKey: key, a: 1 } }), requestOf({ method: 'POST', body: { APIKey: key, a: 1 } })];
+    for (const request of [get, post]) expect(await refusal(keyFor('POS'), request)).toBeUndefined();
+    expect([get.query, post.body]).toEqual([{ a: 1 }, { a: 1 }]);
+    expect(await nameOf(keyFor('POS'), { method: 'POST', query: { APIKey: key } })).toBe('Invalid_API_Key');
+    expect(await nameOf(keyFor('POS'), { body: { APIKey: key } })).toBe('Invalid_API_Key');
+  });
+
+  it.each([undefined, null, ''])('that is %j in its field is looked for in the header', async (APIKey) => {
+    expect(await refusal(keyFor('POS'), { query: { APIKey }, headers: { 'x-api-key': key } })).toBeUndefined();
+  });
+
+  it.each([null, undefined, 'text', 7])('is looked for in the header when the body is %j', async (body) => {
+    expect(await refusal(keyFor('POS'), { method: 'POST', body, headers: { 'x-api-key': key } })).toBeUndefined();
+  });
+
+  it('that only the prototype has is none', async () => {
+    expect((await refusal(keyFor('POS'), { query: Object.create({ APIKey: key }) as object }))?.message).toContain('missing');
+  });
+
+  it.each([
+    [{ APIKey: '' }, 'missing'],
+    [{}, 'missing'],
+    [{ APIKey: 'x' }, 'UUID'],
+    [{ APIKey: 5 }, 'UUID'],
+    [{ APIKey: otherKey }, 'unknown'],
+  ])('%j is refused, and told as %s', async (query, sentence) => {
+    expect(await refusal(keyFor('POS'), { query })).toMatchObject({
+      errorName: 'Invalid_API_Key',
+      message: expect.stringContaining(sentence),
+    });
+  });
+
+  it('in the header that is empty is none', async () => {
+    expect((await refusal(keyFor('POS'), { headers: { 'x-api-key': '' } }))?.message).toContain('missing');
+  });
+
+  it('makes its merchant known, and is remembered as it was written and as it is, to be kept out of the log', async () => {
+    const request = requestOf({ query: { APIKey: key.toUpperCase() } });
+    await refusal(keyFor('Fiscal', 'POS'), request);
+    expect(factsOf(request)).toMatchObject({ presentedSecrets: [key.toUpperCase(), key], merchantId: 'm' });
+    expect([callerOf(request).keyId, optionalCallerOf(request)?.keyId, deviceCallerOf(request)]).toEqual(['k', 'k', undefined]);
+    expect(ownerOf(request)).toEqual({ name: 'merchant m', sharePercent: 7 });
+    const wrong = requestOf({ query: { APIKey: 'secret' } });
+    await refusal(keyFor('POS'), wrong);
+    expect(factsOf(wrong).presentedSecrets).toEqual(['secret']);
+    const number = requestOf({ query: { APIKey: 5 } });
+    await refusal(keyFor('POS'), number);
+    expect(factsOf(number).presentedSecrets).toEqual([]);
+    expect(() => callerOf(number)).toThrow('without a key');
+  });
+
+  it('opens its own modules alone, and says which it does not', async () => {
+    expect(await refusal(keyFor('QR', 'Fiscal'), { query: { APIKey: key } })).toMatchObject({
+      errorName: 'API_Key_Wrong_Product',
+      message: 'APIKey does not open the module QR or Fiscal.',
+    });
+  });
+
+  it('has so many requests a second, and at least one', async () => {
+    const judge = judgeOf({ rateLimitPerS: 2 });
+    const ask = () => nameOf(keyFor('POS'), { query: { APIKey: key } }, judge);
+    expect([await ask(), await ask(), await ask()]).toEqual([undefined, undefined, 'Too_Many_Requests']);
+    await clock.advance(500);
+    expect([await ask(), await ask()]).toEqual([undefined, 'Too_Many_Requests']);
+    const slow = judgeOf({ rateLimitPerS: 0.5 });
+    expect(await nameOf(keyFor('POS'), { query: { APIKey: key } }, slow)).toBeUndefined();
+  });
+});
+
+describe('an optional key', () => {
+  it('may be absent unless something is required', async () => {
+    const request = requestOf();
+    expect(await refusal(optionalKey('POS', false), request)).toBeUndefined();
+    expect([optionalCallerOf(request), deviceCallerOf(request), ownerOf(request)]).toEqual([undefined, undefined, undefined]);
+    expect(await refusal(optionalKey('POS', true))).toMatchObject({
+      errorName: 'Invalid_API_Key',
+      message: expect.stringContaining('needed'),
+    });
+    expect(await refusal(optionalKey('POS', true), { query: { APIKey: key } })).toBeUndefined();
+    expect(await nameOf(optionalKey('QR', false), { query: { APIKey: key } })).toBe('API_Key_Wrong_Product');
+    expect(asked).toEqual([key, key]);
+  });
+
+  it('may be a device’s credential, which is its merchant’s and remembered with its secret', async () => {
+    const authorization = basic(`${deviceId.toUpperCase()}:right:one`);
+    const request = requestOf({ headers: { authorization } });
+    expect(await refusal(optionalKey('QR', true), request)).toBeUndefined();
+    expect(asked).toEqual([[deviceId, 'right:one']]);
+    expect([deviceCallerOf(request)?.deviceId, ownerOf(request)]).toEqual([deviceId, { name: 'merchant dm', sharePercent: 9 }]);
+    expect(factsOf(request)).toMatchObject({ merchantId: 'dm', presentedSecrets: [authorization.slice(6), 'right:one'] });
+  });
+
+  it.each([
+    [basic(`${deviceId}:wrong`), 1],
+    [basic('x:right:one'), 0],
+    [basic(deviceId), 0],
+    [basic(':right:one'), 0],
+    ['Basic', 0],
+    ['basic   !!!', 0],
+  ])('that is a wrong credential (%s) is refused, with a key or without', async (authorization, questions) => {
+    const request = requestOf({ headers: { authorization } });
+    expect(await refusal(optionalKey('POS', false), request)).toMatchObject({
+      errorName: 'Invalid_API_Key',
+      message: expect.stringContaining('credential'),
+    });
+    expect([asked.length, factsOf(request).merchantId]).toEqual([questions, undefined]);
+    expect(await nameOf(optionalKey('POS', false), { query: { APIKey: key }, headers: { authorization } })).toBe('Invalid_API_Key');
+  });
+
+  it('is no matter of a Bearer token', async () => {
+    expect(await refusal(optionalKey('POS', false), { headers: { authorization: 'Bearer x' } })).toBeUndefined();
+  });
+});
+
+describe('a device that wants a WebSocket', () => {
+  const findDevice = async (id: string, secret: string) => (secret === 'right' ? { deviceId: id, merchantId: 'm' } : undefined);
+  const logIn = createUpgradeLogin(findDevice);
+
+  it('is let in by its credential alone, and told which of the two is missing', async () => {
+    expect(await logIn(basic(`${deviceId}:right`))).toEqual({ deviceId, merchantId: 'm' });
+    for (const none of [undefined, '', 'Bearer x']) await expect(logIn(none)).rejects.toThrow('must be Basic');
+    for (const wrong of [basic(`${deviceId}:wrong`), basic('x:right'), 'Basic']) await expect(logIn(wrong)).rejects.toThrow('is wrong');
+  });
+});
+
+describe('the cabinet', () => {
+  const own = { 'x-tillgate-request': '1' };
+  const cookie = { cookie: 'tillgate_session=mine' };
+
+  it('lets the admin token in, from wherever the call comes, and counts a wrong one for its network', async () => {
+    const request = requestOf({ method: 'POST', headers: { authorization: 'bearer  admin', ...cookie } });
+    expect(await refusal(cabinet({ isConfirmed: true }), request)).toBeUndefined();
+    expect([viewerOf(request), factsOf(request).presentedSecrets, asked]).toEqual([adminViewer, ['admin'], []]);
+    expect([actorOf(request), ownerOf(request)]).toEqual(['admin token', { name: 'person admin token' }]);
+    const wrong = requestOf({ headers: { authorization: 'Bearer wrong', ...cookie } });
+    expect(await refusal(cabinet({ who: 'anybody' }), wrong)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
+    expect([failedLogins, factsOf(wrong).presentedSecrets, asked]).toEqual([['2001:db8::'], ['wrong'], []]);
+    const deaf = judgeOf({ onFailedLogin: undefined });
+    expect(await refusal(cabinet(), { headers: { authorization: 'Bearer wrong' } }, deaf)).toMatchObject({ httpStatus: 401 });
+  });
+
+  it('lets a session in by its cookie, which is remembered, and names its person', async () => {
+    const request = requestOf({ headers: cookie });
+    expect(await refusal(cabinet(), request)).toBeUndefined();
+    expect([viewerOf(request), factsOf(request).presentedSecrets]).toEqual([viewer, ['mine']]);
+    expect([factsOf(request).merchantId, ownerOf(request), actorOf(request)]).toEqual([
+      undefined,
+      { name: 'person u' },
+      'Ana <ana@shop.md>',
+    ]);
+    viewer = { ...(viewer as Viewer), merchantId: 'shop' };
+    const ofMerchant = requestOf({ headers: cookie });
+    await refusal(cabinet(), ofMerchant);
+    expect(factsOf(ofMerchant).merchantId).toBe('shop');
+  });
+
+  it.each([{}, { cookie: 'tillgate_session=unknown' }])('knows nobody by %j', async (headers: { cookie?: string }) => {
+    const request = requestOf({ headers });
+    expect(await refusal(cabinet(), request)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
+    expect(() => viewerOf(request)).toThrow('strangers');
+    // Without a cookie there is nothing to ask for, and nothing to keep out of the log.
+    const token = headers.cookie?.split('=')[1];
+    expect([asked, factsOf(request).presentedSecrets]).toEqual(token === undefined ? [[], []] : [[token], [token]]);
+    const door = requestOf({ headers });
+    expect(await refusal(cabinet({ who: 'anybody', isConfirmed: true }), door)).toBeUndefined();
+    expect(optionalViewerOf(door)).toBeUndefined();
+  });
+
+  it('knows no session where there are none', async () => {
+    expect(await refusal(cabinet(), { headers: cookie }, judgeOf({ findSession: undefined }))).toMatchObject({ httpStatus: 401 });
+  });
+
+  it('takes a change from its own page alone, and looks from anywhere', async () => {
+    expect(await refusal(cabinet(), { method: 'POST', headers: cookie })).toMatchObject({ errorName: 'Invalid_Request', httpStatus: 403 });
+    expect(await refusal(cabinet({ who: 'anybody' }), { method: 'DELETE' })).toMatchObject({ httpStatus: 403 });
+    expect(await refusal(cabinet(), { method: 'POST', headers: { ...cookie, ...own } })).toBeUndefined();
+    expect(await refusal(cabinet({ who: 'anybody' }), { method: 'POST', headers: own })).toBeUndefined();
+    const elsewhere = { ...cookie, ...own, origin: 'https://pay.example' };
+    expect(await refusal(cabinet(), { method: 'POST', headers: elsewhere })).toMatchObject({ httpStatus: 403 });
+    expect(
+      await refusal(cabinet(), { method: 'POST', headers: elsewhere }, judgeOf({ publicUrl: 'https://pay.example/x' })),
+    ).toBeUndefined();
+  });
+
+  it('holds a person to the role, and to a confirmation in time', async () => {
+    expect(await refusal(cabinet({ who: ['merchant', 'viewer'] }), { headers: cookie })).toMatchObject({
+      errorName: 'API_Key_Wrong_Product',
+      httpStatus: 403,
+    });
+    expect(await refusal(cabinet({ who: ['merchant', 'operator'], isConfirmed: true }), { headers: cookie })).toBeUndefined();
+    await clock.advance(999);
+    expect(await refusal(cabinet({ isConfirmed: true }), { headers: cookie })).toBeUndefined();
+    await clock.advance(1);
+    expect(await refusal(cabinet({ isConfirmed: true }), { headers: cookie })).toMatchObject({
+      ...{ errorName: 'Invalid_API_Key', httpStatus: 403, fields: { needsConfirmation: true } },
+    });
+    expect(await refusal(cabinet(), { headers: cookie })).toBeUndefined();
+    expect(await refusal(cabinet({ who: 'anybody', isConfirmed: true }), { headers: cookie })).toBeUndefined();
+  });
+
+  it('holds a session to its rate, and a machine to none', async () => {
+    const judge = judgeOf({ rateLimitPerS: 1 });
+    expect(await nameOf(cabinet(), { headers: cookie }, judge)).toBeUndefined();
+    expect(await nameOf(cabinet(), { headers: cookie }, judge)).toBe('Too_Many_Requests');
+    for (let count = 0; count < 3; count += 1)
+      expect(await nameOf(cabinet(), { headers: { authorization: 'Bearer admin' } }, judge)).toBeUndefined();
+  });
+});
+
+describe('metrics', () => {
+  it('are for the admin token and for one of their own, which opens nothing else', async () => {
+    const judge = judgeOf({ isMetricsToken: (token) => token === 'metrics' });
+    const ask = (authorization?: string, by = judge) =>
+      refusal(metricsOnly, { headers: authorization === undefined ? {} : { authorization } }, by);
+    expect([await ask('Bearer admin'), await ask('Bearer metrics'), await ask('Bearer admin', judgeOf())]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    for (const wrong of [undefined, 'Bearer', 'Bearer x', 'Basic metrics'])
+      expect(await ask(wrong)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
+    expect(await ask('Bearer metrics', judgeOf())).toMatchObject({ httpStatus: 401 });
+    expect(await refusal(cabinet(), { headers: { authorization: 'Bearer metrics' } }, judge)).toMatchObject({ httpStatus: 401 });
+    const request = requestOf({ headers: { authorization: 'Bearer metrics' } });
+    await judge(request, metricsOnly);
+    expect(factsOf(request).presentedSecrets).toEqual(['metrics']);
+    const bare = requestOf();
+    await refusal(metricsOnly, bare);
+    expect(factsOf(bare).presentedSecrets).toEqual([]);
+  });
+});
+
+it('a request that nobody has judged is nobody’s', () => {
+  const request = requestOf();
+  expect([optionalCallerOf(request), deviceCallerOf(request), ownerOf(request)]).toEqual([undefined, undefined, undefined]);
+});
+
+it('a token is known by itself alone, and where there is none nothing is one', () => {
+  const isToken = createTokenCheck('secret');
+  expect(['secret', 'secre', 'Secret', ''].map(isToken)).toEqual([true, false, false, false]);
+  for (const none of [undefined, '']) expect(['', 'undefined', 'x'].map(createTokenCheck(none))).toEqual([false, false, false]);
+});
+
+it('what is open asks for nothing and takes nothing', async () => {
+  const request = requestOf({ query: { APIKey: 'x' } });
+  expect(await refusal(open, request)).toBeUndefined();
+  expect([request.query, factsOf(request).presentedSecrets]).toEqual([{ APIKey: 'x' }, []]);
+});
