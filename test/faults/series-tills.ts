@@ -37,6 +37,8 @@ export interface Tills {
   readonly done: number;
   /** Calls that got no answer, or one that says "not known". */
   readonly unanswered: number;
+  /** How long the one that waits longest has been without an outcome. */
+  longestWaitMs(): number;
   useTerminal(device: ShopDevice): Promise<void>;
   useRegister(device: ShopDevice): Promise<void>;
   invoice(): Promise<void>;
@@ -56,13 +58,17 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
   const invoices: { OID: string; QR: string }[] = [];
   let done = 0;
   let unanswered = 0;
+  /** Since when each till that has no outcome asks for it. */
+  const waitingSince = new Set<{ at: number }>();
 
   /** Until there is an outcome, whatever happens to the gateway meanwhile. */
   async function insist(
     call: () => Promise<Answer | undefined>,
     isOpen = isOpenQuestion,
   ): Promise<{ answer: Answer; isRepeated: boolean }> {
-    const endsAt = performance.now() + 4 * patienceMs;
+    const since = { at: performance.now() };
+    const endsAt = since.at + 4 * patienceMs;
+    waitingSince.add(since);
     /** How often which answer, or which trouble, for whoever has to find out why. */
     const heard: Record<string, number> = {};
     for (let calls = 1; ; calls += 1) {
@@ -73,6 +79,7 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
       if (answer) note(answer.errorCode);
       if (answer && !isOpen(answer)) {
         done += 1;
+        waitingSince.delete(since);
         return { answer, isRepeated: calls > 1 };
       }
       unanswered += 1;
@@ -182,6 +189,10 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
     },
     get unanswered() {
       return unanswered;
+    },
+    longestWaitMs() {
+      const now = performance.now();
+      return Math.max(0, ...[...waitingSince].map(({ at }) => now - at));
     },
     useTerminal: sellByCard,
     useRegister,
