@@ -20,10 +20,11 @@ function create(bounds: Partial<IntakeOptions> = {}): BodyIntake {
 /** A body that has begun; `end` is how it ended, by now. */
 function begin({ address = 'a', length }: { address?: string; length?: number } = {}) {
   const payload = new PassThrough();
-  let end: Buffer | { httpStatus: number; message: string } | undefined;
+  let end: Buffer | undefined;
+  let refusal: { httpStatus: number; message: string } | undefined;
   intake.read(address, payload, length).then(
     (body) => (end = body),
-    (error: { httpStatus: number; message: string }) => (end = error),
+    (error: { httpStatus: number; message: string }) => (refusal = error),
   );
   return {
     payload,
@@ -33,9 +34,9 @@ function begin({ address = 'a', length }: { address?: string; length?: number } 
         await clock.settle();
       }
     },
-    text: () => (Buffer.isBuffer(end) ? end.toString() : undefined),
-    status: () => (Buffer.isBuffer(end) ? 200 : end?.httpStatus),
-    sentence: () => (Buffer.isBuffer(end) ? '' : end?.message),
+    text: () => end?.toString(),
+    status: () => (end ? 200 : refusal?.httpStatus),
+    sentence: () => refusal?.message,
   };
 }
 type Body = ReturnType<typeof begin>;
@@ -169,6 +170,40 @@ describe('of all', () => {
     expect([once.status(), now.status()]).toEqual([undefined, undefined]);
     await now.write('x'.repeat(6_000));
     expect([once.status(), now.status()]).toEqual([408, undefined]);
+  });
+
+  it('the slowest is cut, whenever it came', async () => {
+    roomFor(2, 4_999);
+    const [quick, slow] = [begin({ address: 'quick' }), begin({ address: 'slow' })];
+    await clock.advance(2_000);
+    await quick.write('x'.repeat(5_000));
+    expect([quick.status(), slow.status()]).toEqual([undefined, 408]);
+  });
+
+  it('what came half a second ago still counts for the most part', async () => {
+    roomFor(2, 8_000);
+    const [little, much] = [begin({ address: 'little' }), begin({ address: 'much' })];
+    await much.write('x'.repeat(8_000));
+    await clock.advance(500);
+    await little.write('x'.repeat(100));
+    expect([little.status(), much.status()]).toEqual([408, undefined]);
+  });
+
+  it('one that came long ago and brings little is slower than one that has just begun', async () => {
+    roomFor(2, 5_000);
+    const older = begin({ address: 'older' });
+    await clock.advance(2_000);
+    const younger = begin({ address: 'younger' });
+    await older.write('x'.repeat(5_001));
+    expect([older.status(), younger.status()]).toEqual([408, undefined]);
+  });
+
+  it('bodies that bring nothing take room, too: beyond it two go, and a tenth is free', async () => {
+    roomFor(10, 0);
+    const bodies = Array.from({ length: 11 }, (_, number) => begin({ address: String(number) }));
+    await clock.settle();
+    expect(bodies.filter((body) => body.status() === 408)).toHaveLength(2);
+    expect(intake.unfinished).toBe(9);
   });
 
   it('as many are cut as make a tenth of the room free, not only one', async () => {

@@ -20,6 +20,11 @@ describe('an amount as a JSON number', () => {
     expect(amountIn(literal)).toBeUndefined();
   });
 
+  it('is none in any of several fields that are so', () => {
+    const text = '{"a":10.1000000000000000001,"b":7,"c":10.2000000000000000001}';
+    expect(read(text)).toEqual({ a: '10.1000000000000000001', b: 7, c: '10.2000000000000000001' });
+  });
+
   it.each([
     ['10.1', 1_010],
     ['10.10000000000000000000000', 1_010],

@@ -1,6 +1,6 @@
 // What a caller is told of whatever was thrown: an outcome as it is, a fault of HTTP with its status, and of anything else only where to look.
 import { describe, expect, it } from 'vitest';
-import { protocolFailure, rawResponse, toGatewayError } from '../../src/http/envelope.ts';
+import { failureBody, protocolFailure, rawResponse, toGatewayError } from '../../src/http/envelope.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 
 const thrown = (fields: object) => Object.assign(new Error('secret 4111'), fields);
@@ -40,6 +40,16 @@ describe('of what was thrown a caller is told', () => {
   ])('of %s only where to look', (_name, error) => {
     expect(told(error)).toEqual(internal);
     expect(toGatewayError(error, 'r-1').cause).toBe(error);
+  });
+});
+
+it('of what a device reported with its refusal the whole is told', () => {
+  const error = new GatewayError('Refused_By_Device', 'No.', { report: '{"a":1}', fields: { OID: 'o' } });
+  expect(failureBody(error, 'And more.')).toEqual({
+    errorCode: 50,
+    errorMessage: 'Refused_By_Device: No. And more.',
+    OID: 'o',
+    report: '{"a":1}',
   });
 });
 
