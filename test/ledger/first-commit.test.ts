@@ -150,6 +150,9 @@ describe.each(engines)('on %s', (engine) => {
     meanwhile = async () => void (inserts += 1);
     expect(await commits.begin(request({ requestHash: 'asked' }), randomUUID())).toMatchObject({ state: 'sent' });
     expect(inserts).toBe(1);
+    // And so does one that its own number names; it finds the device taken.
+    expect(await commits.begin(request({ idempotency: undefined }), randomUUID())).toBeUndefined();
+    expect(inserts).toBe(2);
   });
 
   it('a device that somebody else’s command has taken is told as that, whatever else is to be looked at', async () => {

@@ -1,7 +1,7 @@
 // What a device's word means for a command, as tables.
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/kernel/error-codes.ts';
-import type { Command } from '../../src/ledger/command.ts';
+import { type Command, type CommandState, isOpen } from '../../src/ledger/command.ts';
 import { answerOf, busyWith, contradicts, endsAsUnknown, type Finding, judge } from '../../src/ledger/rules.ts';
 import { type EndingOutcome, outcomes } from '../../src/link/protocol.ts';
 
@@ -170,5 +170,12 @@ describe('the answer of a command', () => {
     const call = () => answerOf(command({ state: 'refused', report: '{"amount":1}', reason: 'No money.' }));
     expect(call).toThrow('No money.');
     expect(call).toThrow(expect.objectContaining({ report: '{"amount":1}' }));
+  });
+});
+
+describe('a command', () => {
+  it('is open while it was sent or nobody knows, and closed by every outcome', () => {
+    const states: CommandState[] = ['sent', 'unknown', 'done', 'refused', 'never'];
+    expect(states.map((state) => isOpen(command({ state })))).toEqual([true, true, false, false, false]);
   });
 });

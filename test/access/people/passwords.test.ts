@@ -38,5 +38,15 @@ describe('a password', () => {
     expect(() => checkPassword('next', 'elevenchars')).toThrow(/next must have 12 to 256/);
     expect(() => checkPassword('next', 'x'.repeat(257))).toThrow(/next must have 12 to 256/);
     expect(checkPassword('next', '🔑'.repeat(12))).toBe('🔑'.repeat(12));
+    expect(checkPassword('next', 'x'.repeat(256))).toBe('x'.repeat(256));
+  });
+
+  it('counts to its last letter, and what is far longer than any is not worked through', async () => {
+    const long = 'x'.repeat(255);
+    const stored = await hashPassword(systemRandom, `${long}y`);
+    expect([await isPassword(stored, `${long}y`), await isPassword(stored, `${long}z`)]).toEqual([true, false]);
+    const longest = 'x'.repeat(512);
+    const kept = await hashPassword(systemRandom, longest);
+    expect([await isPassword(kept, longest.slice(1)), await isPassword(kept, `${longest}${'y'.repeat(1_000_000)}`)]).toEqual([false, true]);
   });
 });

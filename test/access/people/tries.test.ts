@@ -117,3 +117,90 @@ describe('guessing', () => {
     expect(await outcome(tries.attempt({ address: '10.0.0.1', email: 'ana' }, known))).toBe('in');
   });
 });
+
+describe('a try', () => {
+  const right = async (): Promise<Verdict<string>> => ({ is: 'right', result: 'in' });
+  const from = (number: number) => ({ address: `10.1.${number >> 8}.${number & 255}`, email: `user${number}` });
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+  /** Holds its turn until it is let go; `over` is how it ended, by now. */
+  function hold(tries: Tries, trier: Parameters<Tries['attempt']>[0]) {
+    const held = Promise.withResolvers<Verdict<string>>();
+    let over: string | undefined;
+    void outcome(tries.attempt(trier, () => held.promise)).then((name) => (over = name));
+    return { over: () => over, letGo: () => held.resolve({ is: 'right', result: 'in' }) };
+  }
+
+  it('too many is told when the last of its bounds has room again', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    const trier = { address: '10.0.0.1', email: 'ana' };
+    await guess(tries, 10, () => trier);
+    await guess(tries, 10, (n) => ({ address: '10.0.0.1', email: `user${n}` }));
+    // A token of the address comes after 10 s, one of the user after 60.
+    await expect(tries.attempt(trier, right)).rejects.toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 60 });
+    await expect(tries.attempt({ ...trier, email: 'bob' }, right)).rejects.toMatchObject({ retryAfterS: 10 });
+  });
+
+  it('too many is refused at once, without waiting for its turn', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    await guess(tries, 10, (n) => ({ address: `10.0.0.${n}`, email: 'ana' }));
+    const first = hold(tries, from(1));
+    const refused = hold(tries, { address: '10.0.9.9', email: 'ana' });
+    await settle();
+    expect([first.over(), refused.over()]).toEqual([undefined, 'Too_Many_Requests']);
+    first.letGo();
+  });
+
+  it('is one of a hundred that wait, and whoever has a session waits in a line of their own', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    const all = Array.from({ length: 100 }, (_, number) => hold(tries, from(number)));
+    const late = hold(tries, from(100));
+    const signedIn = hold(tries, { ...from(101), isSignedIn: true });
+    await settle();
+    expect([all.filter((one) => one.over() !== undefined), late.over(), signedIn.over()]).toEqual([[], 'Too_Many_Requests', undefined]);
+    all[0]?.letGo();
+    await settle();
+    expect([all[0]?.over(), hold(tries, from(102)).over()]).toEqual(['in', undefined]);
+    await settle();
+    expect(hold(tries, from(103)).over()).toBeUndefined();
+  });
+
+  it('is one of eight of its address, and leaves its place when it ends', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    const address = '10.0.0.1';
+    let number = 0;
+    const more = async () => {
+      const one = hold(tries, { address, email: `user${(number += 1)}` });
+      await settle();
+      return one;
+    };
+    const eight = [];
+    for (let count = 0; count < 8; count += 1) eight.push(await more());
+    expect(eight.map((one) => one.over())).not.toContain('Too_Many_Requests');
+    expect((await more()).over()).toBe('Too_Many_Requests');
+    eight[0]?.letGo();
+    await settle();
+    expect((await more()).over()).toBeUndefined();
+    expect((await more()).over()).toBe('Too_Many_Requests');
+  });
+
+  it('that was right is not remembered as one who comes from there, unless it is said to be known', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    const [ana, bob] = [from(1), from(2)];
+    await tries.attempt(ana, right);
+    await tries.attempt(bob, known);
+    await guess(tries, 120, (n) => ({ address: `10.9.${n}.1`, email: `else${n}` }));
+    expect([await outcome(tries.attempt(ana, right)), await outcome(tries.attempt(bob, right))]).toEqual(['Too_Many_Requests', 'in']);
+  });
+
+  it('of ten thousand who are known forgets the one who was seen last the longest ago', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    for (let number = 0; number < 10_000; number += 1) await tries.attempt(from(number), known);
+    await tries.attempt(from(0), known);
+    await tries.attempt(from(10_000), known);
+    await guess(tries, 120, (n) => ({ address: `10.9.${n}.1`, email: `else${n}` }));
+    const outcomes = [];
+    for (const number of [0, 1, 2, 10_000]) outcomes.push(await outcome(tries.attempt(from(number), right)));
+    expect(outcomes).toEqual(['in', 'Too_Many_Requests', 'in', 'in']);
+  });
+});
