@@ -134,6 +134,8 @@ describe('a route', () => {
     const wrongMethod = await inject('/health/live', { method: 'POST' });
     expect([wrongMethod.statusCode, wrongMethod.headers['allow']]).toEqual([405, 'GET']);
     expect((await inject('/cabinet/anything', { method: 'POST' })).statusCode).toBe(404);
+    const entrance = await inject('/', { headers: { accept: 'text/html' } });
+    expect([entrance.statusCode, entrance.headers['location']]).toEqual([302, `${base}/cabinet`]);
   });
 
   it('of readiness that fails by a mistake is one, and says so', async () => {

@@ -141,6 +141,7 @@ describe('the cabinet', () => {
     register();
     const { body, headers } = await get('');
     expect([headers['content-type'], body]).toEqual(['text/html; charset=utf-8', expect.stringContaining('npm run web')]);
+    expect([Object.keys(headers).includes('content-encoding'), logger.lines]).toEqual([false, []]);
   });
 
   it('is where {base_url} leads a browser, and nobody else', async () => {
@@ -171,6 +172,8 @@ describe('the cabinet', () => {
     expect(await isTold()).toBe(1);
     at(`${directory}/sources.sha256`, 1_002);
     expect(await isTold()).toBe(0);
+    writeFileSync(`${sources}/pages/b.ts`, 'b');
+    expect(await isTold()).toBe(1);
   });
 });
 
