@@ -113,12 +113,17 @@ describe.each(engines)('on %s', (engine) => {
     it('needs a code where there is a secret: without one it is asked for, a wrong one is counted, a good one counts once', async () => {
       await change({ totp_secret: secret });
       expect([await enter(), await sessions(), wrongFrom]).toEqual([{ needsCode: true }, [], []]);
-      expect(await refusal(enter({ code: '000000' }))).toEqual(wrongCode);
+      await expect(enter({ code: '000000' })).rejects.toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401, message: wrongCode });
       expect([await sessions(), wrongFrom.length]).toEqual([[], 1]);
       const good = code();
       expect(await enter({ code: good })).toMatchObject({ userId });
       expect(await refusal(enter({ code: good }))).toEqual(wrongCode);
       expect(await sessions()).toHaveLength(1);
+    });
+
+    it('asks nobody for a code who may not come in', async () => {
+      await change({ totp_secret: secret, disabled_at: 1 });
+      expect(await refusal(enter())).toBe(wrongLogin);
     });
 
     it('needs a code also if the secret came since', async () => {
@@ -144,6 +149,15 @@ describe.each(engines)('on %s', (engine) => {
       await expect(prove({ password: 'wrong', code: code(1) })).rejects.toMatchObject({
         ...{ errorName: 'Invalid_API_Key', httpStatus: 401, message: 'The password is wrong.', fields: { needsConfirmation: true } },
       });
+    });
+
+    it('is not kept out by others who guess, and what is wrong is counted where it came from', async () => {
+      for (let number = 0; number < 10; number += 1)
+        await refusal(signIn(deps, { email: 'ana@shop.md', password: 'wrong' }, { address: `198.51.100.${number}`, agent: '' }));
+      expect(await refusal(enter())).toContain('Too many');
+      expect(await prove({ password: 'right' })).toBe('ana@shop.md');
+      await refusal(prove({ password: 'wrong' }));
+      expect(wrongFrom.at(-1)).toBe('192.0.2.1');
     });
 
     it('is over for somebody who was changed or removed since', async () => {
