@@ -168,7 +168,8 @@ export function seriesSettings(shortRounds: number) {
     rounds: count,
     seed: Number(seed ?? 1),
     victims: victims?.split(','),
-    timeoutMs: (8 + count) * patienceMs,
+    // A server's start may take a minute and more on a busy machine; whatever hangs is given up long before.
+    timeoutMs: (8 + 4 * count) * patienceMs,
     report: rounds === undefined ? undefined : (line: string) => console.log(line),
     /** For the summary of `npm run kill9`. */
     keep(result: SeriesResult): void {
