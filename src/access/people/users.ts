@@ -188,11 +188,10 @@ export interface UserChange {
 function changedStanding(user: UserRow, change: UserChange): Standing {
   const { role = user.role, merchantId, allMerchants } = change;
   if (role === user.role && merchantId === undefined && allMerchants === undefined) return { role, merchantId: user.merchant_id };
-  const isViewerOfAll = role === 'viewer' && user.role === 'viewer' && user.merchant_id === null && merchantId === undefined;
   return standingOf({
     role,
     merchantId: role === 'operator' || allMerchants === true ? merchantId : (merchantId ?? user.merchant_id ?? undefined),
-    allMerchants: allMerchants ?? isViewerOfAll,
+    allMerchants,
   });
 }
 

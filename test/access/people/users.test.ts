@@ -180,11 +180,13 @@ describe.each(engines)('users on %s', (engine) => {
     const id = await settled('ana', role);
     await change(id, wanted(shop, other));
     expect([await standing(id), await open(id)]).toEqual([expected(shop, other), [0, 1]]);
+    // Whoever had them may read it, if nobody has them now.
+    expect((await lastAudit())?.merchantId).toBe(expected(shop, other)[1] ?? shop);
   });
 
   it('who see all merchants still do when something else changes, and may be held to one', async () => {
     const eve = await settled('eve', 'viewer', null);
-    await change(eve, { role: 'viewer', allMerchants: true });
+    for (const wanted of [{ name: 'Eve' }, { role: 'viewer' }, { role: 'viewer', allMerchants: true }] as const) await change(eve, wanted);
     expect([await standing(eve), await open(eve)]).toEqual([
       ['viewer', null],
       [1, 1],
@@ -195,7 +197,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect(await refusal(change(eve, { merchantId: '00000000-0000-4000-8000-000000000000' }))).toBe('Record_not_exist');
     await settled('oleg', 'operator');
     const olga = await settled('olga', 'operator');
-    expect(await refusal(change(olga, { role: 'merchant' }))).toBe('Invalid_Request');
+    for (const role of ['merchant', 'viewer'] as const) expect(await refusal(change(olga, { role }))).toBe('Invalid_Request');
   });
 
   it('that are disabled lose sessions and link, since when is kept, and they come back', async () => {
@@ -217,6 +219,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect(await refusal(change(bob, { name: 'x' }, merchant))).toBe('API_Key_Wrong_Product');
     expect(await refusal(remove(bob, merchant))).toBe('API_Key_Wrong_Product');
     expect(await refusal(change(ana, { merchantId: other }, merchant))).toBe('API_Key_Wrong_Product');
+    await change(ana, { name: 'Ana' }, merchant);
     await remove(ana, merchant);
     expect([await findUser(database.queries, ana), await open(ana), await open(bob)]).toEqual([undefined, [0, 0], [1, 1]]);
     expect(await lastAudit()).toEqual({
