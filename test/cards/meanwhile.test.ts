@@ -1,0 +1,124 @@
+// What an abort, a void and a CloseDoc do when something has changed since they looked: another call was faster, a key or a record is gone.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { abort } from '../../src/cards/abort.ts';
+import { cancelTransaction } from '../../src/cards/cancel-transaction.ts';
+import type { CardsDeps } from '../../src/cards/cards-deps.ts';
+import { closeDoc } from '../../src/cards/close-document.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { ChannelName } from '../../src/link/channel.ts';
+import { seedInvoice } from '../support/fixtures.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+let world: SaleWorld;
+let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+  terminal = await world.terminal({ timing: { customerMs: 100, bankMs: 2_000 } });
+});
+
+const declinedLei = 10.61;
+const call = () => ({ merchantId: world.merchantId, deviceId: terminal.id });
+const deps = (overrides: Partial<CardsDeps> = {}): CardsDeps => {
+  const { database, ledger, link, invoices, callbacks } = world.life;
+  return { database, ledger, link, invoices, callbacks, clock: world.clock, random: world.random, logger: world.logger, ...overrides };
+};
+/** The ledger, with one of its calls done otherwise. */
+const ledgerWith = (overrides: Partial<Ledger>): Ledger => Object.assign(Object.create(world.ledger) as Ledger, overrides);
+
+async function paid(documentNr: string | undefined) {
+  const { report } = await world.run(world.cards.pay({ ...call(), amountBani: 1_000, documentNr }));
+  const named = { ...call(), documentNr: documentNr ?? 'any', operationId: String(report?.['operationId']) };
+  return { ...named, token: String(report?.['token']), amountBani: 1_000 };
+}
+
+describe('an abort that the terminal refused, of a payment that is declined a moment later,', () => {
+  async function declining() {
+    const { oid } = await seedInvoice(world.database.queries, world.merchantId);
+    const paying = world.pay(terminal.id, declinedLei, oid);
+    await world.clock.advance(1_000);
+    return { paying, payment: await world.lastCommand() };
+  }
+
+  it('is confirmed by one of two that asked; the other, which finds that done, is told 22 and not that it is unclear', async () => {
+    const { paying, payment } = await declining();
+    const both = [world.told(abort(deps(), call(), payment)), world.told(abort(deps(), call(), payment))];
+    expect((await world.run(paying)).code).toBe(50);
+    await world.clock.advance(1_000);
+    const codes = (await Promise.all(both)).map(({ code }) => code);
+    expect(codes.toSorted((one, other) => one - other)).toEqual([0, 22]);
+    expect(world.sendsOf('Abort')).toHaveLength(2);
+  });
+
+  it('sends the callback of the cancelled invoice off at once', async () => {
+    const { payment } = await declining();
+    let wakes = 0;
+    const callbacks = { wake: () => (wakes += 1) };
+    expect((await world.run(abort(deps({ callbacks }), call(), payment))).code).toBe(0);
+    expect(wakes).toBe(1);
+  });
+});
+
+it.each<[string, ChannelName[] | undefined, ChannelName]>([
+  ['is live on first', ['queue', 'mqtt'], 'queue'],
+  ['is asked by otherwise, when it was never heard of here', undefined, 'mqtt'],
+  ['is asked by otherwise, when it is live on none', [], 'mqtt'],
+])('an Abort goes by the channel that the terminal %s', async (_what, liveOn, channel) => {
+  const paying = world.pay(terminal.id, 10, 'n');
+  await world.clock.advance(50);
+  const asked: unknown[] = [];
+  const link = Object.assign(Object.create(world.life.link) as CardsDeps['link'], {
+    presence: { of: () => liveOn && { liveOn } },
+    async ask(_deviceId: string, { preferredChannel }: { preferredChannel: ChannelName }) {
+      asked.push(preferredChannel);
+      return { outcome: 'refused' };
+    },
+  });
+  const payment = await world.lastCommand();
+  await world.run(abort(deps({ link }), call(), payment));
+  expect(asked).toEqual([channel]);
+  await world.run(paying);
+});
+
+it('a void whose key stood for something that is gone by the time it is begun is 20 when no payment has its number', async () => {
+  const ledger = ledgerWith({
+    findByKey: async () => ({ name: 'CancelTransaction' }) as never,
+    run: async (_call, plan) => (await plan()) as never,
+  });
+  const asked = { ...call(), documentNr: 'n', operationId: 'none', token: 't', amountBani: 1_000 };
+  expect((await world.run(cancelTransaction(deps({ ledger }), asked))).code).toBe(20);
+});
+
+describe('a CloseDoc of a payment that had no documentNr', () => {
+  it('is not recognised by its content', async () => {
+    const payment = await paid(undefined);
+    expect((await world.run(world.cards.closeDoc({ ...payment, requestHash: 'equal' }))).code).toBe(0);
+    expect((await world.lastCommand('CloseDoc')).requestHash).toBeNull();
+  });
+
+  it('closes nothing a second time when another call has closed it since it was looked for', async () => {
+    const payment = await paid(undefined);
+    let closes = 0;
+    const ledger = ledgerWith({
+      // Without the short way, as for a terminal that has to be searched for: the other call ends meanwhile.
+      run: (asked, plan) =>
+        world.ledger.run({ ...asked, isSingle: false }, async () => {
+          const planned = await plan();
+          closes += 1;
+          if (closes === 1) await world.cards.closeDoc(payment);
+          return planned;
+        }),
+    });
+    expect(await world.run(closeDoc(deps({ ledger }), payment))).toMatchObject({ code: 0 });
+    expect(closes).toBe(1);
+    expect(world.sendsOf('CloseDoc')).toHaveLength(1);
+  });
+});
+
+it('a CloseDoc of a payment that was voided, and removed since, is told that nothing is kept of it', async () => {
+  const payment = await paid('n');
+  expect((await world.run(world.cards.cancelTransaction(payment))).code).toBe(0);
+  await world.database.queries.updateTable('commands').set({ removed_at: 1 }).where('name', '=', 'Pay').execute();
+  const told = await world.run(world.cards.closeDoc(payment));
+  expect(told).toMatchObject({ code: 22, message: expect.stringContaining('removed') as string });
+});
