@@ -126,6 +126,10 @@ const noMoney = () => new GatewayError('The_status_cannot_be_applied', 'More tha
 const failing = (reason: Error) => () => Promise.reject(reason);
 const found = (one: Command, by: Earlier['by'] = 'number') => ({ command: one, by });
 
+it('a call that repeats nothing and takes the longer way is no repeat', async () => {
+  expect(await ledger.run(call(), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
+});
+
 describe('a call that nothing can stand beside', () => {
   it('goes straight to the insert, which is told that nothing was looked for', async () => {
     expect(await ledger.run(single(), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });

@@ -1,5 +1,6 @@
 // Many who wait for one operation [D62]: one look at its row at a time for all of them, so many and no more, and whoever hangs up waits no longer.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createOutcomeWaits } from '../../src/ledger/calls/wait-for-outcome.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld, type Told } from '../support/sale-world.ts';
 
@@ -120,4 +121,20 @@ describe('those who joined a payment', () => {
     await world.clock.advance(20);
     expect(told).toMatchObject({ code: 3 });
   });
+});
+
+it('who leaves after his wait has ended breaks nothing', async () => {
+  ask();
+  await world.clock.advance(100);
+  const command = await world.lastCommand();
+  const waits = createOutcomeWaits({ database: world.database, clock: world.clock });
+  const left: (() => void)[] = [];
+  const waiting = waits.waitFor(command, world.clock.now() + 1_000, { onLeft: (action) => left.push(action) });
+  expect(waits.countOf(command.id)).toBe(1);
+  await world.clock.advance(2_000);
+  expect(await waiting).toMatchObject({ id: command.id, state: 'sent' });
+  expect(left).toHaveLength(1);
+  for (const leave of left) expect(leave).not.toThrow();
+  expect(waits.countOf(command.id)).toBe(0);
+  waits.stop();
 });
