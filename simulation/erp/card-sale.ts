@@ -72,9 +72,9 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
   const isNamed = style === 'document' || style === 'both';
   const aborting = isNamed && clerk.chance(sale.abortRate) ? abortLater(sale) : undefined;
   const isPatient = clerk.chance(0.9);
+  const named = () => recognised(clerk, style, ['pay', target.id, bani, isNamed ? documentNr : '']);
+  let recognition = named();
   for (;;) {
-    // A key stands for one attempt: a refusal is told again under it.
-    const recognition = recognised(clerk, style, ['pay', target.id, bani, isNamed ? documentNr : '']);
     const call = { merchantId: shop.merchantId, deviceId: target.id, amountBani: bani, ...(isNamed ? { documentNr } : {}) };
     const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
     // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
@@ -91,6 +91,9 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
       await aborting;
       return paid;
     }
+    // A refusal is told again under its key, so that another attempt takes another. After 30 it is the same still: an earlier call under
+    // it, which nobody waited for, may begin as late as its gateway wakes.
+    if (paid?.code === 50) recognition = named();
     await clerk.pause(clerk.between(1_000, 20_000));
   }
 }
