@@ -14,7 +14,8 @@ export function checkAnswers({ shop, commands, erp }: Books): void {
     if (command.state === 'done' && meansNotDone.includes(call.code)) shop.violated(`${name}, and its own command ${command.id} was done`);
     const isLastIssue = command.reissuedAs === null;
     // Whoever hung up on one gateway and turned to another has two calls under way: the no of one may give way to the yes of the other.
-    const isOfLaterTry = (byId.get(call.oid ?? '')?.issuedAtMs ?? 0) > command.issuedAtMs;
+    const told = byId.get(call.oid ?? '');
+    const isOfLaterTry = told?.name === command.name && told.deviceId === command.deviceId && told.issuedAtMs > command.issuedAtMs;
     if (isLastIssue && !isOfLaterTry && (command.state === 'refused' || command.state === 'never') && call.code === 0)
       shop.violated(`${name}, and its own command ${command.id} is ${command.state}`);
     if (namesItsCommand.includes(call.code) && call.oid === undefined)

@@ -293,6 +293,10 @@ describe('a repeat', () => {
 });
 
 describe('a no', () => {
+  const fail = (error: Error): never => {
+    throw error;
+  };
+
   const no = (state: 'never' | 'refused') => {
     outcome = async () => command('new', { state });
     return ledger.run(call(), planned());
@@ -328,6 +332,16 @@ describe('a no', () => {
     since = async () => found(command('new', { state: 'refused' }), 'key');
     expect(await no('refused')).toMatchObject({ command: { id: 'new', state: 'refused' } });
     expect(steps).toEqual([]);
+  });
+
+  it.each<[string, () => void]>([
+    ['as many wait as may', () => (waiting = 2)],
+    ['the database goes away meanwhile', () => (waitEnds = () => fail(databaseDown('away')))],
+    ['a mistake of our own is met', () => (waitEnds = () => fail(new TypeError('a mistake')))],
+  ])('is the later try as it was seen when %s: it may have charged, so nobody is told that nothing was sent', async (_why, meet) => {
+    since = async () => found(command('second'));
+    meet();
+    expect(await no('refused')).toMatchObject({ command: { id: 'second', state: 'sent' }, isRepeated: false });
   });
 
   it.each(mishaps)('stands when %s hides what has begun since', async (_what, error) => {

@@ -75,16 +75,19 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
 
   /**
    * A no is true of its own try. If this process stood still since, another call of the same name may have begun and charged: a caller who
-   * hung up here and turned to another gateway, or a proxy that sent it twice. Then that one's outcome is the answer, as for any repeat.
+   * hung up here and turned to another gateway, or a proxy that sent it twice. Then that one's outcome is the answer, as for any repeat; if
+   * it cannot be waited for, it is told as it was seen. Nothing but the key is written here, so dying in the middle changes nothing.
    */
   async function newestOf(call: CommandCall, ran: Ran): Promise<Ran> {
     const { id, state } = ran.command;
     if (state !== 'never' && state !== 'refused') return ran;
     await keyedCalls.dropKeyOfNever(call, ran.command);
-    const since = await repeats.findNamed(call).catch((error: unknown) => {
-      logger.warn({ err: error, ...namesOf(ran.command) }, 'Whether it was tried again since could not be seen');
-    });
-    return since && since.command.id !== id ? newestOf(call, await join(since, call)) : ran;
+    const since = await repeats.findNamed(call).catch(told(logger, ran.command, 'Whether it was tried again since could not be seen'));
+    if (!since || since.command.id === id) return ran;
+    const joined = await join(since, call).catch(
+      told(logger, since.command, 'It was tried again since, and that try could not be waited for'),
+    );
+    return newestOf(call, joined ?? { command: since.command, isRepeated: false });
   }
 
   async function joinOrBegin(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
@@ -143,7 +146,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
 
   async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {
     if (isUnknownAndIdle(command)) {
-      recall.ask(command).catch((error: unknown) => logger.warn({ err: error, ...namesOf(command) }, 'Recall for a repeat failed'));
+      recall.ask(command).catch(told(logger, command, 'Recall for a repeat failed'));
       return outcomeWaits.waitFor(command, clock.now() + askAgainForMs, caller);
     }
     const leftMs = command.answerByMs - command.issuedAtMs + graceMs;
@@ -156,6 +159,14 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   }
 
   return { run, runAtOnce, lookAgain: async (command) => (isUnknownAndIdle(command) ? waitFor(command) : command) };
+}
+
+/** What went wrong is told to the log, and nothing comes of it. */
+function told(logger: Logger, command: Command, sentence: string): (error: unknown) => undefined {
+  return (error) => {
+    logger.warn({ err: error, ...namesOf(command) }, sentence);
+    return undefined;
+  };
 }
 
 function unlessRefused(error: unknown): undefined {
