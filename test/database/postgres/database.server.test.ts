@@ -1,5 +1,4 @@
 // PostgreSQL stops, restarts, freezes, cuts connections: errors within a bound, never the end of the process, and recovery by itself.
-import { execFileSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -12,6 +11,7 @@ import { systemClock } from '../../../src/kernel/system.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
 import { quietLogger } from '../../support/quiet-logger.ts';
 import { type PostgresServer, startPostgres } from '../../support/servers/postgres.ts';
+import { signalFamily } from '../../support/servers/signal-family.ts';
 
 const bounds = { poolSize: 4, connectMs: 700, statementMs: 700, answerMs: 900 };
 const boundMs = bounds.connectMs + bounds.answerMs + 700;
@@ -83,14 +83,6 @@ async function expectWakes(): Promise<void> {
   await other.close();
 }
 
-function processTree(pid: number): number[] {
-  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-    .split('\n')
-    .map(Number)
-    .filter((child) => child > 0);
-  return [pid, ...children];
-}
-
 async function serverPid(): Promise<number> {
   const client = new pg.Client(server.url);
   await client.connect();
@@ -138,27 +130,27 @@ describe('PostgreSQL', () => {
 
   it('frozen, so that it accepts connections and answers nothing', async () => {
     await warmUp();
-    const pids = processTree(await serverPid());
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    const pid = await serverPid();
+    signalFamily(pid, 'SIGSTOP');
     try {
       await expectDown();
       await expectDown();
     } finally {
-      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      signalFamily(pid, 'SIGCONT');
     }
     await expectRecovery();
   });
 
   it('frozen while the gateway ends: nobody waits for its farewell', async () => {
     await warmUp();
-    const pids = processTree(await serverPid());
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    const pid = await serverPid();
+    signalFamily(pid, 'SIGSTOP');
     try {
       const startedAt = performance.now();
       await database.close();
       expect(performance.now() - startedAt).toBeLessThan(4_000);
     } finally {
-      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      signalFamily(pid, 'SIGCONT');
     }
   });
 

@@ -10,6 +10,7 @@ import { startTcpProxy } from '../tcp-proxy.ts';
 import { until } from '../until.ts';
 import { asPostgres, initialize, type PostgresServer, postgresBinaries, runPostgres } from './postgres.ts';
 import { isRoot, ownDirectory, type ServerProcess } from './server-process.ts';
+import { signalFamily } from './signal-family.ts';
 
 interface Member {
   directory: string;
@@ -17,18 +18,9 @@ interface Member {
   process?: ServerProcess;
 }
 
-/** To the server and its children, each of which is a process group of its own. */
 function signalAll({ directory }: Member, signal: NodeJS.Signals): void {
   const [server = ''] = readFileSync(join(directory, 'data/postmaster.pid'), 'utf8').split('\n');
-  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', server], { encoding: 'utf8' });
-  for (const pid of [server, ...children.trim().split(/\s+/)]) {
-    try {
-      process.kill(Number(pid), signal);
-    } catch (error) {
-      // A backend may have ended since it was listed.
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
+  signalFamily(Number(server), signal);
 }
 
 export interface PostgresPair extends PostgresServer {
