@@ -121,4 +121,24 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     edits: [{ room: invoices, find: 'and ("new"."within" is null or "new"."within" = "invoices"."merchant_id")\n', instead: '\n' }],
     tests: ['test/invoices/steps.test.ts'],
   },
+  {
+    name: 'takes the lost answer of a Payd for a success',
+    kind: 'commit and publish',
+    harm: 'lost money',
+    edits: [
+      {
+        room: invoices,
+        find: "    together: (steps) => commit(steps, 'shortly'),\n",
+        instead: "    together: (steps) => commit(steps, 'shortly').catch(() => steps.map(() => ({ found: undefined, isMoved: true }))),\n",
+      },
+    ],
+    tests: ['test/invoices'],
+  },
+  {
+    name: 'takes an invoice that it looked at for moved',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [{ room: invoices, find: 'note(row, moved.has(row.oid));', instead: 'note(row, moved.size < Infinity);' }],
+    tests: ['test/invoices/steps.test.ts'],
+  },
 ];
