@@ -2,20 +2,21 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Channel as AmqpChannel, connect } from 'amqplib';
+import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost } from '../../src/link/broker-auth.ts';
 import { createRabbitmqConnections } from '../../src/link/brokers/rabbitmq-connections.ts';
 import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../src/link/channels/queue/rabbitmq.ts';
-import { queueNames } from '../../src/link/protocol.ts';
+import { maxMessageBytes, mqttTopics, queueNames } from '../../src/link/protocol.ts';
 import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { type ShippedRabbitmq, startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { foreignTopics, intrudeOverMqtt } from './mqtt-intruder.ts';
 import { createRecorder } from './recorder.ts';
-import { connectAmqpDevice, connectMqttDevice } from './test-device.ts';
+import { connectAmqpDevice, connectMqttDevice, mqttOptions } from './test-device.ts';
 
 const asked: { path: string; question: BrokerQuestion; decision: string }[] = [];
 const auth = createServer(async (request, response) => {
@@ -109,6 +110,57 @@ it('a device that is cut off loses its connections, by AMQP and by MQTT, and nob
   expect(isOtherEnded).toBe(false);
   connections.stop();
   await other.close();
+});
+
+it('keeps no retained message of a device: no presence, no answer to an address that it made up, no will', async () => {
+  const { deviceId } = deviceA;
+  const left = [mqttTopics.presence(deviceId), mqttTopics.answers(deviceId, 'made-up')];
+  const leftByWill = mqttTopics.answers(deviceId, 'made-up-for-the-will');
+  const witness = await connectAsync(server.mqttUrl, { protocolVersion: 4, reconnectPeriod: 0 });
+  const willCame = new Promise((resolve) => witness.once('message', resolve));
+  await witness.subscribeAsync(leftByWill, { qos: 1 });
+
+  const will = { topic: leftByWill, payload: Buffer.from('left behind'), qos: 1, retain: true } as const;
+  const device = await connectAsync(`mqtt://127.0.0.1:${server.mqttPort}`, { ...mqttOptions(deviceA), will });
+  // The confirmation comes after RabbitMQ has kept the message, where it keeps any.
+  for (const topic of left) await device.publishAsync(topic, 'left behind', { qos: 1, retain: true });
+  device.stream.destroy();
+  await willCame;
+  await witness.endAsync();
+
+  const later = await connectAsync(server.mqttUrl, { protocolVersion: 4, reconnectPeriod: 0 });
+  const found: string[] = [];
+  const end = 'tillgate/test/end';
+  const allHeard = new Promise<void>((resolve) => {
+    later.on('message', (topic) => (topic === end ? resolve() : void found.push(topic)));
+  });
+  // RabbitMQ hands out what it keeps only to a subscription of exactly its topic.
+  await later.subscribeAsync([...left, leftByWill, end], { qos: 1 });
+  await later.publishAsync(end, '', { qos: 1 });
+  await allHeard;
+  expect(found).toEqual([]);
+  await later.endAsync();
+});
+
+it('a message of more than 2 MiB by MQTT reaches nobody, and everybody else goes on', async () => {
+  const channel = new MqttChannel({ url: server.mqttUrl, ...shared });
+  const recorder = createRecorder();
+  await channel.start(recorder);
+  await recorder.until(({ what }) => what === 'up', 'up');
+  const boundless = await connectAsync(`mqtt://127.0.0.1:${server.mqttPort}`, mqttOptions(deviceA));
+  boundless.on('error', () => {});
+  const closed = new Promise<void>((resolve) => boundless.once('close', () => resolve()));
+  const large = Buffer.alloc(2 * maxMessageBytes + 1, ' ');
+  boundless.publish(mqttTopics.answers(deviceA.deviceId, gatewayId), large, { qos: 1 }, () => {});
+  // Some versions of RabbitMQ end the connection, others ignore the message: after this round trip either is done.
+  await Promise.race([boundless.subscribeAsync(mqttTopics.commands(deviceA.deviceId)).catch(() => {}), closed]);
+  const other = await connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, deviceB);
+  other.answer(gatewayId, answerTo(command(), deviceB.deviceId));
+  await recorder.until(({ what }) => what === 'answer', 'the answer of the other');
+  expect(recorder.told.filter(({ what }) => what === 'dropped')).toEqual([]);
+  boundless.end(true);
+  await other.close();
+  await channel.stop();
 });
 
 it('RabbitMQ asked about logins, vhosts, resources and topics, by POST', () => {

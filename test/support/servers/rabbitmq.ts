@@ -64,6 +64,7 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
     [
       `listeners.tcp.1 = 127.0.0.1:${port}`,
       `load_definitions = ${join(directory, 'definitions.json')}`,
+      // No bounds or stores here: what deploy/rabbitmq.conf promises must come from that file, or its tests would show nothing.
       ...(plugins.includes('rabbitmq_mqtt') ? [`mqtt.listeners.tcp.1 = 127.0.0.1:${mqttPort}`, 'mqtt.allow_anonymous = false'] : []),
       options.config ?? '',
       '',
