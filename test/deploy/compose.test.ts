@@ -87,6 +87,17 @@ describe('compose.yaml', () => {
     expect(services['gateway-1'].healthcheck.test[3]).toContain(`http://127.0.0.1:${config.port}${config.basePath}/health/ready`);
   });
 
+  it('bounds the packets of MQTT in its RabbitMQ, whose version knows how, as it bounds messages', () => {
+    const [, major, minor] = /:(\d+)\.(\d+)$/.exec(services['rabbitmq'].image) ?? expect.fail();
+    expect(Number(major) * 100 + Number(minor)).toBeGreaterThanOrEqual(313);
+    const rabbitmq = changedBy('rabbitmq', 'rabbitmq.conf', { TILLGATE_BROKER_TOKEN: 'token', RABBITMQ_PASSWORD: 'password' });
+    const [, messageBytes] = /^max_message_size = (\d+)$/m.exec(rabbitmq) ?? expect.fail();
+    // RabbitMQ 4.1 and newer do not start with a larger packet than message.
+    expect(rabbitmq).toMatch(new RegExp(`^mqtt\\.max_packet_size_authenticated = ${messageBytes}$`, 'm'));
+    // Older ones do not start with the setting, and the file is for them too.
+    expect(read('deploy/rabbitmq.conf')).not.toMatch(/^mqtt\.max_packet_size/m);
+  });
+
   it('lets nginx know both gateways and its certificate, and RabbitMQ the proxy', () => {
     const nginx = changedBy('proxy', 'nginx.conf');
     expect(nginx).toMatch(/^ {2}server gateway-1:8080[^;]*; server gateway-2:8080[^;]*;$/m);
