@@ -1,9 +1,11 @@
 // Where a callback may go [D29]. The address that is about to be dialled is judged, never the name, so a name that
 // changes its answer between check and use gains nothing. Only plain public unicast addresses pass, and ranges that a setting allows.
 
-import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { Clock } from '../kernel/clock.ts';
+import { createNameLookup } from './name-lookup.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -24,9 +26,9 @@ export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-export function createAddressGuard(options: { allow: readonly string[]; lookup?: LookupAll }): AddressGuard {
+export function createAddressGuard(options: { clock: Clock; allow: readonly string[]; lookup?: LookupAll }): AddressGuard {
   const allowed = options.allow.map(parseRange);
-  const resolve = sharedLookup(options.lookup ?? systemLookup);
+  const resolve = sharedLookup(options.lookup ?? createNameLookup({ clock: options.clock }));
 
   function refusal(text: string): string | undefined {
     const address = parseAddress(text);
@@ -55,10 +57,7 @@ export function createAddressGuard(options: { allow: readonly string[]; lookup?:
   return { refusal, lookup };
 }
 
-/**
- * Look-ups of one name share one question. The system's resolver has a handful of threads for the whole process,
- * and a name whose servers are silent must not take them all.
- */
+/** Look-ups of one name share one question: a host may have several attempts under way. */
 function sharedLookup(ask: LookupAll) {
   type Done = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void;
   const waiting = new Map<string, Done[]>();

@@ -56,7 +56,7 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
   const { database, clock } = deps;
   const limits = { ...defaultLimits, ...deps.limits };
   if (limits.leaseMs <= limits.attemptTimeoutMs) throw new Error('A callback lease must outlast an attempt.');
-  const guard = createAddressGuard({ allow: deps.allow });
+  const guard = createAddressGuard({ clock, allow: deps.allow });
   const sender = createSender({ clock, guard, attemptTimeoutMs: limits.attemptTimeoutMs, socketsPerHost: limits.perHost });
   const bareSend = deps.send ?? sender.send;
   const send = deps.watchSend?.(bareSend) ?? bareSend;

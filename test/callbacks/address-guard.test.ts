@@ -211,7 +211,11 @@ function watchDials(): { addresses: string[] } {
 }
 
 function sendTo(url: string, options: { allow?: string[]; lookup?: LookupAll } = {}) {
-  const guard = createAddressGuard({ allow: options.allow ?? [], ...(options.lookup ? { lookup: options.lookup } : {}) });
+  const guard = createAddressGuard({
+    clock: systemClock,
+    allow: options.allow ?? [],
+    ...(options.lookup ? { lookup: options.lookup } : {}),
+  });
   const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: 5_000, socketsPerHost: 8 });
   return sender
     .send({ id: 'id', sequence: 1, url, secrets: ['whsec_c2VjcmV0'] }, new AbortController().signal)
@@ -239,7 +243,7 @@ describe('addresses that are not public', () => {
   const hostOf = (literal: string) => URL.parse(`http://${literal}:1/`)?.hostname.replace(/^\[|\]$/g, '');
 
   it('are refused when they stand in a URL', () => {
-    const guard = createAddressGuard({ allow: [] });
+    const guard = createAddressGuard({ clock: systemClock, allow: [] });
     const hosts = literals.map((literal) => hostOf(literal)).filter((host) => host !== undefined);
     expect(literals.length - hosts.length).toBeLessThan(5);
     expect(hosts.filter((host) => !/not public/.test(guard.refusal(host) ?? ''))).toEqual([]);
@@ -249,7 +253,7 @@ describe('addresses that are not public', () => {
     const judged = [...privateV4, ...privateV6].map(
       (address) =>
         new Promise<string>((resolve) => {
-          const guard = createAddressGuard({ allow: [], lookup: answering([address]) });
+          const guard = createAddressGuard({ clock: systemClock, allow: [], lookup: answering([address]) });
           guard.lookup('erp.example', { all: true }, (error) => resolve(error?.message ?? `${address} passed`));
         }),
     );
@@ -277,7 +281,7 @@ describe('addresses that are not public', () => {
   it('get no connection from a name that changes its answer', async () => {
     const dials = watchDials();
     const lookup = answering(['127.0.0.1'], ['8.8.8.8'], ['127.0.0.1'], ['::1'], ['10.0.0.1']);
-    const guard = createAddressGuard({ allow: [], lookup });
+    const guard = createAddressGuard({ clock: systemClock, allow: [], lookup });
     const ask = () =>
       new Promise<string>((resolve) => {
         guard.lookup('rebind.example', { all: true }, (error, found) => resolve(error ? 'refused' : JSON.stringify(found)));
@@ -293,7 +297,11 @@ describe('addresses that are not public', () => {
   });
 
   it('are left out when a name has public ones too', async () => {
-    const guard = createAddressGuard({ allow: [], lookup: answering(['127.0.0.1', '8.8.8.8', '::1', '2606:4700::1111']) });
+    const guard = createAddressGuard({
+      clock: systemClock,
+      allow: [],
+      lookup: answering(['127.0.0.1', '8.8.8.8', '::1', '2606:4700::1111']),
+    });
     const found = new Promise((resolve) => guard.lookup('mixed.example', { all: true }, (_error, all) => resolve(all)));
     expect(await found).toEqual([
       { address: '8.8.8.8', family: 4 },
@@ -309,7 +317,7 @@ describe('addresses that are not public', () => {
 });
 
 describe('the guard', () => {
-  const guard = createAddressGuard({ allow: [] });
+  const guard = createAddressGuard({ clock: systemClock, allow: [] });
   it.each([
     '8.8.8.8',
     '1.1.1.1',
@@ -338,13 +346,13 @@ describe('the guard', () => {
     ['fd00::1', 'fd00::1', 'fd00::2'],
     ['fe80::/10', 'fe80::1%eth0', 'fd00::1'],
   ])('with %s allowed, %s passes and %s does not', (range, inside, outside) => {
-    const open = createAddressGuard({ allow: [range] });
+    const open = createAddressGuard({ clock: systemClock, allow: [range] });
     expect(open.refusal(inside)).toBeUndefined();
     expect(open.refusal(outside)).toContain('not public');
   });
 
   it.each(['', 'x', '10.0.0.0/33', '10.0.0/8x', 'example.com', '::/129'])('refuses the setting %j', (range) => {
-    expect(() => createAddressGuard({ allow: [range] })).toThrow('is not an address range');
+    expect(() => createAddressGuard({ clock: systemClock, allow: [range] })).toThrow('is not an address range');
   });
 
   it('dials an allowed address, literal and by name', async () => {
@@ -365,7 +373,7 @@ describe('the guard', () => {
     ['IPv4', '8.8.8.8'],
     [0, '8.8.8.8'],
   ] as const)('hands on addresses of the family %s alone', async (family, expected) => {
-    const both = createAddressGuard({ allow: [], lookup: answering(['8.8.8.8', '2606:4700::1111']) });
+    const both = createAddressGuard({ clock: systemClock, allow: [], lookup: answering(['8.8.8.8', '2606:4700::1111']) });
     const found = new Promise((resolve) => both.lookup('erp.example', { family }, (_error, address) => resolve(address)));
     expect(await found).toBe(expected);
   });
@@ -374,6 +382,7 @@ describe('the guard', () => {
     let asked = 0;
     let answer: (() => void) | undefined;
     const slow = createAddressGuard({
+      clock: systemClock,
       allow: [],
       lookup: (_hostname, _options, done) => {
         asked += 1;

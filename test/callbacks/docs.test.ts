@@ -46,7 +46,7 @@ describe('docs/callbacks.md', () => {
   it('has an example that takes genuine callbacks once and refuses others', async () => {
     checkTemplate(template);
     const { base, lines } = await runExample();
-    const guard = createAddressGuard({ allow: ['127.0.0.0/8'] });
+    const guard = createAddressGuard({ clock: systemClock, allow: ['127.0.0.0/8'] });
     const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: 5_000, socketsPerHost: 2 });
     closing.push(() => sender.close());
     const url = expandTemplate(template.replace('https://erp.example', base), {

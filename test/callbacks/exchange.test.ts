@@ -44,7 +44,7 @@ async function rawErp(first: string, then = first): Promise<{ base: string; requ
 
 function setUp(lookup?: LookupAll) {
   const clock = createVirtualClock();
-  const guard = createAddressGuard({ allow: ['127.0.0.0/8'], ...(lookup ? { lookup } : {}) });
+  const guard = createAddressGuard({ clock, allow: ['127.0.0.0/8'], ...(lookup ? { lookup } : {}) });
   const sender = createSender({ clock, guard, attemptTimeoutMs: 15_000, socketsPerHost: 8 });
   open.push(sender);
   const send = (url: string, overrides: Partial<OutgoingCallback> = {}, signal = new AbortController().signal) =>

@@ -21,7 +21,7 @@ async function erpUp(options: Parameters<typeof startErp>[0] = {}): Promise<Erp>
 }
 
 function senderWith(options: { attemptTimeoutMs?: number; lookup?: LookupAll } = {}): Sender {
-  const guard = createAddressGuard({ allow: ['127.0.0.0/8'], ...(options.lookup ? { lookup: options.lookup } : {}) });
+  const guard = createAddressGuard({ clock: systemClock, allow: ['127.0.0.0/8'], ...(options.lookup ? { lookup: options.lookup } : {}) });
   const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: options.attemptTimeoutMs ?? 3_000, socketsPerHost: 8 });
   open.push(sender);
   return sender;

@@ -1,0 +1,132 @@
+// The addresses of a name, without letting a dead zone hold up anybody else [D127]. The system's look-up takes one of the two threads that
+// the whole process has for it, for ten seconds and more when name servers are silent; so the name servers are asked directly, which takes none,
+// and the system only for what it alone knows, one name at a time. What is found is not judged here: the address guard does that.
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import type { Clock } from '../kernel/clock.ts';
+import { createGate, type Gate } from '../kernel/gate.ts';
+import { Timers } from '../kernel/timers.ts';
+import type { LookupAll } from './address-guard.ts';
+import { createHostsFile } from './hosts-file.ts';
+
+export interface NameLookupDeps {
+  clock: Clock;
+  /** Name servers instead of those in resolv.conf. */
+  servers?: readonly string[];
+  hostsFile?: string;
+  /** The system's own look-up. */
+  system?: LookupAll;
+}
+
+class NameLookupFailed extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+type Ask = (name: string) => Promise<LookupAddress[]>;
+
+const tryMs = 2_000;
+const maxTries = 2;
+/** For all tries at all servers: well within an attempt's 15 s. */
+const maxAskingMs = 6_000;
+/** Once one kind of address is there, so long for the other. */
+const otherKindMs = 1_000;
+const maxWaiting = 64;
+/** After that, the attempt that wanted to know has no time left to use the answer. */
+const maxWaitMs = 10_000;
+
+export function createNameLookup(deps: NameLookupDeps): LookupAll {
+  const { clock, servers } = deps;
+  const hosts = createHostsFile(deps.hostsFile ?? '/etc/hosts');
+  const gate = createGate(1);
+  const system = { clock, gate, lookup: deps.system ?? systemLookup };
+  // Two lines, so that names which nobody knows, as many as a merchant may think of, keep no name of the operator's waiting.
+  const askSystem = createLine({ ...system, isAhead: true });
+  const askSystemAfterAll = createLine({ ...system, isAhead: false });
+
+  async function addressesOf(name: string): Promise<LookupAddress[]> {
+    if (isOnlyForSystem(name)) return askSystem(name);
+    const found = await askServers(name, clock, servers);
+    // Search domains and other sources of names are the system's own.
+    return found.length > 0 ? found : askSystemAfterAll(name);
+  }
+
+  function isOnlyForSystem(written: string): boolean {
+    const name = written.toLowerCase().replace(/\.$/, '');
+    return !name.includes('.') || /\.(local|localhost)$/.test(name) || hosts.has(name);
+  }
+
+  return (name, _options, done) => {
+    addressesOf(name).then(
+      (found) => done(null, found),
+      (error: NodeJS.ErrnoException) => done(error, []),
+    );
+  };
+}
+
+/** Nothing is found only when the servers say so; their silence is an error. */
+async function askServers(name: string, clock: Clock, servers: readonly string[] | undefined): Promise<LookupAddress[]> {
+  // A new one reads resolv.conf as it is now, and can be cancelled by itself.
+  const resolver = new Resolver({ timeout: tryMs, tries: maxTries });
+  if (servers) resolver.setServers(servers);
+  const timers = new Timers(clock);
+  const giveUpIn = (ms: number) => timers.after(ms, () => resolver.cancel());
+  const addresses = async (family: number, question: Promise<string[]>) => {
+    const found = await question;
+    giveUpIn(otherKindMs);
+    return found.map((address) => ({ address, family }));
+  };
+
+  giveUpIn(maxAskingMs);
+  const answers = await Promise.allSettled([addresses(4, resolver.resolve4(name)), addresses(6, resolver.resolve6(name))]);
+  timers.stop();
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? [(answer.reason as NodeJS.ErrnoException).code ?? ''] : []));
+  const failure = codes.find((code) => !isPlainNo(code));
+  if (found.length === 0 && failure !== undefined) throw failed(failure, name);
+  return found;
+}
+
+/** There is no such name, it has no address of this kind, or there is no server to ask. */
+function isPlainNo(code: string): boolean {
+  return ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'].includes(code);
+}
+
+function failed(code: string, name: string): NameLookupFailed {
+  if (code === 'ETIMEOUT' || code === 'ECANCELLED') return new NameLookupFailed('ETIMEOUT', `The name servers do not answer for ${name}.`);
+  if (code === 'EBADNAME') return new NameLookupFailed(code, `Name servers cannot be asked for ${name}: a host cannot be named so.`);
+  return new NameLookupFailed(code, `The name servers cannot tell the address of ${name}.`);
+}
+
+/** Those who wait for the system's look-up. `isAhead`: all in it go before all in the other line. */
+function createLine(deps: { clock: Clock; gate: Gate; lookup: LookupAll; isAhead: boolean }): Ask {
+  const { clock, gate, lookup } = deps;
+  let inLine = 0;
+
+  const tooMany = (name: string) =>
+    new NameLookupFailed('LOOKUP_BUSY', `Too many names wait for the system's name look-up; ${name} was not asked for.`);
+
+  const ask: Ask = (name) =>
+    new Promise((resolve, reject) => {
+      lookup(name, { all: true }, (error, found) => (error ? reject(error) : resolve(found)));
+    });
+
+  return async (name) => {
+    // One is being asked for and waits no longer.
+    if (inLine > maxWaiting) throw tooMany(name);
+    inLine += 1;
+    const since = clock.elapsed();
+    try {
+      return await gate.run(() => {
+        if (clock.elapsed() - since > maxWaitMs) throw tooMany(name);
+        return ask(name);
+      }, deps.isAhead);
+    } finally {
+      inLine -= 1;
+    }
+  };
+}
