@@ -21,6 +21,8 @@ interface CardSale {
   bani: number;
   /** How often its customer changes his mind. */
   abortRate: number;
+  /** What all its aborts bring, of those that bring the same: each try may be aborted, and one about an earlier try is none about this. */
+  abortAs: Recognised;
   onAborted(): void;
 }
 
@@ -47,6 +49,7 @@ export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: In
     style,
     bani,
     abortRate,
+    abortAs: recognised(clerk, clerk.pick(['key', 'neither']), ['abort', target.id, documentNr]),
     onAborted: () => invoiced?.onAborted(),
   };
   shop.trace(`${sale.name}: Pay ${bani} on ${target.name} as ${documentNr}, named by ${style}`);
@@ -70,11 +73,13 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
   const { clerk, name, target, style, documentNr, bani } = sale;
   const { shop } = clerk;
   const isNamed = style === 'document' || style === 'both';
-  const aborting = isNamed && clerk.chance(sale.abortRate) ? abortLater(sale) : undefined;
+  const aborting: Promise<void>[] = [];
   const isPatient = clerk.chance(0.9);
   const named = () => recognised(clerk, style, ['pay', target.id, bani, isNamed ? documentNr : '']);
   let recognition = named();
   for (;;) {
+    // Who has changed his mind once does so again.
+    if (isNamed && clerk.chance(aborting.length > 0 ? 0.6 : sale.abortRate)) aborting.push(abortLater(sale));
     const call = { merchantId: shop.merchantId, deviceId: target.id, amountBani: bani, ...(isNamed ? { documentNr } : {}) };
     const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
     // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
@@ -87,8 +92,8 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     if (paid?.code === 0 && charges.length !== 1)
       shop.violated(`${name}: Pay ${documentNr} was answered 0, and the bank has ${charges.length} charges`);
     // Refused or not reached: a new attempt under the same number, or none.
-    if (!isFailure || !isPatient || clerk.isClosing() || clerk.chance(0.5)) {
-      await aborting;
+    if (!isFailure || !isPatient || clerk.isClosing() || clerk.chance(aborting.length > 0 ? 0.2 : 0.5)) {
+      await Promise.all(aborting);
       return paid;
     }
     // A refusal is told again under its key, so that another attempt takes another. After 30 it is the same still: an earlier call under
@@ -192,7 +197,7 @@ async function abort(sale: CardSale): Promise<void> {
   const { clerk, name, target, documentNr, bani } = sale;
   const { shop } = clerk;
   const call = { merchantId: shop.merchantId, deviceId: target.id, documentNr, operationId: 'none', token: 'none', amountBani: bani };
-  const named = recognised(clerk, clerk.pick(['key', 'neither']), ['abort', target.id, documentNr]);
+  const named = clerk.chance(0.7) ? sale.abortAs : recognised(clerk, 'key', ['abort', target.id, documentNr]);
   const askedAtMs = shop.clock.now();
   const answer = await clerk.caller.ask(`${name} abort ${documentNr}`, (life, via) =>
     life.cards.cancelTransaction({ ...call, ...named, ...via }),

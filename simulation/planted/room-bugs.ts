@@ -73,6 +73,19 @@ export const roomBugs: readonly PlantedBug[] = [
     ],
   },
   {
+    name: 'tells of an earlier try that it was stopped while the next one goes on',
+    kind: 'aborts',
+    harm: 'lie',
+    edits: [
+      {
+        room: 'src/cards',
+        find: 'if (holder?.deviceId !== payment.deviceId) return undefined;',
+        instead: 'if (holder !== payment) return undefined;',
+      },
+    ],
+    tests: ['test/cards/abort.test.ts'],
+  },
+  {
     name: 'says that an abort worked when it came too late',
     kind: 'aborts',
     harm: 'lie',

@@ -1,10 +1,12 @@
 // CancelTransaction [D18]: a known operationId is voided; otherwise a payment that is still on the terminal under this documentNr is aborted.
+import { GatewayError } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';
+import { lastIssueOf } from '../ledger/store.ts';
 import { abort } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
@@ -23,9 +25,13 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   const { queries } = deps.database;
   const documentNr = sameDocument(request.documentNr);
   const earlier = await deps.ledger.findByKey(request);
-  if (earlier?.name === 'Pay') return abort(deps, request, earlier);
+  if (earlier?.name === 'Pay') {
+    const next = await triedAgain(deps, earlier, documentNr);
+    if (next) throw keyOfEarlierTry(next);
+    return abort(deps, request, earlier);
+  }
   const unheard = request.idempotency ? undefined : await findUnheardAbort(queries, { ...request, documentNr });
-  if (unheard) return abort(deps, request, unheard);
+  if (unheard && !(await triedAgain(deps, unheard, documentNr))) return abort(deps, request, unheard);
   const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.reception.known(payment);
   if (!payment && !earlier) return abort(deps, request, await requireRunning(deps, request, documentNr));
@@ -50,6 +56,21 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
       };
     },
   });
+}
+
+/** What was begun under this documentNr on the same terminal after that payment had ended: "stopped" would be taken for a word about this one. */
+async function triedAgain({ database }: CardsDeps, payment: Command, documentNr: string): Promise<Command | undefined> {
+  if (isOpen(payment)) return undefined;
+  const holder = await findPaymentOfDocument(database.queries, payment.merchantId, documentNr);
+  if (holder?.deviceId !== payment.deviceId) return undefined;
+  const { id } = await lastIssueOf(database.queries, payment);
+  return holder.id === id ? undefined : holder;
+}
+
+function keyOfEarlierTry({ id }: Command): GatewayError {
+  const sentence =
+    'This Idempotency-Key stands for the abort of an earlier try, and the payment was begun again since; to stop or void that one, ask with a new Idempotency-Key.';
+  return new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: id } });
 }
 
 /** The payment under this documentNr that is still on the terminal; 20 without one, and when the operationId is another payment's. */

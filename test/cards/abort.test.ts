@@ -180,6 +180,64 @@ describe('an abort', () => {
   });
 });
 
+describe('the abort of a payment that is the second try of its document', () => {
+  let world: SaleWorld;
+
+  beforeEach(async () => {
+    world = await createSaleWorld();
+  });
+
+  /** A first try whose abort nobody heard the end of, and a second one that waits for its card. */
+  async function triedTwice(first: object) {
+    const terminal = await world.terminal({ timing: { customerMs: 5_000 } });
+    const documentNr = world.random.uuid();
+    const abort = (extras: object) => {
+      const asked = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'none', token: '' };
+      return world.cards.cancelTransaction({ ...asked, amountBani: 1_000, ...extras });
+    };
+    const paying = world.pay(terminal.id, 10, documentNr);
+    await world.clock.advance(1_000);
+    const leaving = createFakeRecipient();
+    const aborting = world.told(abort({ ...first, recipient: leaving }));
+    leaving.leave();
+    expect((await world.run(paying)).code).toBe(50);
+    await aborting;
+    const again = world.pay(terminal.id, 10, documentNr);
+    await world.clock.advance(1_000);
+    const [before, now] = await world.commands();
+    return { terminal, abort, again, before, now };
+  }
+
+  it('stops that one, though the same request about the first try was never heard: not 0 while it is charged', async () => {
+    const { terminal, abort, again, now } = await triedTwice({ requestHash: 'abort' });
+    expect(await world.run(abort({ requestHash: 'abort' }))).toMatchObject({ code: 0, oid: now?.id, isRepeated: false });
+    expect((await world.run(again)).code).toBe(50);
+    expect(world.sendsOf('Abort')).toHaveLength(2);
+    expect(terminal.bank.charges()).toHaveLength(0);
+  });
+
+  it('under the key of the first one’s abort is 22 and names it: that key stands for the first, and this one goes on', async () => {
+    const key = { idempotency: { key: 'cancel', requestHash: 'abort' } };
+    const { terminal, abort, again, before, now } = await triedTwice(key);
+    const told = await world.run(abort(key));
+    expect(told).toMatchObject({ code: 22, oid: now?.id });
+    expect(told.message).toContain('new Idempotency-Key');
+    expect((await world.run(again)).code).toBe(0);
+    // Made since: still no word of "stopped" under that key.
+    expect((await world.run(abort(key))).code).toBe(22);
+    expect(terminal.bank.charges()).toHaveLength(1);
+    expect(before?.state).toBe('refused');
+  });
+
+  it('under the key of the first one’s abort is told how that ended once the second has come to nothing, too', async () => {
+    const key = { idempotency: { key: 'cancel', requestHash: 'abort' } };
+    const { abort, again, before } = await triedTwice(key);
+    expect((await world.run(abort({ requestHash: 'other' }))).code).toBe(0);
+    expect((await world.run(again)).code).toBe(50);
+    expect(await world.run(abort(key))).toMatchObject({ code: 0, oid: before?.id });
+  });
+});
+
 describe.each(engines)('the mark on %s', (engine) => {
   let database: TestDatabase;
   let id: string;
