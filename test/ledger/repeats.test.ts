@@ -165,7 +165,7 @@ describe('an Idempotency-Key', () => {
 
   it('stands for one command, then for the one that it is given to; for another request it is 22', async () => {
     const { findByKey, keepKey } = keys();
-    const [first, second] = [await command(done()), await command(done())];
+    const [first, second] = [await command({ ...done(), state: 'never' }), await command(done())];
     const stands = async () => (await findByKey({ merchantId, idempotency }))?.id;
     expect(await stands()).toBeUndefined();
     await keepKey({ merchantId, idempotency }, first);
@@ -173,6 +173,9 @@ describe('an Idempotency-Key', () => {
     await keepKey({ merchantId, idempotency }, first);
     expect(await stands()).toBe(first);
     await keepKey({ merchantId, idempotency }, second);
+    expect(await stands()).toBe(second);
+    // Not back to the one that never was, by whoever was on his way with it.
+    await keepKey({ merchantId, idempotency }, first);
     expect(await stands()).toBe(second);
     const other = { merchantId, idempotency: { key: 'k', requestHash: 'something else' } };
     await expect(findByKey(other)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });

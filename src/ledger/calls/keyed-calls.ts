@@ -15,7 +15,7 @@ export interface KeyedCall {
 export interface KeyedCalls {
   /** What the Idempotency-Key of this call stands for; throws 22 when it stands for another request. */
   findByKey(call: KeyedCall): Promise<Command | undefined>;
-  /** The call's Idempotency-Key stands for this command from now on. */
+  /** The call's Idempotency-Key stands for this command from now on, unless it stands for another one that came to something. */
   keepKey(call: KeyedCall, commandId: string): Promise<void>;
   /** Only outcomes of what was sent are kept under a key [D13]. If this fails, the next attempt takes the key over. Never rejects. */
   dropKeyOfNever(call: KeyedCall, command: Command): Promise<void>;
@@ -34,8 +34,10 @@ export function createKeyedCalls({ database, logger }: { database: Database; log
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: commandId } as const;
       const claimed = await claimKey(database.queries, claim);
       if (claimed.kind === 'other') throw otherRequestUnderKey();
-      if (claimed.kind === 'same' && claimed.subjectId !== commandId)
-        await moveKey(database.queries, merchantId, idempotency.key, commandId);
+      if (claimed.kind !== 'same' || claimed.subjectId === commandId) return;
+      const holder = await findCommand(database.queries, claimed.subjectId);
+      if (holder && holder.state !== 'never') return;
+      await moveKey(database.queries, merchantId, idempotency.key, commandId);
     },
     async dropKeyOfNever({ merchantId, idempotency }, { id: commandId, state }) {
       if (state !== 'never' || !idempotency) return;

@@ -82,11 +82,9 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const { id, state } = ran.command;
     if (state !== 'never' && state !== 'refused') return ran;
     await keyedCalls.dropKeyOfNever(call, ran.command);
-    const since = await repeats.findNamed(call).catch(told(logger, ran.command, 'Whether it was tried again since could not be seen'));
+    const since = await repeats.findNamed(call).catch(unlessJudged(logger, ran.command));
     if (!since || since.command.id === id) return ran;
-    const joined = await join(since, call).catch(
-      told(logger, since.command, 'It was tried again since, and that try could not be waited for'),
-    );
+    const joined = await join(since, call).catch(told(logger, since.command, 'It was tried again since, which could not be waited for'));
     return newestOf(call, joined ?? { command: since.command, isRepeated: false });
   }
 
@@ -135,7 +133,8 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   async function answerOfEarlier({ command, by }: Earlier, request: CommandCall): Promise<Ran> {
     const isRepeated = by === 'content';
     if (isOpen(command) && outcomeWaits.countOf(command.id) >= joinersPerCommand) throw tooManyWait(command);
-    await keyedCalls.keepKey(request, command.id);
+    // Found by its key, it has it: by now the key may stand for a later try, and is not to be turned back.
+    if (by !== 'key') await keyedCalls.keepKey(request, command.id);
     const latest = await waitFor(command, request.recipient);
     // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
     const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
@@ -166,6 +165,14 @@ function told(logger: Logger, command: Command, sentence: string): (error: unkno
   return (error) => {
     logger.warn({ err: error, ...namesOf(command) }, sentence);
     return undefined;
+  };
+}
+
+/** What the look itself says of the call (paid and closed since, another amount) is the answer; what went wrong with it is told to the log. */
+function unlessJudged(logger: Logger, command: Command): (error: unknown) => undefined {
+  return (error) => {
+    if (error instanceof GatewayError && !isDatabaseDown(error)) throw error;
+    return told(logger, command, 'Whether it was tried again since could not be seen')(error);
   };
 }
 
