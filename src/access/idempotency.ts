@@ -1,4 +1,5 @@
-// The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock.
+// The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock; for a command that is not
+// settled as long as that takes, and 24 hours more: "send it again" must not do once more what a device brings to its end after a weekend.
 // A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
 // a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back. A batch of commands
 // claims by `claimAll` what it has seen unused; whoever is late fails it whole [D120].
@@ -9,6 +10,15 @@ import { type Engine, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;
+const sinceKept = sql<number>`now_ms() - ${sql.lit(keptMs)}`;
+
+/** Most entries are judged by their age alone; only of an old one is its command looked at. */
+const isOfUse = sql<SqlBool>`exists (
+    select 1 from "commands" where "commands"."id" = "idempotency_keys"."subject_id"
+      and ("commands"."state" in ('sent', 'unknown') or "commands"."settled_at" > ${sinceKept})
+  )`;
+const counts = sql<SqlBool>`("idempotency_keys"."created_at" > ${sinceKept} or ${isOfUse})`;
+const countsNoMore = sql<SqlBool>`("idempotency_keys"."created_at" <= ${sinceKept} and not ${isOfUse})`;
 
 export type SubjectKind = 'command' | 'invoice';
 
@@ -64,7 +74,7 @@ const take = keptStatement((queries, claim: KeyClaim) =>
           subject_id: row.ref('excluded.subject_id'),
           created_at: row.ref('excluded.created_at'),
         }))
-        .where((row) => row('idempotency_keys.created_at', '<=', row(nowMs, '-', keptMs))),
+        .where(countsNoMore),
     )
     .returning('subject_id')
     .compile(),
@@ -119,7 +129,7 @@ const entryOfKey = keptStatement((queries, { merchantId, key }: { merchantId: st
     .select(['request_hash', 'subject_kind', 'subject_id'])
     .where('merchant_id', '=', merchantId)
     .where('key', '=', key)
-    .where((entry) => entry('created_at', '>', entry(nowMs, '-', keptMs)))
+    .where(counts)
     .compile(),
 );
 
@@ -141,10 +151,7 @@ export async function releaseKey(queries: Queries, merchantId: string, key: stri
 
 /** Removes the entries that no longer count, and says how many. */
 export async function sweepKeys(queries: Queries): Promise<number> {
-  const swept = await queries
-    .deleteFrom('idempotency_keys')
-    .where((entry) => entry('created_at', '<=', entry(nowMs, '-', keptMs)))
-    .executeTakeFirst();
+  const swept = await queries.deleteFrom('idempotency_keys').where(countsNoMore).executeTakeFirst();
   return Number(swept.numDeletedRows);
 }
 

@@ -60,7 +60,6 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
 
 /** What was begun under this documentNr on the same terminal after that payment had ended: "stopped" would be taken for a word about this one. */
 async function triedAgain({ database }: CardsDeps, payment: Command, documentNr: string): Promise<Command | undefined> {
-  if (isOpen(payment)) return undefined;
   const holder = await findPaymentOfDocument(database.queries, payment.merchantId, documentNr);
   if (holder?.deviceId !== payment.deviceId) return undefined;
   const { id } = await lastIssueOf(database.queries, payment);

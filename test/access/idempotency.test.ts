@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey, findKey, type KeyClaim, releaseKey, sweepKeys } from '../../src/access/idempotency.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
-import { seedMerchant } from '../support/fixtures.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -72,6 +72,30 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
     expect(await claim('third', { requestHash: 'hash-2' })).toEqual({ kind: 'new' });
     expect(await claim('fourth', { requestHash: 'hash-2' })).toMatchObject({ kind: 'same', subjectId: 'third' });
   });
+
+  it.each([
+    ['is open', { state: 'unknown' }, true],
+    ['was settled within a day', { state: 'refused', settled_at: Date.now() - dayMs + 60_000, settled_by: 'recall' }, true],
+    ['was settled longer ago', { state: 'refused', settled_at: Date.now() - dayMs - 60_000, settled_by: 'recall' }, false],
+  ] as const)(
+    'of a command that %s: counts for longer than a day only while it may still be asked about',
+    async (_how, columns, isKept) => {
+      const device = await seedDevice(database.queries, merchantId);
+      const { id } = await seedCommand(database.queries, merchantId, device.id, columns);
+      await claim(id);
+      await database.queries
+        .updateTable('idempotency_keys')
+        .set({ created_at: Date.now() - 3 * dayMs })
+        .execute();
+      expect((await findKey(database.queries, merchantId, 'order-1'))?.subjectId).toBe(isKept ? id : undefined);
+      expect(await claim('another')).toMatchObject(isKept ? { kind: 'same', subjectId: id } : { kind: 'new' });
+      await database.queries
+        .updateTable('idempotency_keys')
+        .set({ subject_id: id, created_at: Date.now() - 3 * dayMs })
+        .execute();
+      expect(await sweepKeys(database.queries)).toBe(isKept ? 0 : 1);
+    },
+  );
 
   it('gives exactly one of many claims on an entry that is too old', async () => {
     await claim('first');

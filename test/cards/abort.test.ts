@@ -180,6 +180,20 @@ describe('an abort', () => {
   });
 });
 
+it('an abort that came too late for an approved payment is told so again under its key', async () => {
+  const world = await createSaleWorld();
+  const terminal = await world.terminal({ timing: { customerMs: 100, bankMs: 2_000 } });
+  const documentNr = world.random.uuid();
+  const paying = world.pay(terminal.id, 10, documentNr);
+  await world.clock.advance(1_000);
+  const asked = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'none', token: '', amountBani: 1_000 };
+  const abort = () => world.run(world.cards.cancelTransaction({ ...asked, idempotency: { key: 'k', requestHash: 'h' } }));
+  const first = await abort();
+  expect(first).toMatchObject({ code: 22, message: expect.stringContaining('too late') as string });
+  expect((await world.run(paying)).code).toBe(0);
+  expect(await abort()).toEqual(first);
+});
+
 describe('the abort of a payment that is the second try of its document', () => {
   let world: SaleWorld;
 

@@ -124,6 +124,7 @@ describe('an operation', () => {
     const idempotency = { key: 'pay', requestHash: 'h' };
     const { oid } = await world.run(world.pay(terminal.id, 10, world.random.uuid(), { idempotency }));
     await world.database.queries.updateTable('idempotency_keys').set({ created_at: 1 }).execute();
+    await world.database.queries.updateTable('commands').set({ settled_at: 1 }).execute();
     const forgotten = await told({ idempotencyKey: 'pay' });
     expect(forgotten.code).toBe(20);
     expect(forgotten.message).not.toContain('nothing was begun');

@@ -34,7 +34,7 @@ export function createKeyedCalls({ database, logger }: { database: Database; log
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: commandId } as const;
       const claimed = await claimKey(database.queries, claim);
       if (claimed.kind === 'other') throw otherRequestUnderKey();
-      if (claimed.kind !== 'same' || claimed.subjectId === commandId) return;
+      if (claimed.kind !== 'same') return;
       const holder = await findCommand(database.queries, claimed.subjectId);
       if (holder && holder.state !== 'never') return;
       await moveKey(database.queries, merchantId, idempotency.key, commandId);
