@@ -60,7 +60,12 @@ export class Attempts {
     if (this.#isStopping) return 0;
     const { slots } = this.#deps;
     const wanted = slots.room(host, sharedBy) + slots.ahead(host) - this.#queuedFor(host);
-    return Math.max(0, Math.min(wanted, maxHeld - this.#held.size));
+    return Math.max(0, Math.min(wanted, this.spare));
+  }
+
+  /** How many more may be leased of all hosts together. */
+  get spare(): number {
+    return maxHeld - this.#held.size;
   }
 
   /** So few more are not worth a statement while others of the host still wait here. */
@@ -166,7 +171,7 @@ export class Attempts {
     if (slots.ahead(host) === 0 && this.#queuedFor(host) > slots.room(host, 1)) {
       this.#drop(this.#queues.get(host)?.splice(slots.room(host, 1)) ?? []);
     }
-    // Where all places were taken, others may have waited for this one.
+    // Where all places were taken, others may have waited for this one: no more than are held.
     for (const waiting of wasFull ? [host, ...this.#queues.keys()] : [host]) this.#startNext(waiting);
     this.#deps.onRoom(host, wasFull);
   }

@@ -8,8 +8,9 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Outcome } from './attempt-records.ts';
 import { Attempts } from './attempts.ts';
 import type { Send } from './sender.ts';
-import { createSendingSlots, type SendingSlots } from './sending-slots.ts';
+import { createSendingSlots, type SendingSlots, shares } from './sending-slots.ts';
 import { claimDue, readHosts, releaseLeases, releaseLeasesOfDead } from './store.ts';
+import { WaitingHosts } from './waiting-hosts.ts';
 
 export interface WorkerDeps {
   database: Database;
@@ -54,8 +55,8 @@ export class CallbackWorker {
   readonly #attempts: Attempts;
   /** Hosts for which something may be due, and how many are: those written here since the last claim, or any number. */
   readonly #toClaim = new Map<string, number>();
-  /** Hosts of which the last claim could not take everything. */
-  readonly #full = new Set<string>();
+  /** Hosts of which the last claim could not take everything. Like the next, no more than have something pending: a look over all hosts tidies up. */
+  readonly #full = new WaitingHosts();
   /** Hosts of which something may stand behind an attempt of ours: looked at again when that is on record. */
   readonly #standing = new Set<string>();
   /** When to look over all hosts, by elapsed time. */
@@ -137,52 +138,90 @@ export class CallbackWorker {
     this.#toClaim.clear();
     // Hosts with the least in flight first.
     const hosts = [...written.keys()].sort((one, other) => this.#slots.takenBy(one) - this.#slots.takenBy(other));
+    const served: string[] = [];
     for (let at = 0; at < hosts.length; at += claimsAtOnce) {
       const some = hosts.slice(at, at + claimsAtOnce);
-      await Promise.all(some.map((host) => this.#claim(host, hosts.length - at, written.get(host) ?? 0)));
+      const claims = some.map((host) => this.#claim(host, hosts.length - at, written.get(host) ?? 0));
+      const mayHaveMore = await Promise.all(claims);
+      served.push(...some.filter((_, index) => mayHaveMore[index]));
     }
+    // Behind those that have got nothing.
+    for (const host of served) this.#waitForRoom(host);
     if (this.#full.size > 0) this.#callForHelp();
+    // Who was woken and found nothing to claim leaves its room to the next. Each time somebody takes a place or waits no longer, so this has an end.
+    this.#wakeWaiting();
   }
 
   /** Which hosts have something due, and when to look again if nobody writes. */
   async #scan(): Promise<void> {
     this.#nextScanAt = this.#deps.clock.elapsed() + idleLookMs;
     const hosts = await readHosts(this.#deps.database.queries);
+    // What another instance has sent ends without a record of ours. Whatever is due is asked about now, and stands there again if it must.
+    this.#full.keepOnly(new Set(hosts.map(({ host }) => host)));
+    this.#standing.clear();
     for (const { host, dueInMs } of hosts) {
       if (dueInMs > 0) this.#scanWithin(dueInMs);
       else this.#toClaim.set(host, Number.POSITIVE_INFINITY);
     }
   }
 
-  async #claim(host: string, sharedBy: number, expected: number): Promise<void> {
+  /** True: as much as it was allowed to, so there may be more. */
+  async #claim(host: string, sharedBy: number, expected: number): Promise<boolean> {
     const { clock, database, instanceId, limits } = this.#deps;
     const limit = this.#attempts.leasable(host, sharedBy);
-    this.#full.delete(host);
     if (limit <= 0) {
       // The end of an attempt makes room.
-      this.#full.add(host);
-      return;
+      this.#waitForRoom(host);
+      return false;
     }
+    this.#full.delete(host);
     if (this.#attempts.holds(host)) this.#standing.add(host);
     const leasedAt = clock.elapsed();
     const claimed = await claimDue(database.queries, { engine: database.engine, host, instanceId, leaseMs: limits.leaseMs, limit });
     if (this.#isStopping) {
       await this.#giveBack(claimed.map((callback) => callback.id));
-      return;
+      return false;
     }
-    if (claimed.length === limit) this.#full.add(host);
-    else if (claimed.length < expected) {
+    const mayHaveMore = claimed.length === limit;
+    if (!mayHaveMore && claimed.length < expected) {
       this.#standing.add(host);
       this.#scanWithin(blockedLookMs);
     }
     this.#attempts.add(claimed, leasedAt);
+    return mayHaveMore;
+  }
+
+  #waitForRoom(host: string): void {
+    this.#full.add(host, this.#slots.shareOf(host));
   }
 
   #onRoom(host: string, forOthersToo: boolean): void {
-    for (const waiting of forOthersToo ? this.#full : [host]) {
-      if (!this.#full.has(waiting)) continue;
-      if (this.#attempts.leasable(waiting, 1) >= this.#attempts.worthLeasing(waiting)) this.#claimSoon(waiting, 0);
+    if (this.#full.has(host)) {
+      // What has ended may have made another of it, slow or quick.
+      this.#waitForRoom(host);
+      this.#wakeIfWorth(host);
     }
+    if (forOthersToo) this.#wakeWaiting();
+  }
+
+  /**
+   * As many as there are places for. Whoever is passed over has something here already, so that this is a short walk however many wait.
+   * (Or it was forgotten while it waited, and stands in the wrong line until the next look over all hosts.)
+   */
+  #wakeWaiting(): void {
+    for (const share of shares) {
+      let left = Math.min(this.#slots.left(share), this.#attempts.spare);
+      for (const host of this.#full.of(share)) {
+        if (left <= 0) break;
+        if (this.#wakeIfWorth(host)) left -= 1;
+      }
+    }
+  }
+
+  #wakeIfWorth(host: string): boolean {
+    const isWorth = this.#attempts.leasable(host, 1) >= this.#attempts.worthLeasing(host);
+    if (isWorth) this.#claimSoon(host, 0);
+    return isWorth;
   }
 
   #onRecorded(host: string, outcome: Outcome): void {

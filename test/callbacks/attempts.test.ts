@@ -94,7 +94,7 @@ describe('how many may be leased', () => {
   });
 
   it('ends at 1024 that are not on record, of all hosts, and goes on when one of them is', async () => {
-    const { attempts, add, calls, clock, told } = setUp({ total: 3_000, perHost: 3_000 });
+    const { attempts, add, calls, clock, told } = setUp({ total: 9_000, perHost: 3_000 });
     add(several(1_000));
     expect(attempts.leasable('other', 1)).toBe(24);
     add(several(24));

@@ -196,7 +196,8 @@ describe('the worker looks again', () => {
 
 describe('many hosts', () => {
   it('get their turn from the one with the least under way on, four at a time, each its share of the places', async () => {
-    const { callbacks, calls } = begin(undefined, { limits: { total: 12, perHost: 8 } });
+    // Twelve of them for hosts that are not known.
+    const { callbacks, calls } = begin(undefined, { limits: { total: 48, perHost: 8 } });
     await write(many(6, 'busy.example'));
     callbacks.wake(['busy.example']);
     await clock.settle();
@@ -211,7 +212,8 @@ describe('many hosts', () => {
   });
 
   it('share what places there are, and are each asked about once', async () => {
-    const { callbacks, calls } = begin(undefined, { limits: { total: 12, perHost: 8 } });
+    // Twelve of them for hosts that are not known.
+    const { callbacks, calls } = begin(undefined, { limits: { total: 48, perHost: 8 } });
     await clock.settle();
     forgetStatements();
     const hosts = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.example`);

@@ -1,14 +1,33 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSendingSlots } from '../../src/callbacks/sending-slots.ts';
+import { createSendingSlots, type SendingSlots, shares } from '../../src/callbacks/sending-slots.ts';
 
 const quick = { durationMs: 5, hasAnswered: true };
 const silent = { durationMs: 15_000, hasAnswered: false };
 const slow = { durationMs: 4_000, hasAnswered: true };
+type Ended = typeof quick;
+
+/** An attempt of each host has ended like this. */
+function makeKnown(places: SendingSlots, ended: Ended, ...hosts: string[]): void {
+  for (const host of hosts) {
+    places.take(host);
+    places.free(host, ended);
+  }
+}
+
+const named = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}${at}`);
+
+/** Takes what there is for these hosts, and tells how many that were. */
+function takeAll(places: SendingSlots, hosts: readonly string[]): number {
+  const before = places.taken;
+  for (const host of hosts) while (places.room(host, 1) > 0) places.take(host);
+  return places.taken - before;
+}
 
 describe('places', () => {
   it('gives a host no more than its own, and all hosts no more than the total', () => {
     const places = createSendingSlots({ total: 10, perHost: 8 });
+    makeKnown(places, quick, 'a', 'b');
     expect(places.room('a', 1)).toBe(8);
     for (let count = 0; count < 8; count += 1) places.take('a');
     expect(places.room('a', 1)).toBe(0);
@@ -17,19 +36,52 @@ describe('places', () => {
 
   it('divides what is left between the hosts that have work', () => {
     const places = createSendingSlots({ total: 8, perHost: 8 });
+    makeKnown(places, quick, 'a');
     expect(places.room('a', 4)).toBe(2);
     expect(places.room('a', 100)).toBe(1);
   });
 
   it('leaves half of all places to the others, however many hosts are slow', () => {
     const places = createSendingSlots({ total: 16, perHost: 8 });
-    for (let host = 0; host < 50; host += 1) {
-      places.take(`slow${host}`);
-      places.free(`slow${host}`, host % 2 ? slow : silent);
-    }
-    for (let host = 0; host < 50; host += 1) while (places.room(`slow${host}`, 1) > 0) places.take(`slow${host}`);
-    expect(places.taken).toBe(8);
+    makeKnown(places, quick, 'healthy');
+    makeKnown(places, slow, ...named('slow', 25));
+    makeKnown(places, silent, ...named('silent', 25));
+    expect(takeAll(places, [...named('silent', 3), ...named('slow', 25), ...named('silent', 25)])).toBe(8);
     expect(places.room('healthy', 1)).toBe(8);
+  });
+
+  it('leaves three quarters of all places to the others, however many hosts are not known', () => {
+    const places = createSendingSlots({ total: 256, perHost: 8 });
+    makeKnown(places, quick, 'healthy');
+    makeKnown(places, silent, ...named('silent', 300));
+    expect(takeAll(places, named('new', 300))).toBe(64);
+    expect([places.room('healthy', 1), places.room('another new one', 1)]).toEqual([8, 0]);
+    expect(takeAll(places, named('silent', 300))).toBe(128);
+    expect(takeAll(places, ['healthy'])).toBe(8);
+  });
+
+  it('has room for another that is not known when those before have shown what they are', () => {
+    const places = createSendingSlots({ total: 256, perHost: 8 });
+    takeAll(places, named('new', 300));
+    for (const host of named('new', 8)) while (places.takenBy(host) > 0) places.free(host, silent);
+    expect(places.taken).toBe(0);
+    expect(places.room('another new one', 1)).toBe(8);
+  });
+
+  it('gives a host that is not known all of its own, and leaves one to such hosts however few there are', () => {
+    expect(createSendingSlots({ total: 256, perHost: 8 }).room('new', 1)).toBe(8);
+    expect([1, 3, 7, 8].map((total) => createSendingSlots({ total, perHost: 8 }).room('new', 1))).toEqual([1, 1, 1, 2]);
+  });
+
+  it('gives nothing of the quick ones’ quarter to hosts that come after those that turned slow with places in hand', () => {
+    const places = createSendingSlots({ total: 16, perHost: 4 });
+    makeKnown(places, silent, ...named('silent', 8));
+    expect(takeAll(places, named('silent', 8))).toBe(8);
+    expect(takeAll(places, ['first'])).toBe(4);
+    places.free('first', slow);
+    // Of the newcomers' four none is taken now, and yet three belong to a host that was one.
+    expect(takeAll(places, named('new', 9))).toBe(1);
+    expect(places.left('quick')).toBe(4);
   });
 
   it('gives a silent host a single place until it answers quickly again', () => {
@@ -64,41 +116,128 @@ describe('places', () => {
   });
 
   it('tells when the place that was freed is one that others may have waited for', () => {
-    const places = createSendingSlots({ total: 4, perHost: 4 });
-    for (const host of ['a', 'b', 'c']) places.take(host);
-    expect(places.free('a', slow)).toEqual({ wasFull: false });
-    for (const host of ['a', 'd']) places.take(host);
-    expect(places.free('d', slow)).toEqual({ wasFull: true });
-    // Two of four are for slow hosts, and both are taken.
-    places.free('b', quick);
-    places.take('d');
-    expect(places.free('c', quick)).toEqual({ wasFull: false });
-    expect(places.free('d', slow)).toEqual({ wasFull: true });
-    expect(places.free('a', slow)).toEqual({ wasFull: false });
+    const places = createSendingSlots({ total: 8, perHost: 4 });
+    makeKnown(places, slow, 'slow');
+    makeKnown(places, quick, 'quick');
+    takeAll(places, ['quick']);
+    expect(places.free('quick', quick)).toEqual({ wasFull: false });
+    // Four of eight are for slow hosts, two for those that are not known.
+    takeAll(places, ['slow']);
+    expect(places.free('quick', quick)).toEqual({ wasFull: false });
+    expect(places.free('slow', slow)).toEqual({ wasFull: true });
+    expect(places.free('slow', slow)).toEqual({ wasFull: false });
+    takeAll(places, ['new']);
+    expect(places.free('quick', quick)).toEqual({ wasFull: false });
+    expect(places.free('new', slow)).toEqual({ wasFull: true });
+    takeAll(places, ['slow', 'quick']);
+    expect([places.taken, places.left('quick')]).toEqual([8, 0]);
+    expect(places.free('quick', quick)).toEqual({ wasFull: true });
   });
 
-  it('never gives more than there is', () => {
+  it('tells nobody of room while a share has more than is its', () => {
+    const places = createSendingSlots({ total: 16, perHost: 8 });
+    makeKnown(places, slow, 'slow');
+    makeKnown(places, quick, 'quick');
+    takeAll(places, ['quick', 'slow']);
+    // All sixteen, of which seven move from one share to the other.
+    expect(places.free('quick', slow)).toEqual({ wasFull: true });
+    expect(places.left('slow')).toBe(8 - 15);
+    const told = Array.from({ length: 7 }, () => places.free('quick', slow).wasFull);
+    // Once it is for a host that is not known; the slow ones have given back only what was too much.
+    expect(told).toEqual([false, false, false, true, false, false, false]);
+    expect([places.left('slow'), places.room('slow', 1)]).toEqual([0, 0]);
+    expect(places.free('slow', slow)).toEqual({ wasFull: true });
+  });
+
+  it('never gives more than there is, and counts as if it went over all hosts, whatever becomes of them meanwhile', () => {
     const step = fc.record({
-      host: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+      host: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       ended: fc.constantFrom(undefined, quick, slow, silent),
       sharedBy: fc.integer({ min: 0, max: 9 }),
     });
     fc.assert(
       fc.property(
         fc.array(step, { maxLength: 200 }),
-        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 1, max: 24 }),
         fc.integer({ min: 1, max: 5 }),
-        (steps, total, perHost) => {
-          const places = createSendingSlots({ total, perHost });
+        fc.integer({ min: 1, max: 7 }),
+        (steps, total, perHost, maxKnown) => {
+          const places = createSendingSlots({ total, perHost }, maxKnown);
+          const book = bookOf(maxKnown);
           for (const { host, ended, sharedBy } of steps) {
-            if (ended !== undefined && places.takenBy(host) > 0) places.free(host, ended);
-            for (let room = places.room(host, sharedBy); room > 0; room -= 1) places.take(host);
+            if (ended !== undefined && places.takenBy(host) > 0) {
+              const were = shares.filter((share) => places.left(share) <= 0);
+              const { wasFull } = places.free(host, ended);
+              book.free(host, ended);
+              expect(wasFull).toBe(were.some((share) => places.left(share) > 0));
+            }
+            const room = places.room(host, sharedBy);
+            for (let count = room; count > 0; count -= 1) {
+              places.take(host);
+              book.take(host);
+            }
+            expect(places.shareOf(host)).toBe(book.shareOf(host));
+            expect(places.taken).toBe(book.taken());
+            expect(shares.map((share) => places.left(share))).toEqual(shares.map((share) => book.left(share, total)));
             expect(places.taken).toBeLessThanOrEqual(total);
             expect(places.takenBy(host)).toBeLessThanOrEqual(perHost);
+            if (room > 0) expect(places.left(places.shareOf(host))).toBeGreaterThanOrEqual(0);
           }
         },
       ),
     );
+  });
+});
+
+/** The same by a list of attempts under way and one of hosts, gone over from end to end. */
+function bookOf(maxKnown: number) {
+  const underWay: string[] = [];
+  let hosts: { host: string; share: 'quick' | 'slow' }[] = [];
+  const shareOf = (host: string) => hosts.find((each) => each.host === host)?.share ?? 'unknown';
+  const of = (...some: string[]) => underWay.filter((host) => some.includes(shareOf(host))).length;
+  return {
+    shareOf,
+    taken: () => underWay.length,
+    left(share: (typeof shares)[number], total: number): number {
+      const half = Math.max(1, Math.floor(total / 2));
+      const quarter = Math.max(1, Math.floor(total / 4));
+      const bounds = [total - underWay.length];
+      if (share !== 'quick') bounds.push((share === 'slow' ? half : quarter) - of(share), half + quarter - of('slow', 'unknown'));
+      return Math.min(...bounds);
+    },
+    take: (host: string) => void underWay.push(host),
+    free(host: string, ended: Ended) {
+      underWay.splice(underWay.indexOf(host), 1);
+      const others = hosts.filter((each) => each.host !== host);
+      hosts = [...others, { host, share: ended === quick ? ('quick' as const) : ('slow' as const) }].slice(-maxKnown);
+    },
+  };
+}
+
+describe('what is known of hosts', () => {
+  it('is kept of the ten thousand that were sent to last, and the others are new again', () => {
+    const places = createSendingSlots({ total: 64, perHost: 8 });
+    const hosts = named('silent', 20_000);
+    makeKnown(places, silent, ...hosts);
+    expect(hosts.filter((host) => places.room(host, 1) === 1)).toEqual(hosts.slice(10_000));
+    expect(places.room('silent9999', 1)).toBe(places.room('never seen', 1));
+  });
+
+  it('is kept of a host that is sent to again', () => {
+    const places = createSendingSlots({ total: 64, perHost: 8 }, 3);
+    makeKnown(places, quick, 'a', 'b', 'c', 'a', 'new');
+    expect(['a', 'b', 'c', 'new'].map((host) => places.ahead(host))).toEqual([96, 0, 96, 96]);
+  });
+
+  it('is let go of together with its places, which then are those of one that is not known', () => {
+    const places = createSendingSlots({ total: 16, perHost: 8 }, 1);
+    makeKnown(places, slow, 'slow');
+    expect(takeAll(places, ['slow'])).toBe(8);
+    places.take('quick');
+    expect(places.free('quick', quick)).toEqual({ wasFull: true });
+    expect(shares.map((share) => places.left(share))).toEqual([8, 4, -4]);
+    for (let count = 0; count < 8; count += 1) places.free('slow', slow);
+    expect(shares.map((share) => places.left(share))).toEqual([16, 8, 4]);
   });
 });
 
@@ -119,18 +258,5 @@ describe('what is leased ahead of its place', () => {
   it('is nothing for a host that is slow, silent or not known', () => {
     expect([aheadAfter(2_000), aheadAfter(15_000, false)]).toEqual([0, 0]);
     expect(createSendingSlots({ total: 64, perHost: 8 }).ahead('a')).toBe(0);
-  });
-
-  it('is remembered of the thousand hosts that were sent to last', () => {
-    const places = createSendingSlots({ total: 64, perHost: 8 });
-    const send = (host: string) => {
-      places.take(host);
-      places.free(host, quick);
-    };
-    for (let host = 0; host < 1_000; host += 1) send(`h${host}`);
-    expect(places.ahead('h0')).toBe(96);
-    send('h0');
-    send('new');
-    expect([places.ahead('h0'), places.ahead('h1'), places.ahead('h2'), places.ahead('new')]).toEqual([96, 0, 96, 96]);
   });
 });

@@ -1,0 +1,254 @@
+// Thousands of hosts that never answer beside a few that do, and how room is passed on among those that wait: in virtual time, on SQLite in memory.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Callbacks, CallbacksDeps } from '../../src/callbacks/callbacks.ts';
+import { enqueueCallback } from '../../src/callbacks/outbox.ts';
+import type { AttemptResult } from '../../src/callbacks/sender.ts';
+import type { Database } from '../../src/database/database.ts';
+import { systemRandom } from '../../src/kernel/system.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { answered, type Call, callbacksOn, memoryErp, type WatchedDatabase, watchDatabase } from './harness.ts';
+
+const silence: AttemptResult = { status: null, error: 'No answer within 15 s.', durationMs: 15_000, responseHead: null };
+const late: AttemptResult = { ...answered(200), durationMs: 4_000 };
+let clock: VirtualClock;
+let plain: Database;
+let watched: WatchedDatabase;
+let merchantId: string;
+const started: Callbacks[] = [];
+
+beforeEach(async () => {
+  clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  plain = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(plain.queries)).id;
+  watched = watchDatabase(plain);
+});
+afterEach(async () => {
+  for (const callbacks of started.splice(0)) {
+    const stopped = callbacks.stop();
+    await clock.advance(10_000);
+    await stopped;
+  }
+  await plain.close();
+});
+
+function begin(answer?: (call: Call) => AttemptResult | undefined, overrides: Partial<CallbacksDeps> = {}) {
+  const erp = memoryErp({ nowMs: () => clock.now(), ...(answer ? { answer } : {}) });
+  const callbacks = callbacksOn(watched.database, { clock, send: erp.send, ...overrides });
+  callbacks.start();
+  started.push(callbacks);
+  return { ...erp, callbacks };
+}
+
+/** One callback to each, as often as it is named. */
+async function write(hosts: readonly string[]): Promise<void> {
+  await plain.transaction(async (queries) => {
+    for (const host of hosts) {
+      const callback = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, url: `http://${host}/` };
+      await enqueueCallback(queries, { random: systemRandom }, callback);
+    }
+  });
+}
+
+async function send(callbacks: Callbacks, ...hosts: string[]): Promise<void> {
+  await write(hosts);
+  callbacks.wake(hosts);
+  await clock.settle();
+}
+
+const sentByOther = (host: string) => plain.queries.deleteFrom('callbacks').where('host', '=', host).execute();
+const held = async () => (await plain.queries.selectFrom('callbacks').select('id').where('leased_by', 'is not', null).execute()).length;
+const dead = (count: number) => Array.from({ length: count }, (_, at) => `dead.example:${at + 1}`);
+const hostsOf = (calls: readonly Call[]) => calls.map(({ url }) => new URL(url).host);
+const count = (kind: string) => watched.statements.filter((each) => each === kind).length;
+/** Claims for the host whose attempt has ended: it may have more, and when that is on record something may have stood behind it. */
+const ofItsOwn = 2;
+const forgetStatements = () => {
+  watched.statements.length = 0;
+};
+
+describe('two thousand dead hosts', () => {
+  const answersIfAlive = ({ url }: Call) => (url.includes('dead') ? undefined : answered(200));
+
+  it('do not keep one waiting that has answered before, and one that ends makes room for one', async () => {
+    const { callbacks, calls } = begin(answersIfAlive);
+    await clock.settle();
+    await send(callbacks, 'healthy.example');
+    await send(callbacks, ...dead(2_000));
+    // A quarter of 256.
+    expect(calls).toHaveLength(1 + 64);
+    forgetStatements();
+    await send(callbacks, 'healthy.example');
+    expect(hostsOf(calls).at(-1)).toBe('healthy.example');
+    expect(count('claim')).toBe(1);
+    forgetStatements();
+    calls[1]?.end(silence);
+    await clock.settle();
+    expect(calls).toHaveLength(1 + 64 + 1 + 1);
+    expect([count('claim'), count('scan')]).toEqual([ofItsOwn + 1, 0]);
+  });
+
+  it('take three quarters of all places between them once some are known to be silent, and not the last', async () => {
+    const { callbacks, calls } = begin(answersIfAlive, { delaysS: [1, 1, 1, 1, 1] });
+    await clock.settle();
+    await write(['healthy.example']);
+    callbacks.wake(['healthy.example']);
+    await send(callbacks, ...dead(2_000));
+    for (let round = 0; round < 4; round += 1) {
+      const underWay = calls.length;
+      for (const call of calls) call.end(silence);
+      await clock.advance(1_500);
+      expect(calls.length).toBeGreaterThan(underWay + 63);
+    }
+    expect(callbacks.counts().inFlight).toBe(192);
+    await write(Array.from({ length: 8 }, () => 'healthy.example'));
+    callbacks.wake(['healthy.example']);
+    await clock.settle();
+    expect(hostsOf(calls.slice(-8))).toEqual(Array.from({ length: 8 }, () => 'healthy.example'));
+  });
+});
+
+describe('room', () => {
+  /** One is under way and has the only place; the others wait, in this order. */
+  async function lineUp(...others: string[]) {
+    const bench = begin(undefined, { limits: { total: 1, perHost: 1 } });
+    await clock.settle();
+    for (const host of ['first', ...others]) {
+      await send(bench.callbacks, host);
+    }
+    forgetStatements();
+    return bench;
+  }
+
+  it('is offered to as many as there are places for', async () => {
+    const { calls } = await lineUp('second', 'third', 'fourth', 'fifth', 'sixth');
+    calls[0]?.end(answered(200));
+    await clock.settle();
+    expect(hostsOf(calls)).toEqual(['first', 'second']);
+    expect([count('claim'), await held()]).toEqual([ofItsOwn + 1, 1]);
+  });
+
+  it('is passed on by a host that has nothing to send any more', async () => {
+    const { calls } = await lineUp('second', 'third', 'fourth');
+    await sentByOther('second');
+    await sentByOther('third');
+    calls[0]?.end(answered(200));
+    await clock.settle();
+    expect(hostsOf(calls)).toEqual(['first', 'fourth']);
+    expect([count('claim'), count('scan')]).toEqual([ofItsOwn + 3, 0]);
+  });
+
+  it('is passed on until nobody waits, and then no more is asked', async () => {
+    const { calls } = await lineUp('second', 'third');
+    await sentByOther('second');
+    await sentByOther('third');
+    calls[0]?.end(answered(200));
+    await clock.advance(5_000);
+    expect(hostsOf(calls)).toEqual(['first']);
+    expect(count('claim')).toBe(ofItsOwn + 2);
+  });
+
+  it('goes to those that wait in their turn, though they were written to again or looked at meanwhile', async () => {
+    const { callbacks, calls } = await lineUp('zebra', 'ant', 'bee');
+    callbacks.wake(['zebra']);
+    callbacks.wake();
+    await clock.settle();
+    expect(count('scan')).toBe(1);
+    for (let at = 0; at < 3; at += 1) {
+      calls[at]?.end(answered(200));
+      await clock.settle();
+    }
+    expect(hostsOf(calls)).toEqual(['first', 'zebra', 'ant', 'bee']);
+  });
+
+  it('is offered to others though the host that leaves it has no more to send', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 2 } });
+    await clock.settle();
+    await send(callbacks, 'only-one');
+    await send(callbacks, 'more', 'more');
+    expect(calls).toHaveLength(2);
+    calls[0]?.end(answered(200));
+    await clock.settle();
+    expect(hostsOf(calls)).toEqual(['only-one', 'more', 'more']);
+  });
+
+  it('is not lost on a host that has all of its own', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 1 } });
+    await clock.settle();
+    await send(callbacks, 'backlog', 'backlog');
+    await send(callbacks, 'ends');
+    await send(callbacks, 'waits');
+    expect(calls).toHaveLength(2);
+    calls[1]?.end(answered(200));
+    await clock.settle();
+    expect(hostsOf(calls)).toEqual(['backlog', 'ends', 'waits']);
+  });
+
+  it('goes to a host by what it is, not by what it was when it began to wait', async () => {
+    // Four places for slow hosts, two for those that are not known.
+    const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 2 } });
+    await clock.settle();
+    for (const host of ['slow1', 'slow2']) {
+      await send(callbacks, host);
+      calls.at(-1)?.end(late);
+      await clock.settle();
+    }
+    await send(callbacks, 'slow1', 'slow1', 'slow2', 'slow2');
+    await send(callbacks, 'new1');
+    await send(callbacks, 'turns-slow', 'turns-slow');
+    calls.at(-1)?.end(late);
+    await clock.settle();
+    await send(callbacks, 'new2');
+    expect([callbacks.counts().inFlight, hostsOf(calls).at(-1)]).toEqual([6, 'new2']);
+    calls.find(({ url }, at) => at > 1 && url.includes('slow1'))?.end(late);
+    await clock.settle();
+    expect(hostsOf(calls).at(-1)).toBe('turns-slow');
+  });
+
+  it('is waited for by a host with more than fits without further looks over all hosts', async () => {
+    begin();
+    await clock.settle();
+    await write(Array.from({ length: 20 }, () => 'erp'));
+    forgetStatements();
+    plain.wake('callbacks');
+    await clock.advance(5_000);
+    expect([count('scan'), count('claim')]).toEqual([1, 1]);
+  });
+
+  it('that a host has for itself is found by it in whichever line it stood', async () => {
+    // Of eight places two are for hosts that are not known: with its first answer a host may have its four.
+    const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 4 } });
+    await clock.settle();
+    await write(Array.from({ length: 9 }, () => 'erp'));
+    callbacks.wake(['erp']);
+    await clock.settle();
+    expect(calls).toHaveLength(2);
+    calls[0]?.end(answered(200));
+    await clock.settle();
+    expect(callbacks.counts().inFlight).toBe(4);
+  });
+
+  it('is waited for no longer by hosts whose callbacks another instance has sent', async () => {
+    await lineUp('second');
+    await clock.advance(9_000);
+    for (const host of ['first', 'second']) await sentByOther(host);
+    const wakes = watched.wakes();
+    // With the look over all hosts the call for help ends.
+    await clock.advance(30_000);
+    expect(watched.wakes()).toBe(wakes);
+  });
+});
+
+describe('what stood behind an attempt elsewhere', () => {
+  it('is forgotten when nothing of its host is pending any more', async () => {
+    const { callbacks } = begin(() => answered(200));
+    await clock.settle();
+    callbacks.wake(['erp']);
+    await clock.advance(1_000);
+    forgetStatements();
+    await send(callbacks, 'erp');
+    expect([callbacks.counts().delivered, count('claim')]).toEqual([1, 1]);
+  });
+});
