@@ -1,4 +1,4 @@
-// Two more scenes: one dead ERP among many healthy ones, and mixed load for minutes or hours, in which memory must stay flat.
+// More scenes: one dead ERP among many healthy ones, very many dead ones, and mixed load for minutes or hours, in which memory must stay flat.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,21 +8,19 @@ import { inLanes, median, pause, type SceneResult, spreadOf } from './measure.ts
 import { type SceneOptions, tillOf } from './scenes.ts';
 
 interface Erps {
-  /** Of the ERP with this number; every one has an address of its own. */
+  /** Of the ERP with this number; every one has an address of its own. Those below zero are dead. */
   urlOf(number: number): string;
   /** When the callback with this text arrived. */
   arrivals: Map<string, number>;
   close(): void;
 }
 
-const dead = 0;
-
-/** On all addresses of loopback; the one with number 0 takes connections and never answers. */
+/** On all addresses of loopback; the dead ones take connections and never answer. */
 async function startErps(): Promise<Erps> {
   const arrivals = new Map<string, number>();
-  const addressOf = (number: number) => `127.1.${Math.floor(number / 250)}.${1 + (number % 250)}`;
+  const addressOf = (number: number) => `127.${number < 0 ? 2 : 1}.${Math.floor(Math.abs(number) / 250)}.${1 + (Math.abs(number) % 250)}`;
   const server = createServer((request, response) => {
-    if (request.socket.localAddress === addressOf(dead)) return;
+    if (request.socket.localAddress?.startsWith('127.2.')) return;
     arrivals.set(request.url ?? '', performance.now());
     response.end();
   });
@@ -62,8 +60,19 @@ async function delaysOf(till: Till, erps: Erps, count: number, rounds: number): 
   return { delays, missing: missing() };
 }
 
-export async function deadErp({ isShort, say }: SceneOptions): Promise<SceneResult> {
-  const [healthy, rounds, backlog] = isShort ? [10, 2, 100] : [100, 10, 2_000];
+export function deadErp(options: SceneOptions): Promise<SceneResult> {
+  return besideDead(options, { dead: 1, backlog: options.isShort ? 100 : 2_000 });
+}
+
+/** More than there are places, each with one callback. */
+export function manyDeadErps(options: SceneOptions): Promise<SceneResult> {
+  const dead = options.isShort ? 300 : 2_000;
+  return besideDead(options, { dead, backlog: dead });
+}
+
+async function besideDead({ isShort, say }: SceneOptions, { dead, backlog }: { dead: number; backlog: number }): Promise<SceneResult> {
+  const [healthy, rounds] = isShort ? [10, 2] : [100, 10];
+  const which = dead === 1 ? 'a dead ERP' : `${dead} dead ERPs`;
   const startedAt = performance.now();
   const erps = await startErps();
   const shop = await openLoadShop({ devices: 1, holdMs: 0, say });
@@ -71,27 +80,28 @@ export async function deadErp({ isShort, say }: SceneOptions): Promise<SceneResu
     const till = tillOf(shop);
     const before = await delaysOf(till, erps, healthy, rounds);
     const alone = spreadOf(before.delays);
-    say(`${backlog} callbacks for the dead one`);
-    await inLanes(Array.from({ length: backlog }).fill(erps.urlOf(dead)) as string[], 16, async (url) => {
+    say(`${backlog} callbacks for ${which}`);
+    const urls = Array.from({ length: backlog }, (_, at) => erps.urlOf(-1 - (at % dead)));
+    await inLanes(urls, 16, async (url) => {
       const { QR } = await createInvoice(till, url);
       await till.get('/Invoice/Get', { QR });
     });
     const after = await delaysOf(till, erps, healthy, rounds);
     const beside = spreadOf(after.delays);
     return {
-      scene: `a dead ERP among ${healthy} healthy ones`,
+      scene: `${which} among ${healthy} healthy ones`,
       seconds: (performance.now() - startedAt) / 1000,
       figures: {
-        'callbacks that wait for the dead one': backlog,
+        [`callbacks that wait for ${which}`]: backlog,
         'delay of the others alone p50 ms': alone.p50,
         'delay of the others alone p95 ms': alone.p95,
-        'delay of the others beside it p50 ms': beside.p50,
-        'delay of the others beside it p95 ms': beside.p95,
-        'delay of the others beside it max ms': beside.max,
+        [`delay of the others beside ${which} p50 ms`]: beside.p50,
+        [`delay of the others beside ${which} p95 ms`]: beside.p95,
+        [`delay of the others beside ${which} max ms`]: beside.max,
       },
       checks: [
         { what: 'callbacks to healthy ones that did not come', value: before.missing + after.missing, exactly: 0 },
-        { what: 'delay beside the dead one p95 ms', value: beside.p95, atMost: isShort ? 10_000 : 2 * alone.p95 + 500 },
+        { what: `delay beside ${which} p95 ms`, value: beside.p95, atMost: isShort ? 10_000 : 2 * alone.p95 + 500 },
       ],
     };
   } finally {

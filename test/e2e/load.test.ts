@@ -1,6 +1,6 @@
 // The short form of `npm run load`: everybody is answered, nothing is charged twice, and a good caller is not forgotten beside the press.
 import { describe, expect, it } from 'vitest';
-import { deadErp, mixedLoad } from '../../scripts/load/long-scenes.ts';
+import { deadErp, manyDeadErps, mixedLoad } from '../../scripts/load/long-scenes.ts';
 import { isKept, type SceneResult } from '../../scripts/load/measure.ts';
 import { openPays, type SceneOptions, slowSockets } from '../../scripts/load/scenes.ts';
 import { patienceMs } from '../support/gateway-process.ts';
@@ -28,6 +28,10 @@ describe('under load', () => {
 
   it('a dead ERP does not hold up the callbacks of healthy ones', slowTest, async () => {
     expectKept(await deadErp(options));
+  });
+
+  it('nor do more dead ones than there are places', slowTest, async () => {
+    expectKept(await manyDeadErps(options));
   });
 
   it('sales, documents, invoices and repeats go on without a wrong answer', slowTest, async () => {
