@@ -93,8 +93,7 @@ describe('two thousand dead hosts', () => {
   it('take three quarters of all places between them once some are known to be silent, and not the last', async () => {
     const { callbacks, calls } = begin(answersIfAlive, { delaysS: [1, 1, 1, 1, 1] });
     await clock.settle();
-    await write(['healthy.example']);
-    callbacks.wake(['healthy.example']);
+    await send(callbacks, 'healthy.example');
     await send(callbacks, ...dead(2_000));
     for (let round = 0; round < 4; round += 1) {
       const underWay = calls.length;
@@ -103,10 +102,9 @@ describe('two thousand dead hosts', () => {
       expect(calls.length).toBeGreaterThan(underWay + 63);
     }
     expect(callbacks.counts().inFlight).toBe(192);
-    await write(Array.from({ length: 8 }, () => 'healthy.example'));
-    callbacks.wake(['healthy.example']);
-    await clock.settle();
-    expect(hostsOf(calls.slice(-8))).toEqual(Array.from({ length: 8 }, () => 'healthy.example'));
+    const eight = Array.from({ length: 8 }, () => 'healthy.example');
+    await send(callbacks, ...eight);
+    expect(hostsOf(calls.slice(-8))).toEqual(eight);
   });
 });
 

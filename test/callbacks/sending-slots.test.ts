@@ -229,6 +229,12 @@ describe('what is known of hosts', () => {
     expect(['a', 'b', 'c', 'new'].map((host) => places.ahead(host))).toEqual([96, 0, 96, 96]);
   });
 
+  it('is let go of for good, however many come after it', () => {
+    const places = createSendingSlots({ total: 64, perHost: 8 }, 3);
+    makeKnown(places, quick, ...named('host', 20));
+    expect(named('host', 20).filter((host) => places.shareOf(host) === 'quick')).toEqual(['host17', 'host18', 'host19']);
+  });
+
   it('is let go of together with its places, which then are those of one that is not known', () => {
     const places = createSendingSlots({ total: 16, perHost: 8 }, 1);
     makeKnown(places, slow, 'slow');
