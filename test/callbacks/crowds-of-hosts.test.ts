@@ -151,6 +151,7 @@ describe('room', () => {
   it('goes to those that wait in their turn, though they were written to again or looked at meanwhile', async () => {
     const { callbacks, calls } = await lineUp('zebra', 'ant', 'bee');
     callbacks.wake(['zebra']);
+    await clock.settle();
     callbacks.wake();
     await clock.settle();
     expect(count('scan')).toBe(1);
