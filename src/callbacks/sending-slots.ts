@@ -1,4 +1,4 @@
-// How many attempts may run at once, overall and per host, so that slow or dead ERPs, however many, never take the places of the others [D51, D127].
+// How many attempts may run at once, overall and per host, so that slow or dead ERPs, however many, never take the places of the others [D51, D128].
 // A host is slow after an attempt that took long, silent if it did not even answer then, quick otherwise, and not known before its first attempt has
 // ended. Slow and silent hosts together get half of the places at most, those that are not known a quarter, and a silent one a single place until it
 // answers again. For a quick host more may be leased than there are places, so many that the last of them waits for about a second.

@@ -1,5 +1,5 @@
 // Hosts that have more due than there was room for, in a line for each share of the places, in the order in which they came: a place that is free is
-// offered to those who may take it, without a walk past thousands who may not [D127].
+// offered to those who may take it, without a walk past thousands who may not [D128].
 import type { Share } from './sending-slots.ts';
 
 export class WaitingHosts {
