@@ -8,6 +8,7 @@ import type { Shop } from './shop.ts';
 import type { ShopDevice } from './shop-devices.ts';
 
 const looksEveryMs = 20_000;
+const afterLeapMs = 5_000;
 /** A device whose clock was set in between may hold answerBy for later than it is: then the person waits for it. */
 const clockDoubtMs = 20 * 60_000;
 
@@ -55,7 +56,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     }
   }
 
-  every(shop.clock, looksEveryMs, () => {
+  function look(): void {
     const life = shop.fleet.anyLife();
     if (!life || shop.state.isDatabaseDown) return;
     // A life that ends meanwhile never answers; the next look finds the next one.
@@ -68,6 +69,15 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
         for (const row of rows) await decide(life, toCommand(row));
       })
       .catch(() => {});
+  }
+
+  let lookedAtMs = shop.clock.now();
+  every(shop.clock, looksEveryMs, () => {
+    // Quiet hours were leapt over, as by machines that sleep: what a device had under way goes on first.
+    const hasLeapt = shop.clock.now() > lookedAtMs + 2 * looksEveryMs;
+    lookedAtMs = shop.clock.now();
+    if (hasLeapt) shop.clock.after(afterLeapMs, look);
+    else look();
   });
   return counts;
 }

@@ -35,7 +35,10 @@ export function watchWire({ clock, storage, devices, trace, violated }: Deps): (
       .journal()
       .unfinished()
       .find((entry) => entry.id !== message.id);
-    if (running) violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);
+    // Another gateway has asked meanwhile and heard "never": the device has written that down, and a copy that comes after it does nothing.
+    const isTombstone = target.hasJournal && target.device.journal().find(message.id)?.outcome === 'never';
+    if (running && !isTombstone)
+      violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);
     const unclosed = message.name === 'Pay' ? openDocumentOn(target, message.id) : undefined;
     // An operator has closed it by hand: the terminal's own book does not know of that.
     const byHand = unclosed && storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [unclosed]);

@@ -81,6 +81,7 @@ describe('who watches the wires', () => {
     charges = [] as object[],
     ageMs = 0,
     closedByHand = [] as string[],
+    said = undefined as string | undefined,
   } = {}) {
     const clock = createEventClock();
     const storage = {
@@ -89,7 +90,8 @@ describe('who watches the wires', () => {
           ? closedByHand.filter((id) => id === subject).map((id) => ({ id }))
           : [{ issued_at: clock.now() - ageMs }],
     };
-    const device = { journal: () => ({ unfinished: () => running }), bank: { charges: () => charges, entries: () => [] } };
+    const journal = () => ({ unfinished: () => running, find: () => ({ outcome: said }) });
+    const device = { journal, bank: { charges: () => charges, entries: () => [] } };
     const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0 } as unknown as ShopDevice;
     return watchWire({ clock, storage, devices: [target], trace: () => {}, violated });
   }
@@ -104,6 +106,15 @@ describe('who watches the wires', () => {
   it('tells of a command to a device that is busy with another', () => {
     watching({ running: [{ id: 'other', name: 'Refund' }] })(command());
     expect(violations).toEqual(['Pay one went to terminal 1, which is busy with Refund other']);
+  });
+
+  it('lets a copy pass of which its device has said "never" since: it has that in its journal', () => {
+    const busy = { running: [{ id: 'other', name: 'Refund' }], said: 'never' };
+    watching(busy)(command());
+    expect(violations).toEqual([]);
+    watching({ ...busy, hasJournal: false })(command());
+    watching({ ...busy, said: 'done' })(command());
+    expect(violations).toHaveLength(2);
   });
 
   it('tells of a Pay while another waits for its CloseDoc [D14]', () => {
