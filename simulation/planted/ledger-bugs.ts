@@ -197,7 +197,11 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'joins',
     harm: 'lie',
     edits: [
-      { room: ledger, find: '    if (again.id !== latest.id) return answerOfEarlier({ command: again, by }, request);\n', instead: '' },
+      {
+        room: ledger,
+        find: "    if (again.id !== latest.id) return answerOfEarlier({ command: again, by: by === 'key' ? 'number' : by }, request);\n",
+        instead: '',
+      },
     ],
     tests: ['test/ledger'],
   },
@@ -252,7 +256,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: '        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);\n',
+        find: '        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, expired.id, id);\n',
         instead: '',
       },
     ],

@@ -155,12 +155,13 @@ export async function sweepKeys(queries: Queries): Promise<number> {
   return Number(swept.numDeletedRows);
 }
 
-/** The key stands for another attempt of the same request from now on. */
-export async function moveKey(queries: Queries, merchantId: string, key: string, toSubjectId: string): Promise<void> {
+/** The key stands for another attempt of the same request from now on, unless it has gone from `from` to a third one meanwhile. */
+export async function moveKey(queries: Queries, merchantId: string, key: string, from: string, to: string): Promise<void> {
   await queries
     .updateTable('idempotency_keys')
-    .set({ subject_id: toSubjectId })
+    .set({ subject_id: to })
     .where('merchant_id', '=', merchantId)
     .where('key', '=', key)
+    .where('subject_id', '=', from)
     .execute();
 }

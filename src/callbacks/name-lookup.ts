@@ -35,6 +35,7 @@ const maxTries = 2;
 const maxAskingMs = 6_000;
 /** Once one kind of address is there, so long for the other. */
 const otherKindMs = 1_000;
+const cannotTell: ReadonlySet<string> = new Set(['EREFUSED', 'ESERVFAIL', 'ENOTIMP']);
 const maxWaiting = 64;
 /** After that, the attempt that wanted to know has no time left to use the answer. */
 const maxWaitMs = 10_000;
@@ -44,7 +45,7 @@ export function createNameLookup(deps: NameLookupDeps): LookupAll {
   const hosts = createHostsFile(deps.hostsFile ?? '/etc/hosts');
   const gate = createGate(1);
   const system = { clock, gate, lookup: deps.system ?? systemLookup };
-  // Two lines, so that names which nobody knows, as many as a merchant may think of, keep no name of the operator's waiting.
+  // Two lines: names that are the system's own go before those of which merely nobody knows, as many as a merchant may think of.
   const askSystem = createLine({ ...system, isAhead: true });
   const askSystemAfterAll = createLine({ ...system, isAhead: false });
 
@@ -68,9 +69,31 @@ export function createNameLookup(deps: NameLookupDeps): LookupAll {
   };
 }
 
-/** Nothing is found only when the servers say so; their silence is an error. */
-async function askServers(name: string, clock: Clock, servers: readonly string[] | undefined): Promise<LookupAddress[]> {
-  // A new one reads resolv.conf as it is now, and can be cancelled by itself.
+/**
+ * Nothing is found only when the servers say so; their silence is an error. A server that is silent is passed over by the resolver itself, one
+ * that will not or cannot tell is not: an office's own, which refuses names from outside, may well stand before a good one.
+ */
+async function askServers(name: string, clock: Clock, given: readonly string[] | undefined): Promise<LookupAddress[]> {
+  const untilMs = clock.elapsed() + maxAskingMs;
+  for (let servers = given; ; ) {
+    try {
+      return await askTheseServers(name, clock, servers, untilMs - clock.elapsed());
+    } catch (error) {
+      if (!cannotTell.has((error as NameLookupFailed).code)) throw error;
+      servers = (servers ?? new Resolver().getServers()).slice(1);
+      if (servers.length === 0 || clock.elapsed() >= untilMs) throw error;
+    }
+  }
+}
+
+/** Without servers, those in resolv.conf as it is now. */
+async function askTheseServers(
+  name: string,
+  clock: Clock,
+  servers: readonly string[] | undefined,
+  maxMs: number,
+): Promise<LookupAddress[]> {
+  // A new one each time can be cancelled by itself.
   const resolver = new Resolver({ timeout: tryMs, tries: maxTries });
   if (servers) resolver.setServers(servers);
   const timers = new Timers(clock);
@@ -81,7 +104,7 @@ async function askServers(name: string, clock: Clock, servers: readonly string[]
     return found.map((address) => ({ address, family }));
   };
 
-  giveUpIn(maxAskingMs);
+  giveUpIn(maxMs);
   const answers = await Promise.allSettled([addresses(4, resolver.resolve4(name)), addresses(6, resolver.resolve6(name))]);
   timers.stop();
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));

@@ -87,7 +87,9 @@ it('a key is used also when what stands under it is too old to count', async () 
 
 it('a key that moves to the next attempt moves alone', async () => {
   for (const key of ['k', 'l']) await claimKey(database.queries, claimOf(key, 'first'));
-  await moveKey(database.queries, merchantId, 'k', 'second');
+  await moveKey(database.queries, merchantId, 'k', 'first', 'second');
+  // Whoever looked before that does not turn it back.
+  await moveKey(database.queries, merchantId, 'k', 'first', 'third');
   expect((await findKey(database.queries, merchantId, 'k'))?.subjectId).toBe('second');
   expect((await findKey(database.queries, merchantId, 'l'))?.subjectId).toBe('first');
 });

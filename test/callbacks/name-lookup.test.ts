@@ -180,6 +180,12 @@ describe('a dead zone', () => {
     expect(server.asked).toHaveLength(4);
   });
 
+  it.each([serverFailure, 4, 5])('is none when a server answers %i (fails, cannot, will not) and the next one knows', async (code) => {
+    const [first, second] = [await startNameServer({ 'a.example': code }), await startNameServer({ 'a.example': { A: ['192.0.2.1'] } })];
+    expect(await namesBy({ servers: [first.address, second.address] })('a.example')).toMatchObject([{ address: '192.0.2.1' }]);
+    await Promise.all([first.close(), second.close()]);
+  });
+
   it('is one also when its servers fail, or one kind is not there and the other is not told', async () => {
     const { asked, system } = knowing();
     const find = namesBy({ system });

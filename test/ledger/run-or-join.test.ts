@@ -288,6 +288,12 @@ describe('a repeat', () => {
     expect(keys).toEqual([]);
   });
 
+  it('found by its key, of what went out once more, gives the key to that one', async () => {
+    const { id } = await seedCommand(database.queries, merchantId, deviceId);
+    await join(command('first', { state: 'never', reissuedAs: id }), {}, 'key');
+    expect(keys).toEqual([['keep', id]]);
+  });
+
   it('of what never was leaves its key free', async () => {
     await join(command('first', { state: 'never' }));
     expect(keys).toEqual([

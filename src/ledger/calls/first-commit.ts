@@ -95,7 +95,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
         // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
         const earlier = await store.findCommand(queries, claimed.subjectId);
         if (earlier?.state !== 'never') throw new LostRace();
-        await moveKey(queries, merchantId, idempotency.key, fresh.id);
+        await moveKey(queries, merchantId, idempotency.key, claimed.subjectId, fresh.id);
       }
       return command;
     });
@@ -128,7 +128,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
         const fresh = await store.insertSent(queries, { ...again, targetId, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
         if (!fresh) throw new LostRace();
         await refuseIfEnded(queries, request, fresh);
-        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, id);
+        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, expired.id, id);
         return fresh;
       }),
   };

@@ -37,7 +37,7 @@ export function createKeyedCalls({ database, logger }: { database: Database; log
       if (claimed.kind !== 'same') return;
       const holder = await findCommand(database.queries, claimed.subjectId);
       if (holder && holder.state !== 'never') return;
-      await moveKey(database.queries, merchantId, idempotency.key, commandId);
+      await moveKey(database.queries, merchantId, idempotency.key, claimed.subjectId, commandId);
     },
     async dropKeyOfNever({ merchantId, idempotency }, { id: commandId, state }) {
       if (state !== 'never' || !idempotency) return;

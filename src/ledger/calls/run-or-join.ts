@@ -139,7 +139,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
     const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
     if (again === 'hidden') return { command, isRepeated };
-    if (again.id !== latest.id) return answerOfEarlier({ command: again, by }, request);
+    if (again.id !== latest.id) return answerOfEarlier({ command: again, by: by === 'key' ? 'number' : by }, request);
     return { command: latest, isRepeated };
   }
 
