@@ -1,56 +1,27 @@
 // Thousands of hosts that never answer beside a few that do, and how room is passed on among those that wait: in virtual time, on SQLite in memory.
-import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Callbacks, CallbacksDeps } from '../../src/callbacks/callbacks.ts';
-import { enqueueCallback } from '../../src/callbacks/outbox.ts';
+import type { Callbacks } from '../../src/callbacks/callbacks.ts';
 import type { AttemptResult } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
-import { systemRandom } from '../../src/kernel/system.ts';
-import { memoryDatabase } from '../support/engines.ts';
-import { seedMerchant } from '../support/fixtures.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, callbacksOn, memoryErp, type WatchedDatabase, watchDatabase } from './harness.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import { answered, type Call, openStage, type Stage, type WatchedDatabase } from './harness.ts';
 
 const silence: AttemptResult = { status: null, error: 'No answer within 15 s.', durationMs: 15_000, responseHead: null };
 const late: AttemptResult = { ...answered(200), durationMs: 4_000 };
+let stage: Stage;
 let clock: VirtualClock;
 let plain: Database;
 let watched: WatchedDatabase;
-let merchantId: string;
-const started: Callbacks[] = [];
+let begin: Stage['begin'];
 
 beforeEach(async () => {
-  clock = createVirtualClock(undefined, { settle: 'microtasks' });
-  plain = await memoryDatabase(clock);
-  merchantId = (await seedMerchant(plain.queries)).id;
-  watched = watchDatabase(plain);
+  stage = await openStage();
+  ({ clock, plain, watched, begin } = stage);
 });
-afterEach(async () => {
-  for (const callbacks of started.splice(0)) {
-    const stopped = callbacks.stop();
-    await clock.advance(10_000);
-    await stopped;
-  }
-  await plain.close();
-});
-
-function begin(answer?: (call: Call) => AttemptResult | undefined, overrides: Partial<CallbacksDeps> = {}) {
-  const erp = memoryErp({ nowMs: () => clock.now(), ...(answer ? { answer } : {}) });
-  const callbacks = callbacksOn(watched.database, { clock, send: erp.send, ...overrides });
-  callbacks.start();
-  started.push(callbacks);
-  return { ...erp, callbacks };
-}
+afterEach(() => stage.close());
 
 /** One callback to each, as often as it is named. */
-async function write(hosts: readonly string[]): Promise<void> {
-  await plain.transaction(async (queries) => {
-    for (const host of hosts) {
-      const callback = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, url: `http://${host}/` };
-      await enqueueCallback(queries, { random: systemRandom }, callback);
-    }
-  });
-}
+const write = (hosts: readonly string[]) => stage.write(hosts.map((host) => ({ url: `http://${host}/` })));
 
 async function send(callbacks: Callbacks, ...hosts: string[]): Promise<void> {
   await write(hosts);

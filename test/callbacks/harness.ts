@@ -7,7 +7,10 @@ import type { AttemptResult, OutgoingCallback, Send } from '../../src/callbacks/
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedMerchant } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 export const specifiedDelaysS = [60, 300, 1800, 3600, 21_600];
 
@@ -106,4 +109,59 @@ export function memoryErp(options: { nowMs: () => number; answer?: (call: Call) 
       if (result !== undefined) resolve(result);
     });
   return { send, calls };
+}
+
+export interface Stage {
+  clock: VirtualClock;
+  startMs: number;
+  plain: Database;
+  watched: WatchedDatabase;
+  merchantId: string;
+  /** Callbacks that run until the stage is closed, and the ERP that they call, whose times count from the start. */
+  begin(
+    answer?: (call: Call) => AttemptResult | undefined,
+    overrides?: Partial<CallbacksDeps>,
+  ): { send: Send; calls: Call[]; callbacks: Callbacks };
+  write(callbacks: readonly Partial<NewCallback>[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One merchant on a watched SQLite in memory, in virtual time. */
+export async function openStage(): Promise<Stage> {
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const startMs = clock.now();
+  const plain = await memoryDatabase(clock);
+  const { id: merchantId } = await seedMerchant(plain.queries);
+  const watched = watchDatabase(plain);
+  const started: Callbacks[] = [];
+  return {
+    clock,
+    startMs,
+    plain,
+    watched,
+    merchantId,
+    begin(answer, overrides = {}) {
+      const erp = memoryErp({ nowMs: () => clock.now() - startMs, ...(answer ? { answer } : {}) });
+      const callbacks = callbacksOn(watched.database, { clock, send: erp.send, ...overrides });
+      callbacks.start();
+      started.push(callbacks);
+      return { ...erp, callbacks };
+    },
+    write: (callbacks) =>
+      plain.transaction(async (queries) => {
+        for (const callback of callbacks) {
+          const whole = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, url: 'http://erp.example/cb' };
+          await enqueueCallback(queries, { random: systemRandom }, { ...whole, ...callback });
+        }
+      }),
+    async close() {
+      watched.fail(undefined);
+      for (const callbacks of started) {
+        const stopped = callbacks.stop();
+        await clock.advance(10_000);
+        await stopped;
+      }
+      await plain.close();
+    },
+  };
 }

@@ -1,58 +1,29 @@
 // When the worker looks for what is due, whom it asks first, and what it gives back: in virtual time, counted in statements on SQLite in memory.
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Callbacks, CallbacksDeps } from '../../src/callbacks/callbacks.ts';
-import { enqueueCallback } from '../../src/callbacks/outbox.ts';
-import type { AttemptResult } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
-import { systemRandom } from '../../src/kernel/system.ts';
-import { memoryDatabase } from '../support/engines.ts';
-import { seedCallback, seedMerchant } from '../support/fixtures.ts';
+import { seedCallback } from '../support/fixtures.ts';
 import { recordingLogger } from '../support/quiet-logger.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, callbacksOn, enqueue, memoryErp, type WatchedDatabase, watchDatabase } from './harness.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import { answered, type Call, enqueue, openStage, type Stage, type WatchedDatabase } from './harness.ts';
 
 const host = 'erp.example';
+let stage: Stage;
 let clock: VirtualClock;
 let startMs: number;
 let plain: Database;
 let watched: WatchedDatabase;
 let merchantId: string;
-const started: Callbacks[] = [];
+let begin: Stage['begin'];
 
 beforeEach(async () => {
-  clock = createVirtualClock(undefined, { settle: 'microtasks' });
-  startMs = clock.now();
-  plain = await memoryDatabase(clock);
-  merchantId = (await seedMerchant(plain.queries)).id;
-  watched = watchDatabase(plain);
+  stage = await openStage();
+  ({ clock, startMs, plain, watched, merchantId, begin } = stage);
 });
-afterEach(async () => {
-  watched.fail(undefined);
-  for (const callbacks of started.splice(0)) {
-    const stopped = callbacks.stop();
-    await clock.advance(10_000);
-    await stopped;
-  }
-  await plain.close();
-});
+afterEach(() => stage.close());
 
-function begin(answer?: (call: Call) => AttemptResult | undefined, overrides: Partial<CallbacksDeps> = {}) {
-  const erp = memoryErp({ nowMs: () => clock.now() - startMs, ...(answer ? { answer } : {}) });
-  const callbacks = callbacksOn(watched.database, { clock, send: erp.send, ...overrides });
-  callbacks.start();
-  started.push(callbacks);
-  return { ...erp, callbacks };
-}
-
-async function write(urls: readonly string[], subject?: { subjectId: string; sequence: number }): Promise<void> {
-  await plain.transaction(async (queries) => {
-    for (const url of urls) {
-      const callback = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, ...subject, url };
-      await enqueueCallback(queries, { random: systemRandom }, callback);
-    }
-  });
-}
+const write = (urls: readonly string[], subject?: { subjectId: string; sequence: number }) =>
+  stage.write(urls.map((url) => ({ ...subject, url })));
 
 const many = (count: number, name = host) => Array.from({ length: count }, (_, at) => `http://${name}/${at}`);
 const count = (kind: string) => watched.statements.filter((each) => each === kind).length;
