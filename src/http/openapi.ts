@@ -35,7 +35,7 @@ const description = [
   '',
   'After errorCode 3 the outcome is unknown, not failed, and the gateway settles it by itself. To learn it, ask `GET /Device/Operation/Status` with the `OID` of the answer: that starts nothing, however often. The same request sent again never does twice what was done, under these conditions:',
   '',
-  '- with an `Idempotency-Key`: for 24 hours, whatever the outcome was;',
+  '- with an `Idempotency-Key`: until the operation has ended and for 24 hours after, whatever the outcome was;',
   '- Pay with documentNr, Device/Invoice/Pay with Receipt.Uid, CloseDoc: without end. What was refused, or never began, is tried anew: a payment may appear on the terminal again;',
   '- all others (except X reports, which are simply made again): an equal request gets the outcome of the first, marked `Repeated`, while that is open and for 10 minutes after, until somebody has received it. Then, and after what never began, it is a new operation.',
   '',

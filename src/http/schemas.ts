@@ -41,7 +41,8 @@ export const idempotencyHeaders = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
       pattern: '^[\\x21-\\x7e]{1,255}$',
-      description: 'Kept for 24 h: the same key and body give the same answer, another body under it is 22.',
+      description:
+        'Kept until the operation has ended and for 24 h after: the same key and body give the same answer, another body under it is 22.',
     }),
   ),
 });

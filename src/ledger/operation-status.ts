@@ -36,7 +36,7 @@ export const operationStates: Record<CommandState, string> = {
 const unknownName = 'No operation of this merchant is known by that name; nothing was begun under it.';
 /** Keys are forgotten, so the absence of one proves nothing about an old call. */
 const unknownKey =
-  'No operation of this merchant is known by that Idempotency-Key. A key is forgotten after 24 hours: about an older call this says nothing, so ask by its OID, documentNr or ReceiptUid.';
+  'No operation of this merchant is known by that Idempotency-Key. A key is forgotten 24 hours after its operation has ended: about an older call this says nothing, so ask by its OID, documentNr or ReceiptUid.';
 
 interface StatusDeps {
   database: Database;

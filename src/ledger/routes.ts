@@ -27,7 +27,7 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
         summary: 'How an operation ended, without doing anything',
         operationId: 'operationStatus',
         description: [
-          'Answers what the call itself would have been told: 0 with its `report`, 50 when the device refused, 30 or 31 when it never began, 3 while nobody knows. It starts nothing, however often it is asked; 20 means that nothing was begun under that name; by IdempotencyKey only of the last 24 hours, after which a key is forgotten.',
+          'Answers what the call itself would have been told: 0 with its `report`, 50 when the device refused, 30 or 31 when it never began, 3 while nobody knows. It starts nothing, however often it is asked; 20 means that nothing was begun under that name; by IdempotencyKey only until 24 hours after the operation has ended, when a key is forgotten.',
           'Give exactly one of OID, documentNr (of a Pay), ReceiptUid and IdempotencyKey. After several attempts under one documentNr or ReceiptUid, the one that was done or is open counts, otherwise the newest. An Idempotency-Key of a CancelTransaction that stopped a payment stands for that payment.',
           'The key must open the module of the operation.',
         ].join('\n\n'),
