@@ -2,9 +2,9 @@
 // A repeat joins the payment in flight or gets the stored answer; the unique index on documentNr decides between two at once.
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import { refuseRemoved } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import { requireFreeNumber } from '../ledger/tried-before.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { checkRepeatedPay, payTimeoutMs, sameDocument } from './rules.ts';
 import { findPaymentOfDocument } from './store.ts';
@@ -24,7 +24,7 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
       if (documentNr === undefined) return undefined;
       const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);
       if (earlier) checkRepeatedPay(earlier, { deviceId, amountBani });
-      else await refuseRemoved(queries, merchantId, { documentNr });
+      else await requireFreeNumber(queries, merchantId, { documentNr });
       return earlier;
     },
     plan: () => ({

@@ -89,11 +89,12 @@ export const everydayCalls: readonly Definition[] = [
       'reason!': 'what it was decided by; it is kept in the audit log',
       'operation-id': "the bank's number of a payment that was made, so that it can be closed and refunded",
       rrn: 'its rrn',
+      'close-review': 'yes: it is settled, and what contradicts it was seen; done keeps its number taken, refused frees it',
     },
     call: ({ state, reason, rrn, ...rest }, id) => ({
       method: 'POST',
       path: `/commands/${part(id)}/decide`,
-      body: { state, reason, rrn, operationId: rest['operation-id'] },
+      body: { state, reason, rrn, operationId: rest['operation-id'], closesReview: rest['close-review'] === 'yes' || undefined },
     }),
     show: (body) => fields('id', 'state', 'settledAt', 'settledBy')(body['command'] as Body),
   },

@@ -218,6 +218,7 @@ interface CommandsTable {
   card_bani: number | null;
   caller: string | null;
   request: string | null;
+  contradicted_at: number | null;
 }
 
 interface CommandEventsTable {

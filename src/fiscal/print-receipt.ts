@@ -4,9 +4,9 @@
 import type { Bani } from '../kernel/money.ts';
 import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
 import { receiptSums } from '../kernel/receipt-sums.ts';
-import { refuseRemoved } from '../ledger/removed.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import { requireFreeNumber } from '../ledger/tried-before.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
 import { checkRepeatedReceipt, contentHashOf, receiptTimeoutMs } from './rules.ts';
 import { findPrintOfReceipt } from './store.ts';
@@ -26,7 +26,7 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
       if (receiptUid === undefined) return undefined;
       const earlier = await findPrintOfReceipt(queries, request.merchantId, receiptUid);
       if (earlier) checkRepeatedReceipt(earlier, contentHash);
-      else await refuseRemoved(queries, request.merchantId, { receiptUid });
+      else await requireFreeNumber(queries, request.merchantId, { receiptUid });
       return earlier;
     },
     plan: () => ({

@@ -2,6 +2,7 @@
 import type { Queries } from '../database/database.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Command, CommandState } from './command.ts';
+import type { Extracted } from './store.ts';
 
 export interface CommandKind {
   /** Which module a key must open to ask about it. */
@@ -13,7 +14,7 @@ export interface CommandKind {
   /** A sentence when a report of `done` cannot be taken as it is, so that a person must decide. */
   doubt?(command: Command, report: JsonObject): string | undefined;
   /** Fields of a report of `done` that later calls look for. */
-  extract?(report: JsonObject): { operationId?: string | undefined; rrn?: string | undefined; receiptId?: string | undefined };
+  extract?(report: JsonObject): Extracted;
   /** What the caller gets when a person decides that it was done: no device reported it, but later calls need these fields. */
   reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
   /** By the state that the command enters: runs in the same transaction. */

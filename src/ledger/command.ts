@@ -62,6 +62,8 @@ export interface Command {
   acceptedAtMs: number | null;
   /** The device itself ended it as unknown: it cannot act on it any more [D63]. */
   endedUnknownAtMs: number | null;
+  /** The device has said since that it did what was settled as not done, and no person has found that it did not [D129]. */
+  contradictedAtMs: number | null;
   /** How many completion notices were written about it [D30]. */
   noticeSequence: number;
   /** Expired by a wrong clock, it went out once more as this command: that one tells what became of it. */
@@ -75,6 +77,11 @@ export function namesOf({ id, deviceId, documentNr }: Pick<Command, 'id' | 'devi
 
 export function isOpen(command: Command): boolean {
   return command.state === 'sent' || command.state === 'unknown';
+}
+
+/** Nothing was done, and nothing will be; its device says no other. */
+export function neverBegan({ state, contradictedAtMs }: Command): boolean {
+  return state === 'never' && contradictedAtMs === null;
 }
 
 // States in SQL are literals: both engines use a partial index only where the statement itself shows that it applies.
@@ -125,6 +132,7 @@ export const changingColumns = [
   'told_at',
   'accepted_at',
   'ended_unknown_at',
+  'contradicted_at',
   'notice_sequence',
   'reissued_as',
 ] as const;
@@ -154,6 +162,7 @@ export const newlySent = {
   told_at: null,
   accepted_at: null,
   ended_unknown_at: null,
+  contradicted_at: null,
   reissued_as: null,
 } as const satisfies Partial<ChangingRow>;
 
@@ -202,6 +211,7 @@ export function toChanges(row: ChangingRow) {
     toldAtMs: row.told_at,
     acceptedAtMs: row.accepted_at,
     endedUnknownAtMs: row.ended_unknown_at,
+    contradictedAtMs: row.contradicted_at,
     noticeSequence: row.notice_sequence,
     reissuedAs: row.reissued_as,
   } satisfies Partial<Command>;

@@ -2,7 +2,7 @@
 // A call that needs locks or a guard of its own keeps its own transaction (first-commit.ts); all others come here and share a commit with
 // whoever comes along.
 //
-// What stands in a row's way (an index, a removed try under the same number, a document that is no longer open, a used key [D120]) leaves
+// What stands in a row's way (an index, a try under the same number that was removed or contradicted, a document that is no longer open, a used key [D120]) leaves
 // that row out and touches no other: who is missing lost, and is looked after by his own call. Nothing is published before the statement
 // has returned.
 //
@@ -32,7 +32,7 @@ export interface InsertedTogether extends NewCommand {
   findsTarget?: boolean | undefined;
   /** Only while the document of its target is open: then nothing else can be what this call repeats. */
   needsOpenTarget?: boolean | undefined;
-  /** Only if nothing under its number was removed: whoever looked before knows better, since a later try may be there [D66]. */
+  /** Only if nothing under its number was removed or contradicted: whoever looked before knows better, since a later try may be there [D66, D129]. */
   isFirstTry?: boolean | undefined;
   /** Only if nothing stands under this key; then it stands for this command. */
   idempotency?: { key: string; requestHash: string } | undefined;
@@ -171,7 +171,7 @@ function inserting(engine: Engine, commands: readonly BatchRow<typeof given>[], 
     select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
     from (select ${allGiven}, case when "given"."found_in" is null then "given"."target_id" else ${openPayment(held)} end as "found_id"
       from ${rows} ${apart}) as "new"
-    where ${noneWasRemoved('document_nr')} and ${noneWasRemoved('receipt_uid')}
+    where ${isUnspent('document_nr')} and ${isUnspent('receipt_uid')}
       and ("new"."found_in" is null or "new"."found_id" is not null)
       and ("new"."needs_open_target" = 0
         or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id" ${held}) = 'open')
@@ -194,12 +194,13 @@ function openPayment(held: RawBuilder<unknown>): RawBuilder<unknown> {
         ${held})`;
 }
 
-/** With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
-function noneWasRemoved(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
+/** No try under the number was removed, or done after all [D129]. With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
+function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
   const isTry = sql.raw(`"tried"."${number}" = "new"."tried_${number}"`);
   return sql`not exists (
         select 1 from "commands" as "tried"
-        where "tried"."merchant_id" = "new"."merchant_id" and ${isTry} and "tried"."removed_at" is not null limit 1 offset 0
+        where "tried"."merchant_id" = "new"."merchant_id" and ${isTry}
+          and ("tried"."removed_at" is not null or "tried"."contradicted_at" is not null) limit 1 offset 0
       )`;
 }
 

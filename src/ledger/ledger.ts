@@ -114,7 +114,7 @@ export function createLedger(deps: Deps): Ledger {
       await timeline.flush();
       return listEvents(database.queries, commandId);
     },
-    ...createReview({ ...deps, kinds, settlements, timeline }),
+    ...createReview({ ...deps, kinds, settlements, recall, timeline }),
     stats: () => ({ inFlight: inFlight.count, contradictions: settlements.contradictions() }),
   };
 }

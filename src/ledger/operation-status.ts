@@ -10,6 +10,7 @@ import { type Command, type CommandState, commandColumns, openOrDone, paymentsOn
 import type { Ledger } from './ledger.ts';
 import { answerOf, type DeviceAnswer } from './rules.ts';
 import { findCommand, lastIssueOf } from './store.ts';
+import { contradictedUnder } from './tried-before.ts';
 
 /** By which of its names the operation is asked for: exactly one. */
 export interface OperationNames {
@@ -52,7 +53,13 @@ export async function operationStatus({ database, ledger }: StatusDeps, request:
   if (!request.modules.has(module)) throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`);
   const command = await ledger.lookAgain(await lastIssueOf(database.queries, found));
   ledger.reception.shown(command, request.recipient);
-  return answerOf(command, { State: operationStates[command.state], Operation: command.name });
+  return answerOf(command, { State: operationStates[stateOf(command)], Operation: command.name });
+}
+
+/** What is contradicted is not known, until a person has confirmed that it was done [D129]. */
+function stateOf({ state, contradictedAtMs, reviewedAtMs }: Command): CommandState {
+  if (contradictedAtMs === null) return state;
+  return reviewedAtMs === null ? 'unknown' : 'done';
 }
 
 function findOperation(queries: Queries, { merchantId, ...names }: OperationNames & { merchantId: string }): Promise<Command | undefined> {
@@ -70,7 +77,7 @@ async function findByKey(queries: Queries, merchantId: string, key: string): Pro
   return entry?.subjectKind === 'command' ? findCommand(queries, entry.subjectId) : undefined;
 }
 
-/** The one that holds the name, of which there is at most one; otherwise the newest attempt. */
+/** The one that holds the name, of which there is at most one; one that was done after all; otherwise the newest attempt. */
 export async function newestUnder(
   queries: Queries,
   merchantId: string,
@@ -79,6 +86,10 @@ export async function newestUnder(
 ): Promise<Command | undefined> {
   const ofName = queries.selectFrom('commands').select(commandColumns).where('merchant_id', '=', merchantId).where(column, '=', name);
   const named = column === 'document_nr' ? ofName.where(paymentsOnly) : ofName;
-  const row = (await named.where(openOrDone).executeTakeFirst()) ?? (await named.orderBy('issued_at', 'desc').limit(1).executeTakeFirst());
-  return row && toCommand(row);
+  const holder = await named.where(openOrDone).executeTakeFirst();
+  if (holder) return toCommand(holder);
+  const contradicted = await contradictedUnder(queries, merchantId, column, name);
+  if (contradicted) return contradicted;
+  const newest = await named.orderBy('issued_at', 'desc').limit(1).executeTakeFirst();
+  return newest && toCommand(newest);
 }

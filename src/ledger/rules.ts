@@ -57,15 +57,13 @@ export function endsAsUnknown(command: Command, finding: Finding): boolean {
   return finding.outcome === 'unknown' && (command.journalId === null || finding.journalId === command.journalId);
 }
 
-/** Whether an answer that comes after the settlement says something else than what was settled; `operationId`: of its report. */
-export function contradicts(command: Command, finding: Finding, operationId?: string): boolean {
+/** Whether an answer that comes after the settlement says something else than what was settled. */
+export function contradicts(command: Command, finding: Finding): boolean {
   switch (finding.outcome) {
     case 'unknown':
       return false;
     case 'done':
-      if (command.state !== 'done') return true;
-      // Done twice: the bank has two operations for one command.
-      return operationId !== undefined && command.operationId !== null && operationId !== command.operationId;
+      return command.state !== 'done' || secondDeed(command, finding) !== undefined;
     case 'refused':
     case 'unsupported':
       return command.state === 'done';
@@ -74,6 +72,24 @@ export function contradicts(command: Command, finding: Finding, operationId?: st
     case 'never':
       return command.state === 'done' && isFromSameJournal(command, finding);
   }
+}
+
+/** By which the bank or the fiscal memory knows what was done: two of them for one command are two deeds. */
+const deedNumbers = ['operationId', 'receiptId', 'documentNumber', 'number'] as const;
+
+/** Done twice [D49]: which number the report has, and which the one that was settled with. */
+export function secondDeed(command: Command, { report }: Finding): { reported: string; settled: string } | undefined {
+  const settled = command.report === null ? {} : (JSON.parse(command.report) as JsonObject);
+  for (const name of deedNumbers) {
+    const [before, now] = [numberIn(settled, name), numberIn(report, name)];
+    if (before !== undefined && now !== undefined && before !== now) return { reported: now, settled: before };
+  }
+  return undefined;
+}
+
+function numberIn(report: JsonObject | undefined, name: string): string | undefined {
+  const value = report?.[name];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 /** What the caller gets of a command that was done. */
@@ -89,6 +105,7 @@ export interface DeviceAnswer {
 /** The answer of a command that was done; throws what the caller is told about any other [D13, D15]. `further` fields are in either. */
 export function answerOf(command: Command, further: object = {}): DeviceAnswer {
   if (command.removedAtMs !== null) throw wasRemoved(command, further);
+  if (command.contradictedAtMs !== null) throw saidSinceThatItWasDone(command, further);
   const report = command.report === null ? {} : { report: command.report };
   const fields = { OID: command.id, ...further };
   switch (command.state) {
@@ -110,6 +127,26 @@ export function answerOf(command: Command, further: object = {}): DeviceAnswer {
     case 'unknown':
       throw outcomeUnknown(fields);
   }
+}
+
+/**
+ * It was settled as not done, and the device says since that it did it [D129]: not known until a person has looked; and if he found the same,
+ * it is not done again.
+ */
+export function saidSinceThatItWasDone({ id, reviewedAtMs }: Command, further: object = {}): GatewayError {
+  const fields = { OID: id, ...further };
+  if (reviewedAtMs !== null) {
+    return new GatewayError(
+      'The_status_cannot_be_applied',
+      'The device did this, although it was first settled as not done, and a person has confirmed it; it is not done again.',
+      { fields },
+    );
+  }
+  return new GatewayError(
+    'Timeout_or_no_response',
+    'It was settled as not done, but the device says since that it did it, and a person has to look; learn the outcome by GET Device/Operation/Status with this OID, which starts nothing, and do not begin another operation instead.',
+    { fields },
+  );
 }
 
 /** A repeat of what is under way, one too many. It must not sound as if nothing had been charged, and what it advises is safe to do again. */

@@ -144,6 +144,9 @@ export interface Settlement {
   reissuedAs?: string | undefined;
 }
 
+/** Fields of a report of `done` that later calls look for. */
+export type Extracted = Pick<Settlement, 'operationId' | 'rrn' | 'receiptId'>;
+
 /** After answerBy no device begins anything; this long after it, none is still busy with it or with a clock that is a little wrong [D63]. */
 export const personDecidesAfterMs = 2 * 60_000;
 
@@ -182,6 +185,35 @@ export async function settle(queries: Queries, command: Command, settlement: Set
         ]),
       ),
     )
+    .returning(commandColumns)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/**
+ * What a person decided as done without a word of the device, as the device tells it now: its report and its numbers. Once, by the guard on
+ * `outcome`, which only a device says; undefined when it was written already.
+ */
+export async function completeDecision(
+  queries: Queries,
+  { id }: Command,
+  report: JsonObject | undefined,
+  { operationId, rrn, receiptId }: Extracted,
+): Promise<Command | undefined> {
+  const row = await queries
+    .updateTable('commands')
+    .set({
+      outcome: 'done',
+      ...(report === undefined ? {} : { report: JSON.stringify(report) }),
+      ...(operationId === undefined ? {} : { operation_id: operationId }),
+      ...(rrn === undefined ? {} : { rrn }),
+      ...(receiptId === undefined ? {} : { receipt_id: receiptId }),
+    })
+    .where('id', '=', id)
+    .where('state', '=', sql.lit('done'))
+    .where('settled_by', '=', sql.lit('person'))
+    .where('outcome', 'is', null)
+    .where('removed_at', 'is', null)
     .returning(commandColumns)
     .executeTakeFirst();
   return row && toCommand(row);
@@ -239,7 +271,8 @@ export async function markAccepted(
     sql`${sql.ref(column)} = case when "commands"."state" = 'never' then ${value} else ${sql.ref(`commands.${column}`)} end`;
   const inReviewSince = sql`coalesce(case when "commands"."reviewed_at" is null then "commands"."review_since" end, now_ms())`;
   const { rows } = await sql<CommandRow>`update "commands" set "accepted_at" = now_ms(), ${ifNever(inReviewSince, 'review_since')},
-      ${ifNever(sql`cast(${whyReview} as text)`, 'review_reason')}, ${ifNever(sql`null`, 'reviewed_at')}
+      ${ifNever(sql`cast(${whyReview} as text)`, 'review_reason')}, ${ifNever(sql`null`, 'reviewed_at')},
+      ${ifNever(sql`coalesce("commands"."contradicted_at", now_ms())`, 'contradicted_at')}
     from (select "old"."id" from ${heard} join "commands" as "old" on "old"."id" = "heard"."id" ${held}) as "free"
     where "commands"."id" = "free"."id" and "commands"."accepted_at" is null returning ${returned}`.execute(queries);
   return rows.map(toCommand);
@@ -250,10 +283,17 @@ export interface ReviewEntry {
   unless?: 'settled';
   /** The device itself has ended it as unknown: a person need not wait [D63]. */
   isEnded?: boolean;
+  /** It was settled as not done, and the device says that it did it: its number stays taken until a person has looked [D129]. */
+  wasDone?: boolean;
 }
 
 /** Puts a command on the review list; one that is there already keeps its place but gets the newer reason. */
-export async function putOnReview(queries: Queries, id: string, why: string, { unless, isEnded }: ReviewEntry = {}): Promise<boolean> {
+export async function putOnReview(
+  queries: Queries,
+  id: string,
+  why: string,
+  { unless, isEnded, wasDone }: ReviewEntry = {},
+): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
     .set({
@@ -261,6 +301,7 @@ export async function putOnReview(queries: Queries, id: string, why: string, { u
       review_reason: why,
       reviewed_at: null,
       ...(isEnded ? { ended_unknown_at: sql<number>`coalesce(ended_unknown_at, now_ms())` } : {}),
+      ...(wasDone ? { contradicted_at: sql<number>`coalesce(contradicted_at, now_ms())` } : {}),
     })
     .where('id', '=', id)
     .$if(unless === 'settled', (query) => query.where(openOnly))
@@ -299,11 +340,14 @@ export async function listReview(queries: Queries, limit: number, merchantId?: s
   return rows.map(toCommand);
 }
 
-/** A settled command whose contradiction a person has looked at; undefined when it is open or not on the list. */
-export async function closeReview(queries: Queries, id: string): Promise<Command | undefined> {
+/**
+ * A settled command whose contradiction a person has looked at; undefined when it is open or not on the list. Only one that was not done
+ * gives its number free.
+ */
+export async function closeReview(queries: Queries, id: string, found: 'done' | 'refused'): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({ reviewed_at: nowMs })
+    .set({ reviewed_at: nowMs, ...(found === 'refused' ? { contradicted_at: null } : {}) })
     .where('id', '=', id)
     .where('settled_at', 'is not', null)
     .where('review_since', 'is not', null)

@@ -58,14 +58,17 @@ describe.each(engines)('deciding a command on %s', (engine) => {
       .where('id', '=', settled)
       .execute();
     await queries.schema.alterTable('audit_log').renameTo('audit_log_away').execute();
-    for (const one of [id, settled]) expect((await cabinet.post(`/commands/${one}/decide`, decision)).errorCode).not.toBe(0);
+    const seen = { ...decision, closesReview: true };
+    expect((await cabinet.post(`/commands/${id}/decide`, decision)).errorCode).not.toBe(0);
+    expect((await cabinet.post(`/commands/${settled}/decide`, seen)).errorCode).not.toBe(0);
     await queries.schema.alterTable('audit_log_away').renameTo('audit_log').execute();
     const rows = await queries.selectFrom('commands').select(['id', 'state', 'reviewed_at']).execute();
     expect(rows.toSorted((a, b) => a.state.localeCompare(b.state))).toEqual([
       { id: settled, state: 'never', reviewed_at: null },
       { id, state: 'unknown', reviewed_at: null },
     ]);
-    expect(await cabinet.post(`/commands/${settled}/decide`, decision)).toMatchObject({ errorCode: 0, command: { state: 'never' } });
-    expect(await entries()).toMatchObject([{ subject: settled, detail: decision }]);
+    expect(await cabinet.post(`/commands/${settled}/decide`, decision)).toMatchObject({ errorCode: 22 });
+    expect(await cabinet.post(`/commands/${settled}/decide`, seen)).toMatchObject({ errorCode: 0, command: { state: 'never' } });
+    expect(await entries()).toMatchObject([{ subject: settled, detail: seen }]);
   });
 });

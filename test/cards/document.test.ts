@@ -208,7 +208,7 @@ describe('Refund', () => {
     expect((await world.run(refund(payment, 9))).code).toBe(0);
     // A person decides once the terminal cannot act on it any more [D63].
     await world.clock.advance(3 * 60_000);
-    await world.ledger.decide(id, { state: 'refused', reason: 'The bank has none.', actor: 'ana' });
+    await world.meanwhile(world.ledger.decide(id, { state: 'refused', reason: 'The bank has none.', actor: 'ana' }));
     // The ledger lets it pass again; the bank, which did make the first one, does not.
     expect((await world.run(refund(payment, 11))).code).toBe(50);
   });

@@ -15,6 +15,7 @@ const payment = (overrides: Partial<Command> = {}): Command =>
     documentState: 'open',
     bankDayClosedAtMs: null,
     removedAtMs: null,
+    contradictedAtMs: null,
     ...overrides,
   }) as Command;
 

@@ -251,7 +251,7 @@ describe('completion notices', () => {
     const { id } = await world.lastCommand();
     expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', '']));
     await world.clock.advance(90_000);
-    await world.ledger.decide(id, { state: 'done', reason: 'It is on the tape.', actor: 'ana' });
+    await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'It is on the tape.', actor: 'ana' }));
     await world.clock.advance(1_000);
     expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', ''], ['Completed', '']));
   });

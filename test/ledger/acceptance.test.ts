@@ -175,7 +175,7 @@ describe('accepted', () => {
     await world.clock.advance(1_000);
     expect(world.ledger.stats().contradictions).toBe(1);
     expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
-    await world.ledger.decide(id, { state: 'refused', reason: 'Nothing in the bank.', actor: 'ana' });
+    await world.ledger.decide(id, { state: 'refused', reason: 'Nothing in the bank.', actor: 'ana', closesReview: true });
     expect(await world.ledger.listReview(10)).toEqual([]);
   });
 });

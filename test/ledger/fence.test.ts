@@ -51,7 +51,7 @@ describe('a gateway that is held up between commit and publish', () => {
     const { id } = await world.lastCommand();
     // The other one waits for answerBy and beyond, and then a person looks into the bank's list.
     await world.clock.advance(minutes(8));
-    await world.ledger.decide(id, { state: 'refused', reason: 'The bank has nothing.', actor: 'ana' });
+    await world.meanwhile(world.ledger.decide(id, { state: 'refused', reason: 'The bank has nothing.', actor: 'ana' }));
     const repeat = await world.run(world.cards.pay(call));
     expect(repeat.code).toBe(0);
     goOn();

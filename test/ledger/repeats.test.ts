@@ -71,8 +71,10 @@ describe('a call', () => {
     const findEarlier = async () => named;
     keyed = { id: 'keyed', state: 'refused' } as Command;
     expect(await find(call({ findEarlier }))).toMatchObject({ earlier: { command: keyed, by: 'key' } });
-    keyed = { id: 'keyed', state: 'never' } as Command;
+    keyed = { id: 'keyed', state: 'never', contradictedAtMs: null } as Command;
     expect(await find(call({ findEarlier }))).toMatchObject({ earlier: { command: named, by: 'number' } });
+    keyed = { ...keyed, contradictedAtMs: 4 };
+    expect(await find(call({ findEarlier }))).toMatchObject({ earlier: { command: keyed, by: 'key' } });
   });
 
   it('is known by its content only if it brings no key and may be known so', async () => {

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/kernel/error-codes.ts';
 import { type Command, type CommandState, isOpen } from '../../src/ledger/command.ts';
-import { answerOf, busyWith, contradicts, endsAsUnknown, type Finding, judge } from '../../src/ledger/rules.ts';
-import { type EndingOutcome, outcomes } from '../../src/link/protocol.ts';
+import { answerOf, busyWith, contradicts, endsAsUnknown, type Finding, judge, secondDeed } from '../../src/ledger/rules.ts';
+import { type EndingOutcome, type JsonObject, outcomes } from '../../src/link/protocol.ts';
 
 const command = (overrides: Partial<Command> = {}): Command =>
   ({
@@ -16,6 +16,7 @@ const command = (overrides: Partial<Command> = {}): Command =>
     reason: null,
     operationId: null,
     removedAtMs: null,
+    contradictedAtMs: null,
     ...overrides,
   }) as Command;
 const finding = (outcome: EndingOutcome, overrides: Partial<Finding> = {}): Finding => ({
@@ -100,11 +101,18 @@ describe('contradicts', () => {
   });
 
   it('a second operation of the bank for one command does; the same one, or one where none was known, does not', () => {
-    const settled = command({ state: 'done', operationId: '1' });
-    expect(contradicts(settled, finding('done'), '2')).toBe(true);
-    expect(contradicts(settled, finding('done'), '1')).toBe(false);
-    expect(contradicts(command({ state: 'done' }), finding('done'), '2')).toBe(false);
-    expect(contradicts(settled, finding('done'))).toBe(false);
+    const settled = (report: object | null) => command({ state: 'done', report: report && JSON.stringify(report) });
+    const said = (report: JsonObject | undefined) => finding('done', { report });
+    for (const name of ['operationId', 'receiptId', 'documentNumber', 'number']) {
+      expect(contradicts(settled({ [name]: '1' }), said({ [name]: '2' }))).toBe(true);
+      expect(secondDeed(settled({ [name]: 1 }), said({ [name]: 2 }))).toEqual({ settled: '1', reported: '2' });
+      expect(contradicts(settled({ [name]: '1' }), said({ [name]: '1' }))).toBe(false);
+      expect(contradicts(settled({ [name]: '1' }), said({}))).toBe(false);
+      expect(contradicts(settled({}), said({ [name]: '2' }))).toBe(false);
+    }
+    expect(contradicts(settled(null), said({ operationId: '2' }))).toBe(false);
+    expect(contradicts(settled({ operationId: '1' }), said(undefined))).toBe(false);
+    expect(contradicts(settled({ amount: 1, operationId: {} }), said({ amount: 2, operationId: '2' }))).toBe(false);
   });
 
   it('a journal that began later knows nothing, so it contradicts nothing', () => {
@@ -164,6 +172,17 @@ describe('the answer of a command', () => {
   it.each(['done', 'refused', 'never'] as const)('of which only a small row is left is 22, also when it was %s', (state) => {
     const expected = { errorName: 'The_status_cannot_be_applied', fields: { OID: 'c', State: 'as asked' } };
     expect(() => answerOf(command({ state, removedAtMs: 1 }), { State: 'as asked' })).toThrow(expect.objectContaining(expected));
+  });
+
+  it.each([
+    ['is not known until a person has looked', null, 'Timeout_or_no_response', 'a person has to look'],
+    ['is not done again when a person has confirmed it', 5, 'The_status_cannot_be_applied', 'it is not done again'],
+  ] as const)('that was settled as not done, and that its device did, %s', (_what, reviewedAtMs, errorName, sentence) => {
+    for (const state of ['refused', 'never'] as const) {
+      const told = { errorName, message: expect.stringContaining(sentence), fields: { OID: 'c', State: 'as asked' } };
+      const contradicted = command({ state, contradictedAtMs: 4, reviewSinceMs: 4, reviewedAtMs });
+      expect(() => answerOf(contradicted, { State: 'as asked' })).toThrow(expect.objectContaining(told));
+    }
   });
 
   it('carries the report of a refusal and its reason', () => {

@@ -11,7 +11,7 @@ import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
-const done = { id: 'c', state: 'done', report: '{"rrn":"1"}', removedAtMs: null } as Command;
+const done = { id: 'c', state: 'done', report: '{"rrn":"1"}', removedAtMs: null, contradictedAtMs: null } as Command;
 const recipient = createFakeRecipient();
 const call = { merchantId: 'm', deviceId: 'd', requestHash: 'h', recipient, amountBani: 7 } as DeviceCall;
 const refund = { name: 'Refund', args: {}, answerWithinMs: 1 } as const;

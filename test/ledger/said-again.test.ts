@@ -40,7 +40,14 @@ async function command(overrides: object = {}): Promise<Command> {
   return latest(id);
 }
 const latest = async (id: string) => (await findCommand(database.queries, id)) as Command;
-const done = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'closed', operation_id: '1' } as const;
+const done = {
+  state: 'done',
+  settled_at: 1,
+  settled_by: 'answer',
+  document_state: 'closed',
+  operation_id: '1',
+  report: '{"operationId":"1"}',
+} as const;
 const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
 
 describe('an answer to what was settled before', () => {
@@ -58,7 +65,7 @@ describe('an answer to what was settled before', () => {
 
   it('that says the same is counted, and nothing changes', async () => {
     const settled = await command(done);
-    expect(await contradictions.compare(settled, finding('done'), '1')).toBe(settled);
+    expect(await contradictions.compare(settled, finding('done', { operationId: '1' }), { operationId: '1' })).toBe(settled);
     expect(counted).toEqual([{ commandId: settled.id, step: 'answered again', detail: 'done' }]);
     expect([await latest(settled.id), contradictions.count()]).toEqual([settled, 0]);
   });
@@ -73,29 +80,36 @@ describe('an answer to what was settled before', () => {
     [
       'a second operation',
       done,
-      finding('done', { amount: 10 }),
+      finding('done', { operationId: '2' }),
       'The device reports a second operation, 2, for a command that was settled with 1.',
     ],
     ['done', refused, finding('done', { amount: 10 }), 'The device now says "done", but the command was settled as "refused".'],
     ['refused', done, finding('refused'), 'The device now says "refused", but the command was settled as "done".'],
-  ])('that says %s is for a person, with what was said', async (_what, row, said, why) => {
+  ])('that says %s is for a person, with what was said', async (what, row, said, why) => {
     const settled = await command(row);
-    expect(await contradictions.compare(settled, said, '2')).toEqual({ ...settled, reviewSinceMs: clock.now(), reviewReason: why });
+    // Only what was done after all takes its number with it [D129].
+    const contradictedAtMs = what === 'done' ? clock.now() : null;
+    const listed = { ...settled, reviewSinceMs: clock.now(), reviewReason: why, contradictedAtMs };
+    expect(await contradictions.compare(settled, said)).toEqual(listed);
     expect(counted).toEqual([{ commandId: settled.id, step: 'contradiction', detail: JSON.stringify({ why, report: said.report }) }]);
     expect(contradictions.count()).toBe(1);
   });
 });
 
 describe('a decision', () => {
+  let isRunning = false;
   const reviewOf = (kinds: CommandKinds = {}, decide: (settlement: Settlement) => Promise<Command | undefined> = async () => undefined) =>
     createReview({
       database,
+      clock,
       kinds,
       timeline,
+      recall: { isRunning: async () => isRunning },
       settlements: { decide: (_command: Command, settlement: Settlement) => decide(settlement) } as never,
     });
   const yes = { state: 'done', reason: 'In the list.', actor: 'ana', operationId: '7', rrn: '8' } as const;
   const no = { ...yes, state: 'refused' } as const;
+  const seen = { ...yes, closesReview: true } as const;
 
   it('that it was done stands with the report that later calls need; that it was not, without one', async () => {
     const open = await command({ state: 'unknown' });
@@ -115,6 +129,21 @@ describe('a decision', () => {
       { commandId: open.id, step: 'decided', detail: 'ana: done, In the list.' },
       { commandId: open.id, step: 'decided', detail: 'ana: refused, In the list.' },
     ]);
+  });
+
+  it('waits for a device that says that it is still at it, from the time on at which it could be taken', async () => {
+    isRunning = true;
+    const { decide } = reviewOf({}, async () => open);
+    const open = await command({ state: 'unknown', answer_by: clock.now() - 120_000 });
+    await expect(decide(open.id, no)).rejects.toThrow('The device says that it is still carrying the command out');
+    // Too early is for the statement to say, and what the device itself has ended is not running.
+    for (const overrides of [{ answer_by: clock.now() - 119_999 }, { answer_by: 0, ended_unknown_at: 1 }]) {
+      await database.queries.updateTable('commands').set(overrides).execute();
+      expect(await decide(open.id, no)).toBe(open);
+    }
+    isRunning = false;
+    await database.queries.updateTable('commands').set({ answer_by: 0, ended_unknown_at: null }).execute();
+    expect(await decide(open.id, no)).toBe(open);
   });
 
   it('needs no report of a kind that has none', async () => {
@@ -145,20 +174,24 @@ describe('a decision', () => {
   it('about what is settled closes its review, with what its maker writes in the same transaction, once', async () => {
     const settled = await command({ ...refused, review_since: 1, review_reason: 'why' });
     const { decide } = reviewOf();
+    // From a page that still shows it as open: what was never seen is not waved through.
+    await expect(decide(settled.id, yes)).rejects.toThrow(
+      'What has been said since contradicts it: look at it again, and close the review.',
+    );
     await expect(
-      decide(settled.id, yes, async () => {
+      decide(settled.id, seen, async () => {
         throw new Error('the audit log');
       }),
     ).rejects.toThrow('the audit log');
     expect(await latest(settled.id)).toEqual(settled);
-    const seen: Command[] = [];
-    const alongside = async (_queries: unknown, closed: Command) => void seen.push(closed);
-    const closed = await decide(settled.id, yes, alongside);
+    const told: Command[] = [];
+    const alongside = async (_queries: unknown, closed: Command) => void told.push(closed);
+    const closed = await decide(settled.id, seen, alongside);
     expect(closed).toEqual({ ...settled, reviewedAtMs: clock.now() });
-    expect(seen).toEqual([closed]);
-    await expect(decide(settled.id, yes, alongside)).rejects.toThrow('The command is settled already: refused by answer.');
-    expect([seen.length, events]).toEqual([1, [{ commandId: settled.id, step: 'review closed', detail: 'ana: In the list.' }]]);
-    await expect(reviewOf().decide(settled.id, yes)).rejects.toThrow('settled already');
+    expect(told).toEqual([closed]);
+    await expect(decide(settled.id, seen, alongside)).rejects.toThrow('The command is settled already: refused by answer.');
+    expect([told.length, events]).toEqual([1, [{ commandId: settled.id, step: 'review closed', detail: 'ana: done, In the list.' }]]);
+    await expect(reviewOf().decide(settled.id, seen)).rejects.toThrow('settled already');
   });
 });
 

@@ -176,13 +176,8 @@ describe('what cannot be trusted', () => {
     expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(3);
 
     const [charge] = terminal.bank.charges();
-    await world.ledger.decide(id, {
-      state: 'done',
-      reason: 'It is in the bank’s list.',
-      actor: 'ana',
-      operationId: charge?.entry.operationId,
-      rrn: charge?.entry.rrn,
-    });
+    const numbers = { operationId: charge?.entry.operationId, rrn: charge?.entry.rrn };
+    await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'It is in the bank’s list.', actor: 'ana', ...numbers }));
     expect(await world.lastCommand()).toMatchObject({ state: 'done', settledBy: 'person', operationId: charge?.entry.operationId });
     expect(await world.ledger.listReview(10)).toEqual([]);
     expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(0);
@@ -240,7 +235,7 @@ describe('an answer that contradicts', () => {
     expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(3);
     const { id } = await world.lastCommand();
     await world.clock.advance(2 * 60_000);
-    await world.ledger.decide(id, { state: 'refused', reason: 'The customer says no.', actor: 'ana' });
+    await world.meanwhile(world.ledger.decide(id, { state: 'refused', reason: 'The customer says no.', actor: 'ana' }));
     return id;
   }
 
@@ -272,9 +267,9 @@ describe('an answer that contradicts', () => {
     const { deviceId, documentNr } = (await world.ledger.find(id)) ?? {};
     const told = world.logger.lines.find(({ level, message }) => level === 'error' && message.includes('contradicts'));
     expect(told?.fields).toMatchObject({ commandId: id, deviceId, documentNr: documentNr ?? undefined });
-    await world.ledger.decide(id, { state: 'refused', reason: 'Money was given back.', actor: 'ana' });
+    await world.ledger.decide(id, { state: 'refused', reason: 'Money was given back.', actor: 'ana', closesReview: true });
     expect(await world.ledger.listReview(10)).toEqual([]);
-    await expect(world.ledger.decide(id, { state: 'done', reason: 'x', actor: 'ana' })).rejects.toMatchObject({
+    await expect(world.ledger.decide(id, { state: 'done', reason: 'x', actor: 'ana', closesReview: true })).rejects.toMatchObject({
       errorName: 'The_status_cannot_be_applied',
     });
   });
@@ -326,7 +321,7 @@ describe('a person', () => {
     await expect(world.ledger.decide(id, decision)).rejects.toMatchObject(tooEarly);
     expect(await world.steps(id)).not.toContain('decided');
     await world.clock.advance(1);
-    expect(await world.ledger.decide(id, decision)).toMatchObject({ state: 'refused', settledBy: 'person' });
+    expect(await world.meanwhile(world.ledger.decide(id, decision))).toMatchObject({ state: 'refused', settledBy: 'person' });
   });
 
   it('decides at once what the device itself ended as unknown, but not on the word of another journal', async () => {

@@ -57,11 +57,11 @@ const stepsOf = () => steps.map(({ step, detail }) => [step, detail]);
 
 describe('a finding', () => {
   it('that it was done settles it with the report and what the slice reads in it, and opens its document', async () => {
-    kind = { ...kind, extract: (report) => ({ operationId: String(report['op']), rrn: 'r' }) };
+    kind = { ...kind, extract: (report) => ({ operationId: String(report['operationId']), rrn: 'r' }) };
     const open = await command();
-    const settled = await settlements.apply(open, finding('done', { report: { op: '7' }, wasAccepted: true }), 'answer');
+    const settled = await settlements.apply(open, finding('done', { report: { operationId: '7' }, wasAccepted: true }), 'answer');
     expect(settled).toEqual({
-      ...{ ...open, state: 'done', settledBy: 'answer', settledAtMs: clock.now(), outcome: 'done', report: '{"op":"7"}' },
+      ...{ ...open, state: 'done', settledBy: 'answer', settledAtMs: clock.now(), outcome: 'done', report: '{"operationId":"7"}' },
       ...{ operationId: '7', rrn: 'r', documentState: 'open', acceptedAtMs: clock.now() },
     });
     expect(await latest(open.id)).toEqual(settled);
@@ -143,12 +143,12 @@ describe('a finding', () => {
   });
 
   it('of what was settled meanwhile is compared with that: it agrees, or it is for a person', async () => {
-    kind = { ...kind, extract: (report) => ({ operationId: String(report['op']) }) };
+    kind = { ...kind, extract: (report) => ({ operationId: String(report['operationId']) }) };
     const open = await command();
-    const done = await settlements.apply(open, finding('done', { report: { op: '7' } }), 'answer');
-    expect(await settlements.apply(open, finding('done', { report: { op: '7' } }), 'late-answer')).toEqual(done);
+    const done = await settlements.apply(open, finding('done', { report: { operationId: '7' } }), 'answer');
+    expect(await settlements.apply(open, finding('done', { report: { operationId: '7' } }), 'late-answer')).toEqual(done);
     expect(settlements.contradictions()).toBe(0);
-    expect(await settlements.apply(open, finding('done', { report: { op: '8' } }), 'late-answer')).toMatchObject({
+    expect(await settlements.apply(open, finding('done', { report: { operationId: '8' } }), 'late-answer')).toMatchObject({
       ...{ state: 'done', operationId: '7', reviewReason: expect.stringContaining('a second operation, 8') },
     });
     expect(settlements.contradictions()).toBe(1);

@@ -186,7 +186,7 @@ describe.each(engines)('on %s', (engine) => {
     const marked = await store.markAccepted(database, [fresh.id, known.id, never.id], 'why');
     expect(marked.toSorted((one, other) => Number(one.state === 'never') - Number(other.state === 'never'))).toEqual([
       { ...fresh, acceptedAtMs: startMs },
-      { ...never, acceptedAtMs: startMs, reviewSinceMs: startMs, reviewReason: 'why' },
+      { ...never, acceptedAtMs: startMs, reviewSinceMs: startMs, reviewReason: 'why', contradictedAtMs: startMs },
     ]);
   });
 
@@ -245,10 +245,12 @@ describe.each(engines)('on %s', (engine) => {
 
     it('is left by what is settled and on it, once', async () => {
       const listed = { review_since: 5, review_reason: 'why' };
-      const close = (id: string) => store.closeReview(database.queries, id);
-      const over = await command({ ...settled, ...listed, state: 'refused' });
+      const close = (id: string, found: 'done' | 'refused' = 'done') => store.closeReview(database.queries, id, found);
+      const over = await command({ ...settled, ...listed, state: 'refused', contradicted_at: 4 });
       expect(await close(over.id)).toEqual({ ...over, reviewedAtMs: startMs });
       expect(await close(over.id)).toBeUndefined();
+      const undone = await command({ ...settled, ...listed, state: 'refused', contradicted_at: 4 });
+      expect(await close(undone.id, 'refused')).toEqual({ ...undone, reviewedAtMs: startMs, contradictedAtMs: null });
       expect(await close((await command(listed)).id)).toBeUndefined();
       expect(await close((await command({ ...settled, state: 'refused' })).id)).toBeUndefined();
     });

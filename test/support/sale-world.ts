@@ -164,6 +164,17 @@ export async function createSaleWorld(options: WorldOptions = {}) {
     terminal: (overrides?: Parameters<typeof addDevice>[1]) => addDevice('terminal', overrides),
     register: (overrides?: Parameters<typeof addDevice>[1]) => addDevice('register', overrides),
 
+    /** Lets time pass until it is settled. */
+    async meanwhile<Value>(promise: Promise<Value>, withinMs = 60_000): Promise<Value> {
+      let isOver = false;
+      const end = () => {
+        isOver = true;
+      };
+      promise.then(end, end);
+      await clock.runUntil(() => isOver, withinMs);
+      return await promise;
+    },
+
     /** Lets time pass until the call is answered. */
     async run(call: Promise<DeviceAnswer>, withinMs = 15 * 60_000): Promise<Told> {
       let result: Told | undefined;

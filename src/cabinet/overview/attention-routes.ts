@@ -56,7 +56,11 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
               deviceName: optional(Type.String()),
               known: textShown,
               unknown: textShown,
-              nextStep: Type.Object({ action: Type.Enum(['ask', 'decide', 'close', 'note', 'resend']), consequence: textShown }),
+              nextStep: Type.Object({
+                action: Type.Enum(['ask', 'decide', 'close', 'note', 'resend']),
+                closesReview: optional(Type.Boolean()),
+                consequence: textShown,
+              }),
             }),
             counts: figures,
             sums: figures,

@@ -79,6 +79,7 @@ export const pageParts = {
     isAllowed: Type.Boolean(),
     whyNot: optional(textShown),
     maxAmount: optional(Type.Number()),
+    closesReview: optional(Type.Boolean()),
     consequence: textShown,
   }),
 };

@@ -121,13 +121,16 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
         summary: 'Decide an outcome that nothing else can settle',
         operationId: 'decideCommand',
         description:
-          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. For a command that is settled and was put on the list by a contradiction, it takes it off the list.',
+          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. A command that is settled and contradicted is taken off the list with `closesReview`, and stays as it was settled; as done, its documentNr or Receipt.Uid stays taken, as refused it is free for another try.',
         params: idParams,
         body: Type.Object({
           state: Type.Enum(['done', 'refused']),
           reason: reasonField,
           operationId: Type.Optional(textField("The bank's number of a payment, if it is known.", 128)),
           rrn: Type.Optional(textField('Reference Retrieval Number of a payment, if it is known.', 64)),
+          closesReview: Type.Optional(
+            Type.Boolean({ description: 'The command is settled, and its contradiction was seen. Without it that is 22.' }),
+          ),
         }),
         response: adminAnswers(
           {
@@ -143,9 +146,9 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
     async (request) => {
       const id = request.params.id.toLowerCase();
       const actor = actorOf(request);
-      const { state, reason, operationId, rrn } = request.body;
-      const decision = { state, reason, actor, operationId, rrn };
-      const detail = { state, reason, operationId, rrn };
+      const { state, reason, operationId, rrn, closesReview } = request.body;
+      const decision = { state, reason, actor, operationId, rrn, closesReview };
+      const detail = { state, reason, operationId, rrn, closesReview };
       const command = await ledger.decide(id, decision, (queries, { merchantId }) =>
         writeAudit(queries, { actor, action: 'command.decide', subject: id, merchantId, detail }),
       );

@@ -8,7 +8,7 @@
 import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
-import type { Command } from '../command.ts';
+import { type Command, neverBegan } from '../command.ts';
 import type { InsertedTogether, InsertGroup } from '../insert-batch.ts';
 import { callerIsGone } from '../rules.ts';
 import * as store from '../store.ts';
@@ -94,7 +94,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       if (claimed.kind === 'same') {
         // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
         const earlier = await store.findCommand(queries, claimed.subjectId);
-        if (earlier?.state !== 'never') throw new LostRace();
+        if (!earlier || !neverBegan(earlier)) throw new LostRace();
         await moveKey(queries, merchantId, idempotency.key, claimed.subjectId, fresh.id);
       }
       return command;

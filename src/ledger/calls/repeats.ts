@@ -8,7 +8,7 @@
 //   he has the outcome, or `never` ....... a new attempt
 import type { Database } from '../../database/database.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
-import type { Command } from '../command.ts';
+import { type Command, neverBegan } from '../command.ts';
 import type { CommandCall } from './call.ts';
 import { findUntold } from './content-store.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
@@ -55,7 +55,7 @@ export function createRepeats({ database, clock, reception, findByKey }: Deps): 
 
   async function findNamed(call: CommandCall): Promise<Earlier | undefined> {
     const keyed = await findByKey(call);
-    if (keyed && keyed.state !== 'never') return { command: keyed, by: 'key' };
+    if (keyed && !neverBegan(keyed)) return { command: keyed, by: 'key' };
     const command = await call.findEarlier?.(database.queries);
     return command && { command, by: 'number' };
   }

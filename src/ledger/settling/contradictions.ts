@@ -1,17 +1,19 @@
 // What a device says about a command that was settled before: it agrees, or it contradicts, and then a person must see it.
 // What was settled stays as it is. A contradiction is put on the review list first, then counted and logged: if the process dies between,
 // the list has it. A device may repeat it without end: its steps are counted (counted-steps.ts).
+// One that agrees with what a person decided brings what the person did not know: the bank's numbers, without which nothing can be closed,
+// refunded or voided. They are written once, and only where no device has spoken before.
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { JsonObject, Outcome } from '../../link/protocol.ts';
 import { type Command, isOpen, namesOf } from '../command.ts';
-import { contradicts, type Finding } from '../rules.ts';
-import { latestOf, putOnReview } from '../store.ts';
+import { contradicts, type Finding, secondDeed } from '../rules.ts';
+import { completeDecision, type Extracted, latestOf, putOnReview } from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 
 export interface Contradictions {
-  /** Returns the command as it stands afterwards. `operationId`: of the finding's report. */
-  compare(settled: Command, finding: Finding, operationId?: string): Promise<Command>;
+  /** Returns the command as it stands afterwards. `extracted`: of a report of `done` that can be taken as it is. */
+  compare(settled: Command, finding: Finding, extracted?: Extracted): Promise<Command>;
   /** Of a command that is on the review list already. */
   note(settled: Command, outcome: Outcome, why: string, report?: JsonObject): void;
   count(): number;
@@ -29,17 +31,19 @@ export function createContradictions(deps: { database: Database; logger: Logger;
   }
 
   return {
-    async compare(settled, finding, operationId) {
+    async compare(settled, finding, extracted) {
       if (isOpen(settled)) return settled;
-      if (!contradicts(settled, finding, operationId)) {
+      if (!contradicts(settled, finding)) {
         timeline.addCounted({ commandId: settled.id, step: 'answered again', detail: finding.outcome });
-        return settled;
+        const isNews = finding.outcome === 'done' && settled.settledBy === 'person' && settled.outcome === null;
+        return (isNews && extracted && (await completeDecision(database.queries, settled, finding.report, extracted))) || settled;
       }
-      const isSecond = finding.outcome === 'done' && settled.state === 'done';
-      const why = isSecond
-        ? `The device reports a second operation, ${operationId}, for a command that was settled with ${settled.operationId}.`
+      const second = settled.state === 'done' ? secondDeed(settled, finding) : undefined;
+      const why = second
+        ? `The device reports a second operation, ${second.reported}, for a command that was settled with ${second.settled}.`
         : `The device now says "${finding.outcome}", but the command was settled as "${settled.state}".`;
-      await putOnReview(database.queries, settled.id, why);
+      const wasDone = finding.outcome === 'done' && settled.state !== 'done';
+      await putOnReview(database.queries, settled.id, why, { wasDone });
       note(settled, finding.outcome, why, finding.report);
       return latestOf(database.queries, settled);
     },

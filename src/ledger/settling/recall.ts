@@ -26,6 +26,8 @@ export interface Recall {
   ask(command: Command, isDeviceBack?: boolean): Promise<Command>;
   /** The same, also about one that is settled: its device's journal is read and compared. */
   recheck(command: Command): Promise<Command>;
+  /** Whether the device, if it can be asked, says that it is still at an open command. If it tells the outcome instead, that is settled. */
+  isRunning(command: Command): Promise<boolean>;
 }
 
 interface Deps {
@@ -52,19 +54,19 @@ export function createRecall({ database, link, instanceId, settlements, timeline
   async function takeOverAndAsk(command: Command): Promise<Command> {
     const pauseMs = growingPauseMs(command.recalls + 1, pauses);
     if (!(await store.takeOver(database.queries, command, instanceId, pauseMs))) return store.latestOf(database.queries, command);
-    const settled = command.journalId === null ? await askLastTransaction(command) : await askJournal(command);
-    return settled ?? store.latestOf(database.queries, command);
+    const found = await askWhatBecame(command);
+    return found === undefined || found === 'running' ? store.latestOf(database.queries, command) : found;
   }
 
-  async function askJournal(command: Command): Promise<Command | undefined> {
+  async function askJournal(command: Command): Promise<Command | 'running' | undefined> {
     timeline.add({ commandId: command.id, step: 'recall' });
     const answer = await sendRecall(command);
     const finding = answer && findingOfRecall(answer);
     if (finding === 'running') settlements.accepted(command.id);
-    return finding && finding !== 'running' ? settlements.apply(command, finding, 'recall') : undefined;
+    return finding && finding !== 'running' ? settlements.apply(command, finding, 'recall') : finding;
   }
 
-  async function askLastTransaction(command: Command): Promise<Command | undefined> {
+  async function askLastTransaction(command: Command): Promise<Command | 'running' | undefined> {
     timeline.add({ commandId: command.id, step: 'asked last transaction' });
     const preferredChannel = channelOf(command);
     const answer = await link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs, preferredChannel });
@@ -72,7 +74,11 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     if (finding === 'running') settlements.accepted(command.id);
     else if (finding) return settlements.apply(command, finding, 'last-transaction');
     else if (answer && command.reviewSinceMs === null) await putOnReview(command);
-    return undefined;
+    return finding;
+  }
+
+  function askWhatBecame(command: Command): Promise<Command | 'running' | undefined> {
+    return command.journalId === null ? askLastTransaction(command) : askJournal(command);
   }
 
   async function putOnReview({ id }: Command): Promise<void> {
@@ -91,6 +97,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
 
   return {
     ask,
+    isRunning: async (command) => link.presence.isLiveAnywhere(command.deviceId) && (await askWhatBecame(command)) === 'running',
     async recheck(command) {
       if (isOpen(command)) return ask(command);
       if (command.journalId === null) return command;

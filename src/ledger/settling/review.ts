@@ -1,12 +1,16 @@
 // The review list: what nothing else could settle, and a person's decision about it [D15]. It is never guessed.
-// A person decides only when the device cannot act any more: judged by the statement that settles, in the database's clock [D63].
+// A person decides only when the device cannot act any more: judged by the statement that settles, in the database's clock [D63]. One that can
+// be asked is asked first: a register that has the bank's yes and waits for paper goes on for as long as that takes, and a receipt that was
+// called refused meanwhile would be charged and printed once more.
 // What the caller writes alongside (who decided, and why) is in the same transaction: neither is there without the other.
 import type { Database } from '../../database/database.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { type Command, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
+import type { Recall } from './recall.ts';
 import type { Settlements } from './settlement.ts';
 import type { Alongside } from './state-change.ts';
 
@@ -16,6 +20,8 @@ export interface Decision {
   actor: string;
   operationId?: string | undefined;
   rrn?: string | undefined;
+  /** The person has seen that it is settled and contradicted. Without it, one who has an old page before him would wave through what he never saw. */
+  closesReview?: boolean | undefined;
 }
 
 export interface Review {
@@ -27,24 +33,31 @@ export interface Review {
 
 interface Deps {
   database: Database;
+  clock: Clock;
   kinds: CommandKinds;
   settlements: Settlements;
+  recall: Pick<Recall, 'isRunning'>;
   timeline: Timeline;
 }
 
-export function createReview({ database, kinds, settlements, timeline }: Deps): Review {
+export function createReview({ database, clock, kinds, settlements, recall, timeline }: Deps): Review {
   const { queries } = database;
 
   /** The command is settled, and a contradiction put it on the list: the person has seen it. */
-  async function closeReview(command: Command, { actor, reason }: Decision, alongside?: Alongside): Promise<Command> {
+  async function closeReview(command: Command, { state, actor, reason }: Decision, alongside?: Alongside): Promise<Command> {
     const closed = await database.transaction(async (tx) => {
-      const result = await store.closeReview(tx, command.id);
+      const result = await store.closeReview(tx, command.id, state);
       if (result) await alongside?.(tx, result);
       return result;
     });
     if (!closed) throw alreadySettled(command);
-    timeline.add({ commandId: command.id, step: 'review closed', detail: `${actor}: ${reason}` });
+    timeline.add({ commandId: command.id, step: 'review closed', detail: `${actor}: ${state}, ${reason}` });
     return closed;
+  }
+
+  /** Whoever comes too early is turned down by the statement, and need not wait for the device. */
+  function mayBeAtIt({ endedUnknownAtMs, answerByMs }: Command): boolean {
+    return endedUnknownAtMs === null && clock.now() >= answerByMs + store.personDecidesAfterMs;
   }
 
   return {
@@ -52,7 +65,11 @@ export function createReview({ database, kinds, settlements, timeline }: Deps): 
     async decide(commandId, decision, alongside) {
       const command = await store.findCommand(queries, commandId);
       if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
-      if (!isOpen(command)) return closeReview(command, decision, alongside);
+      if (!isOpen(command)) {
+        if (!decision.closesReview) throw alreadySettled(command);
+        return closeReview(command, decision, alongside);
+      }
+      if (mayBeAtIt(command) && (await recall.isRunning(command))) throw stillRunning();
       const { state, reason, operationId, rrn, actor } = decision;
       const report = state === 'done' ? kinds[command.name]?.reportOfDecision?.(command, { operationId, rrn }) : undefined;
       const settlement = {
@@ -72,6 +89,13 @@ export function createReview({ database, kinds, settlements, timeline }: Deps): 
   };
 }
 
+function stillRunning(): GatewayError {
+  return new GatewayError(
+    'The_status_cannot_be_applied',
+    'The device says that it is still carrying the command out, and will tell the outcome itself. If it hangs, restart it, or disable it, and decide then.',
+  );
+}
+
 function whyNot(command: Command): GatewayError {
   if (!isOpen(command)) return alreadySettled(command);
   const fromMs = command.answerByMs + store.personDecidesAfterMs;
@@ -82,5 +106,8 @@ function whyNot(command: Command): GatewayError {
 }
 
 function alreadySettled(command: Command): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', `The command is settled already: ${command.state} by ${command.settledBy}.`);
+  const isContradicted = command.reviewSinceMs !== null && command.reviewedAtMs === null;
+  const further = isContradicted ? ' What has been said since contradicts it: look at it again, and close the review.' : '';
+  const settled = `The command is settled already: ${command.state} by ${command.settledBy}.`;
+  return new GatewayError('The_status_cannot_be_applied', settled + further);
 }

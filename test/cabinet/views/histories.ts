@@ -47,6 +47,7 @@ const basic: StoryCommand = {
   toldAtMs: null,
   acceptedAtMs: null,
   endedUnknownAtMs: null,
+  contradictedAtMs: null,
   noticeSequence: 0,
   reissuedAs: null,
   caller: 'key k',

@@ -23,7 +23,7 @@ export interface AttentionItem {
   deviceName?: string;
   known: Said;
   unknown: Said;
-  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; consequence: Said };
+  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; closesReview?: boolean; consequence: Said };
 }
 
 export interface Attention {

@@ -88,6 +88,8 @@ export interface NextStep {
   isAllowed: boolean;
   whyNot?: Said;
   maxAmount?: number;
+  /** It is settled and contradicted: decided is only whether it may be tried again. */
+  closesReview?: boolean;
   consequence: Said;
 }
 

@@ -115,7 +115,7 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
   const [isOpen, setIsOpen] = useState(false);
   const resend = useChange(['/attention', '/callbacks', '/overview']);
   const path = item.commandId === undefined ? `/invoices/${item.oid}` : `/payments/${item.commandId}`;
-  const { action, consequence } = item.nextStep;
+  const { action, closesReview, consequence } = item.nextStep;
   const act = () => {
     if (action === 'resend') resend.mutate({ path: `/callbacks/${item.callbackId}/resend` });
     else setIsOpen(true);
@@ -161,7 +161,11 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
       </div>
       {isOpen && action === 'note' && <NoteDialog item={item} onClose={() => setIsOpen(false)} />}
       {isOpen && action !== 'note' && action !== 'resend' && (
-        <StepDialog path={`/commands/${item.commandId}`} step={{ action, isAllowed: true, consequence }} onClose={() => setIsOpen(false)} />
+        <StepDialog
+          path={`/commands/${item.commandId}`}
+          step={{ action, isAllowed: true, consequence, ...(closesReview ? { closesReview } : {}) }}
+          onClose={() => setIsOpen(false)}
+        />
       )}
     </article>
   );

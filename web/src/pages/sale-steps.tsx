@@ -98,6 +98,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
   const run = useChange(['/commands', '/invoices', '/attention', '/overview', '/search'], onClose);
   const isRefund = step.action === 'refund';
+  const texts = step.closesReview ? 'review' : step.action;
   const bani = Math.round(Number(amount.replace(',', '.')) * 100);
   const isAmountRight =
     !isRefund || (/^\d+([.,]\d{1,2})?$/.test(amount.trim()) && bani > 0 && bani <= Math.round((step.maxAmount ?? 0) * 100));
@@ -106,13 +107,13 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const body = {
     ...(isRefund ? { amount: bani / 100 } : {}),
     ...(needsReason.has(step.action) ? { reason: reason.trim() } : {}),
-    ...(step.action === 'decide' ? { state: decision } : {}),
+    ...(step.action === 'decide' ? { state: decision, ...(step.closesReview ? { closesReview: true } : {}) } : {}),
   };
   return (
     <AskDialog
-      title={t(`act.${step.action}.title`)}
+      title={t(`act.${texts}.title`)}
       consequence={said(step.consequence)}
-      action={isRefund && isAmountRight ? t('act.refund.do', { amount: bani / 100 }) : t(`act.${step.action}.do`)}
+      action={isRefund && isAmountRight ? t('act.refund.do', { amount: bani / 100 }) : t(`act.${texts}.do`)}
       isDanger={step.action === 'void'}
       isRunning={run.isPending}
       isBlocked={isBlocked}
@@ -134,20 +135,20 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
       )}
       {step.action === 'decide' && (
         <fieldset className="field">
-          <legend>{t('act.decide.question')}</legend>
+          <legend>{t(`act.${texts}.question`)}</legend>
           {(['done', 'refused'] as const).map((state) => (
             <label key={state} className="check">
               <input
                 type="radio"
                 name="decision"
-                aria-label={t(`act.decide.${state}`)}
+                aria-label={t(`act.${texts}.${state}`)}
                 checked={decision === state}
                 onChange={() => setDecision(state)}
               />
               <span>
-                <b className="strong">{t(`act.decide.${state}`)}</b>
+                <b className="strong">{t(`act.${texts}.${state}`)}</b>
                 <br />
-                <span className="small second">{t(`act.decide.${state}Means`)}</span>
+                <span className="small second">{t(`act.${texts}.${state}Means`)}</span>
               </span>
             </label>
           ))}

@@ -32,7 +32,7 @@ export interface AttentionItem {
   deviceName?: string | undefined;
   known: Text;
   unknown: Text;
-  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; consequence: Text };
+  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; closesReview?: boolean; consequence: Text };
 }
 
 export interface Attention {
@@ -94,7 +94,10 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
     deviceName: command.deviceName,
     known: text(`attention.${kind}.known`, { ...params, reason: command.reviewReason }),
     unknown: text(`attention.${kind}.unknown`, params),
-    nextStep: { action, consequence: text(`consequence.${action}`, { device: command.deviceName }) },
+    nextStep:
+      kind === 'contradiction'
+        ? { action, closesReview: true, consequence: text('consequence.seen') }
+        : { action, consequence: text(`consequence.${action}`, { device: command.deviceName }) },
   };
 }
 

@@ -13,6 +13,8 @@ export interface NextStep {
   isAllowed: boolean;
   whyNot?: Text | undefined;
   maxBani?: Bani | undefined;
+  /** It is settled and contradicted: what is decided is only whether its number stays taken [D129]. */
+  closesReview?: boolean | undefined;
   consequence: Text;
 }
 
@@ -30,10 +32,10 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
       step('closeByHand', whyNotOpen(sale), text('consequence.closeByHand', { device })),
     );
   }
-  steps.push(
-    step('ask', whyNoAsk(sale), text('consequence.ask', { device })),
-    step('decide', whyNoDecision(sale, nowMs), text(isOpen(sale) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
-  );
+  steps.push(step('ask', whyNoAsk(sale), text('consequence.ask', { device })), {
+    ...step('decide', whyNoDecision(sale, nowMs), text(isOpen(sale) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
+    closesReview: isInReview(command) && !isOpen(sale) ? true : undefined,
+  });
   return steps;
 }
 

@@ -1,0 +1,40 @@
+// What was tried before under a number (a documentNr, a Receipt.Uid) and takes the number with it: a try whose record was removed [D66], and
+// one that was settled as not done although its device says since that it did it [D129]. Such a number is not tried again; for the second
+// kind a person may free it, who finds that nothing was done.
+import type { Queries } from '../database/database.ts';
+import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
+import { refuseRemoved } from './removed.ts';
+import { saidSinceThatItWasDone } from './rules.ts';
+
+/** For a request that repeats nothing open or done: throws what its caller is told if the number is not free. */
+export async function requireFreeNumber(
+  queries: Queries,
+  merchantId: string,
+  number: { documentNr: string } | { receiptUid: string },
+): Promise<void> {
+  const contradicted =
+    'documentNr' in number
+      ? await contradictedUnder(queries, merchantId, 'document_nr', number.documentNr)
+      : await contradictedUnder(queries, merchantId, 'receipt_uid', number.receiptUid);
+  if (contradicted) throw saidSinceThatItWasDone(contradicted);
+  await refuseRemoved(queries, merchantId, number);
+}
+
+export async function contradictedUnder(
+  queries: Queries,
+  merchantId: string,
+  column: 'document_nr' | 'receipt_uid',
+  number: string,
+): Promise<Command | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('merchant_id', '=', merchantId)
+    .where(column, '=', number)
+    .where('contradicted_at', 'is not', null)
+    .where('removed_at', 'is', null)
+    .$if(column === 'document_nr', (query) => query.where(paymentsOnly))
+    .limit(1)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}

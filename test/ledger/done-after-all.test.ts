@@ -1,0 +1,220 @@
+// A person decided that something was not done, or was done without knowing its numbers, and then the device comes back and tells [D129]:
+// nothing is charged or printed a second time on the strength of a decision that was wrong, and nobody is told "not done" any more.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { operationStatus } from '../../src/ledger/operation-status.ts';
+import { createSaleWorld } from '../support/sale-world.ts';
+
+let world: Awaited<ReturnType<typeof createSaleWorld>>;
+beforeEach(async () => {
+  world = await createSaleWorld();
+});
+afterEach(() => world.stop());
+
+const receipt = { Uid: 'u-1', Items: [{ Name: 'Goods', Quantity: 1, Price: 10 }], Payments: [{ PaymentCode: 0, Amount: 10 }] };
+const decide = (id: string, state: 'done' | 'refused', closesReview = false) =>
+  world.meanwhile(world.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', closesReview }));
+const ask = async (id: string) => {
+  const command = await world.ledger.find(id);
+  if (command) await world.meanwhile(world.ledger.askDevice(command, 'ana'));
+};
+const statusOf = (names: { oid: string } | { documentNr: string }) =>
+  world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
+
+/** Charged or printed, with the answer lost and the device away; a person decides, and the device is back. */
+async function decidedUnheard(deviceId: string, begin: () => ReturnType<typeof world.pay>, state: 'done' | 'refused') {
+  world.onAnswer = () => undefined;
+  expect((await world.run(begin())).code).toBe(3);
+  world.setAway(deviceId, true);
+  await world.clock.advance(30 * 60_000);
+  const { id } = await world.lastCommand();
+  await decide(id, state);
+  world.onAnswer = (answer) => answer;
+  world.setAway(deviceId, false);
+  await world.clock.advance(60_000);
+  return id;
+}
+
+describe.each([
+  ['a payment', 'under its documentNr'],
+  ['a receipt', 'under its Uid'],
+])('%s that was called refused and was made', (what, under) => {
+  async function contradicted() {
+    const device = what === 'a payment' ? await world.terminal() : await world.register();
+    const documentNr = world.random.uuid();
+    const begin = () =>
+      what === 'a payment'
+        ? world.pay(device.id, 50, documentNr)
+        : world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: device.id, receipt });
+    const id = await decidedUnheard(device.id, begin, 'refused');
+    await ask(id);
+    const deeds = () => (what === 'a payment' ? device.bank.charges() : device.fiscalMemory().documents()).length;
+    return { id, begin, deeds };
+  }
+
+  it(`is not made again ${under} while a person has to look, and nobody is told that it was refused`, async () => {
+    const { id, begin, deeds } = await contradicted();
+    expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
+    expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('a person has to look') });
+    expect(await statusOf({ oid: id })).toMatchObject({ code: 3, oid: id });
+    expect(deeds()).toBe(1);
+  });
+
+  it(`is not made again ${under} when the person finds that it was`, async () => {
+    const { id, begin, deeds } = await contradicted();
+    expect(await decide(id, 'done', true)).toMatchObject({ state: 'refused' });
+    expect(await world.ledger.listReview(10)).toEqual([]);
+    expect(await world.run(begin())).toMatchObject({ code: 22, oid: id, message: expect.stringContaining('it is not done again') });
+    expect(await statusOf({ oid: id })).toMatchObject({ code: 22, oid: id });
+    expect(deeds()).toBe(1);
+  });
+
+  it(`is made again ${under} when the person has undone it`, async () => {
+    const { id, begin, deeds } = await contradicted();
+    await decide(id, 'refused', true);
+    expect(await statusOf({ oid: id })).toMatchObject({ code: 50 });
+    expect((await world.run(begin())).code).toBe(0);
+    expect(deeds()).toBe(2);
+  });
+});
+
+it('a decision from a page that still shows it as open closes no contradiction that nobody has seen', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
+  await ask(id);
+  await expect(decide(id, 'refused')).rejects.toThrow('look at it again');
+  expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(3);
+});
+
+it('a key of what never began, as its device said first, is not free once the device says that it did begin', async () => {
+  const terminal = await world.terminal();
+  const idempotency = { key: 'k', requestHash: 'h' };
+  const pay = () => world.cards.pay({ merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, idempotency });
+  world.onAnswer = () => undefined;
+  expect((await world.run(pay())).code).toBe(3);
+  world.onAnswer = (answer) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+  await world.clock.advance(60_000);
+  const { id } = await world.lastCommand('Pay');
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'never' });
+  world.onAnswer = (answer) => answer;
+  await ask(id);
+  expect(await world.run(pay())).toMatchObject({ code: 3, oid: id });
+  expect(terminal.bank.charges()).toHaveLength(1);
+});
+
+it('a refund that was called refused and was made counts as made: the rest is all that can be given back', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const paid = await world.run(world.pay(terminal.id, 10, documentNr));
+  const named = {
+    merchantId: world.merchantId,
+    deviceId: terminal.id,
+    documentNr,
+    operationId: String(paid.report?.['operationId']),
+    rrn: String(paid.report?.['rrn']),
+  };
+  await world.run(world.cards.closeDoc(named));
+  const refund = (amountBani: number) => world.cards.refund({ ...named, amountBani, currency: undefined });
+  const id = await decidedUnheard(terminal.id, () => refund(600), 'refused');
+  await ask(id);
+  expect((await world.run(refund(500))).code).toBe(40);
+  expect((await world.run(refund(400))).code).toBe(0);
+  expect(terminal.bank.netBani()).toBe(0);
+});
+
+it('the status by a documentNr is that of the try that was made after all, not that of a later one that was refused', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
+  world.onAnswer = ({ report, ...answer }) =>
+    answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : { ...answer, ...(report && { report }) };
+  expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(50);
+  world.onAnswer = (answer) => answer;
+  await ask(id);
+  expect(await statusOf({ documentNr })).toMatchObject({ code: 3, oid: id });
+});
+
+it('a payment that was called done without its numbers gets them from its terminal, once, and can then be closed', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'done');
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'done', operationId: null, rrn: null });
+  await ask(id);
+  const [{ entry } = { entry: undefined }] = terminal.bank.charges();
+  const known = { state: 'done', settledBy: 'person', outcome: 'done', operationId: entry?.operationId, rrn: entry?.rrn };
+  expect(await world.ledger.find(id)).toMatchObject(known);
+  const repeat = await world.run(world.pay(terminal.id, 10, documentNr));
+  expect(repeat).toMatchObject({ code: 0, report: { operationId: entry?.operationId, rrn: entry?.rrn } });
+  const operationId = String(entry?.operationId);
+  expect(
+    (await world.run(world.cards.closeDoc({ merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId }))).code,
+  ).toBe(0);
+  // What a device has told stands: another number is a second charge.
+  world.onAnswer = (answer) => {
+    const changed = structuredClone(answer);
+    const inner = changed.report?.['report'] as Record<string, unknown> | undefined;
+    if (inner) inner['operationId'] = '777777';
+    return changed;
+  };
+  await ask(id);
+  expect(await world.ledger.find(id)).toMatchObject({ ...known, reviewReason: expect.stringContaining('777777') });
+});
+
+it('a receipt whose card was charged is not called refused while its register waits for paper', async () => {
+  const register = await world.register({ timing: { newRollMs: 20 * 60_000 } });
+  const other = await world.register();
+  // .73: the bank says yes, then the paper is out.
+  const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.73 }], Payments: [{ PaymentCode: 1, Amount: 100.73 }] };
+  const print = (deviceId: string) => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: sale });
+  expect((await world.run(print(register.id))).code).toBe(3);
+  await world.clock.advance(2 * 60_000 + 1_000);
+  const { id } = await world.lastCommand('PrintReceipt');
+  await expect(decide(id, 'refused')).rejects.toThrow('The device says that it is still carrying the command out');
+  expect((await world.run(print(other.id), 10 * 60_000)).code).toBe(3);
+  await world.clock.advance(30 * 60_000);
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'done' });
+  expect([register, other].map((each) => each.fiscalMemory().documents().length)).toEqual([1, 0]);
+});
+
+describe('a second deed under one command is seen, whatever else its report says or lacks', () => {
+  const again = (deviceId: string, id: string, journalId: string | null, report: object) => {
+    const clock = new Date(world.clock.now()).toISOString();
+    world.sayAs(deviceId, { v: 1, id, device: deviceId, clock, journalId, outcome: 'done', report } as never);
+    return world.clock.advance(5_000);
+  };
+
+  it.each([
+    ['the same amount', { amount: 10 }],
+    ['another amount', { amount: 90 }],
+    ['no rrn', { rrn: undefined }],
+  ])('of a Pay, with %s', async (_what, change) => {
+    const terminal = await world.terminal();
+    const { report } = await world.run(world.pay(terminal.id, 10));
+    const { id, journalId } = await world.lastCommand('Pay');
+    await again(terminal.id, id, journalId, { ...report, operationId: '999999', rrn: '1', ...change });
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'done', reviewReason: expect.stringContaining('999999') });
+    expect(world.ledger.stats().contradictions).toBe(1);
+  });
+
+  it('of a Refund', async () => {
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const { report: { operationId, rrn } = {} } = await world.run(world.pay(terminal.id, 10, documentNr));
+    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(operationId), rrn: String(rrn) };
+    await world.run(world.cards.closeDoc(named));
+    const { report } = await world.run(world.cards.refund({ ...named, amountBani: 300, currency: undefined }));
+    const { id, journalId } = await world.lastCommand('Refund');
+    await again(terminal.id, id, journalId, { ...report });
+    expect(world.ledger.stats().contradictions).toBe(0);
+    await again(terminal.id, id, journalId, { ...report, operationId: '999999' });
+    expect(await world.ledger.find(id)).toMatchObject({ reviewReason: expect.stringContaining('999999') });
+  });
+
+  it('of a receipt', async () => {
+    const register = await world.register();
+    const { report } = await world.run(world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt }));
+    const { id, journalId } = await world.lastCommand('PrintReceipt');
+    await again(register.id, id, journalId, { ...report, receiptId: 'R-2' });
+    expect(await world.ledger.find(id)).toMatchObject({ reviewReason: expect.stringContaining('R-2') });
+  });
+});
