@@ -10,6 +10,7 @@ import { createInvoiceInserts } from '../../src/invoices/insert-batch.ts';
 import { createMoveGroup, type Move, moveInvoices } from '../../src/invoices/move-batch.ts';
 import { states, transitions } from '../../src/invoices/rules.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { longHost } from '../support/long-host.ts';
 import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { anybody, callbackRows, codeOf, countStatements, eventRows, openShop, receipt, type Shop, template, toldUrl } from './shop.ts';
@@ -124,6 +125,17 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
     expect(await Promise.all(made.map(({ qr }) => stateOf(qr)))).toEqual([2, 2, 2, 1]);
     for (const [at, { oid }] of made.entries()) expect(await callbackRows(database, oid)).toHaveLength(at === 3 ? 1 : 2);
     expect(woken).toHaveLength(7);
+  });
+
+  it('of which one row is too large for an index of PostgreSQL moves all the others', async () => {
+    const made = await Promise.all(twenty.slice(0, 4).map(() => create()));
+    const { group } = groupOf();
+    const host = new URL(`http://${longHost}`).host;
+    const tooLarge = { id: randomUUID(), merchantId: shop.merchantId, url: `http://${host}/`, host, traceparent: null };
+    const moves = made.map(({ oid }, at) => group.add(moveOf(oid, at === 1 ? { callback: tooLarge } : {})));
+    const moved = (await Promise.allSettled(moves)).map(({ status }) => status === 'fulfilled');
+    expect(moved).toEqual([true, engine === 'sqlite', true, true]);
+    expect(await Promise.all(made.map(({ qr }) => stateOf(qr)))).toEqual(moved.map(Number));
   });
 
   it('moves one invoice once: the second waits, and finds that it has moved', async () => {

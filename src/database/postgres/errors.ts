@@ -8,15 +8,20 @@ const constraintKinds: Record<string, ConstraintKind> = {
   '23502': 'not null',
 };
 
-// SQLSTATE classes in which the statement itself is wrong, or lost against another one: data, constraint, transaction state, conflict, syntax...
+// SQLSTATE classes in which the server has refused this statement for itself, or for what it met: data, constraint, transaction state, conflict,
+// syntax, a row too large for an index... It was rolled back. Left out are those that the server, or what stands in front of it, also says of
+// itself or of a lost connection (08, 28, 3D, 53, 55, 57, 58, XX, F0, HV): there the commit may be unclear, or everything else would fail as well.
 const statementClasses = new Set([
+  '09',
   '0A',
   '20',
   '21',
   '22',
   '23',
+  '24',
   '25',
   '26',
+  '27',
   '2B',
   '2D',
   '2F',
@@ -24,9 +29,11 @@ const statementClasses = new Set([
   '38',
   '39',
   '3B',
+  '3F',
   '40',
   '42',
   '44',
+  '54',
   'P0',
 ]);
 // A lock did not come free in time.

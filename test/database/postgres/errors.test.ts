@@ -18,7 +18,7 @@ describe('an error of PostgreSQL', () => {
     expect(isCertainlyUndone(translated)).toBe(true);
   });
 
-  it.each(['0A000', '40002', '22001', '42P01', 'P0001'])(
+  it.each(['0A000', '09000', '22001', '24000', '27000', '3F000', '40002', '42P01', '54000', '54001', 'P0001'])(
     '%s is the statement’s own fault: it is left as it is, and was not done',
     (code) => {
       const error = raised(code);
@@ -27,7 +27,7 @@ describe('an error of PostgreSQL', () => {
     },
   );
 
-  it.each(['40003', '08006', '57P01', '57014', '53300', '58030', 'XX000', 'ECONNRESET'])(
+  it.each(['40003', '08006', '28P01', '3D000', '55000', '57P01', '57014', '53300', '58030', 'XX000', 'ECONNRESET'])(
     '%s leaves it unclear: it is read back',
     (code) => {
       const translated = translatePostgresError(raised(code));
