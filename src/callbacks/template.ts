@@ -11,6 +11,9 @@ export interface TemplateValues {
 }
 
 export const maxTemplateLength = 2048;
+/** No name of the DNS is longer. A database may have to index it, and international letters are several times as long as they look. */
+const maxHostLength = 253;
+const tooLongAHost = `must not have a host longer than ${maxHostLength} characters (international letters count as the DNS writes them)`;
 
 type Placeholder = keyof TemplateValues;
 
@@ -63,6 +66,7 @@ function endOfAuthority(text: string, start: number): number {
 function parseOrigin(scheme: string, authority: string): string {
   const url = authority === '' ? null : URL.parse(scheme + authority);
   if (url === null || url.hostname === '') throw broken('must name a host that a URL can have');
+  if (url.hostname.length > maxHostLength) throw broken(tooLongAHost);
   if (!isDecodable(url.username) || !isDecodable(url.password)) throw broken('must have a user and password that can be decoded');
   return url.href.replace(/\/$/, '');
 }

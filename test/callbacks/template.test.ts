@@ -164,6 +164,25 @@ describe('checking a template', () => {
     expect(() => checkTemplate('http://erp.example/'.padEnd(2049, 'x'))).toThrow('longer than 2048');
   });
 
+  it('takes a host of 253 characters as the DNS writes it, and none that is longer', () => {
+    const named = (length: number) => `http://${'a'.repeat(length)}/x?o=#OID#`;
+    expect(() => checkTemplate(named(253))).not.toThrow();
+    expect(() => checkTemplate(named(254))).toThrow('must not have a host longer than 253 characters');
+    // A user, a password and a port are no part of it.
+    expect(() =>
+      checkTemplate(
+        named(253)
+          .replace('//', `//${'u'.repeat(300)}:${'p'.repeat(300)}@`)
+          .replace('/x', ':8080/x'),
+      ),
+    ).not.toThrow();
+    // Two letters of these are a dozen in the DNS.
+    const chinese = (count: number) => `http://${'中文.'.repeat(count)}example/x`;
+    expect(new URL(chinese(20)).hostname).toHaveLength(247);
+    expect(() => checkTemplate(chinese(20))).not.toThrow();
+    expect(() => checkTemplate(chinese(21))).toThrow('international letters count as the DNS writes them');
+  });
+
   it('whatever it accepts, expands to a URL with the same host for all values', () => {
     const piece = fc.constantFrom(
       'http://',

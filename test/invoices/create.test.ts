@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { longHost } from '../support/long-host.ts';
 import { anybody, codeOf, openShop, receipt, type Shop } from './shop.ts';
 
 describe.each(engines)('Create on %s', (engine) => {
@@ -36,6 +37,12 @@ describe.each(engines)('Create on %s', (engine) => {
     await expect(create(more)).rejects.toThrow(field);
     expect(await codeOf(create(more))).toBe(40);
     expect(await count()).toBe(0);
+  });
+
+  it('refuses a host that no name server can know and an index of PostgreSQL cannot hold', async () => {
+    const callbackUri = `http://${longHost}/x?o=#OID#`;
+    await expect(create({ callbackUri })).rejects.toThrow('CallbackURI must not have a host longer than 253 characters');
+    expect([await codeOf(create({ callbackUri })), await count()]).toEqual([40, 0]);
   });
 
   it('refuses a receipt of more than 256 KiB, and stores nothing of it', async () => {

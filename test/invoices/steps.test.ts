@@ -4,6 +4,7 @@ import { createKnownInvoices } from '../../src/invoices/known-invoices.ts';
 import { states } from '../../src/invoices/rules.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCallback } from '../support/fixtures.ts';
+import { longHost } from '../support/long-host.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import {
   anybody,
@@ -143,10 +144,13 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     expect(await urls(paid.oid)).toHaveLength(2);
   });
 
-  it('goes on though the stored CallbackURI can no longer be read, and so does the sweep: nobody is called back, and the log says so', async () => {
+  it.each([
+    ['is none', 'no address'],
+    ['has a host that is too long for an index of PostgreSQL', `http://${longHost}/x?o=#OID#`],
+  ])('goes on though the stored CallbackURI %s, and so does the sweep: nobody is called back, and the log says so', async (_, address) => {
     const hurt = async (limit: object = {}) => {
       const made = await create(limit);
-      await database.queries.updateTable('invoices').set({ callback_uri: 'no address' }).where('oid', '=', made.oid).execute();
+      await database.queries.updateTable('invoices').set({ callback_uri: address }).where('oid', '=', made.oid).execute();
       return made;
     };
     const soon = { validTo: new Date(startMs + 5).toISOString() };
