@@ -1,39 +1,84 @@
 // The sweep: overdue invoices become Expired, and their ERPs are called back, without anybody asking [D23].
 // Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
+// One that the database refuses keeps none of the others: after a batch that was certainly undone each goes by itself, and what fails alone is
+// put aside for a while.
+import { isCertainlyUndone } from '../database/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { PutAside } from '../kernel/put-aside.ts';
+import { restrainLogger } from '../kernel/restrained-logger.ts';
 import { createRounds, type Rounds } from '../kernel/rounds.ts';
 import { type InvoiceDeps, moveOf, tellUnreadable, transitionOf } from './move.ts';
-import { moveInvoices } from './move-batch.ts';
-import { holdOverdueInvoices } from './store.ts';
+import { type Move, moveInvoices } from './move-batch.ts';
+import { holdOverdueInvoices, type OverdueInvoice } from './store.ts';
 
 const batchSize = 100;
+const pauses = { firstMs: 10_000, maxMs: 600_000 };
 
 /** Makes every overdue invoice Expired, batch by batch, and says how many there were. */
-export async function expireOverdue(deps: InvoiceDeps): Promise<number> {
-  let total = 0;
-  for (;;) {
-    const count = await expireBatch(deps);
-    total += count;
-    if (count < batchSize) return total;
-  }
+export type ExpireOverdue = () => Promise<number>;
+
+interface Taken {
+  held: number;
+  expired: number;
 }
 
-async function expireBatch(deps: InvoiceDeps): Promise<number> {
+export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOverdue {
   const { engine, transaction } = deps.database;
-  const moves = await transaction(async (queries) => {
-    const overdue = await holdOverdueInvoices(queries, engine, deps.graceMs, batchSize);
-    const expiring = overdue.map((invoice) => moveOf(deps, invoice, transitionOf({ ...invoice, isTimeUp: true }, 'expire'), {}));
-    // They are held, and time goes on: each of them moves.
-    if (expiring.length > 0) await moveInvoices(engine, queries, deps.graceMs, expiring, 'as long as a statement may');
-    return expiring;
-  });
-  for (const move of moves) tellUnreadable(deps, move);
-  const hosts = moves.flatMap(({ callback }) => (callback ? [callback.host] : []));
-  if (hosts.length > 0) deps.callbacks.wake(hosts);
-  return moves.length;
+  const aside = new PutAside(clock, pauses);
+  const logger = restrainLogger(deps.logger, clock);
+
+  /** All of them in one commit, or none. */
+  async function move(limit: number, onHeld: (held: OverdueInvoice[]) => void): Promise<Move[]> {
+    return await transaction(async (queries) => {
+      onHeld([]);
+      const overdue = await holdOverdueInvoices(queries, engine, deps.graceMs, limit + aside.count);
+      const held = overdue.filter(({ oid }) => !aside.has(oid)).slice(0, limit);
+      onHeld(held);
+      const expiring = held.map((invoice) => moveOf(deps, invoice, transitionOf({ ...invoice, isTimeUp: true }, 'expire'), {}));
+      // They are held, and time goes on: each of them moves.
+      if (expiring.length > 0) await moveInvoices(engine, queries, deps.graceMs, expiring, 'as long as a statement may');
+      return expiring;
+    });
+  }
+
+  async function take(limit: number): Promise<Taken> {
+    let held: OverdueInvoice[] = [];
+    let moves: Move[];
+    try {
+      moves = await move(limit, (invoices) => {
+        held = invoices;
+      });
+    } catch (error) {
+      const [first] = held;
+      if (!first || !isCertainlyUndone(error)) throw error;
+      if (held.length > 1) return { held: held.length, expired: await takeEach(held.length) };
+      const retryMs = aside.add(first.oid);
+      const facts = { oid: first.oid, merchantId: first.merchantId, retryMs, err: error };
+      logger.error(facts, 'an overdue invoice could not be made Expired; the others are, and it is tried again');
+      return { held: 1, expired: 0 };
+    }
+    for (const each of moves) tellUnreadable(deps, each);
+    const hosts = moves.flatMap(({ callback }) => (callback ? [callback.host] : []));
+    if (hosts.length > 0) deps.callbacks.wake(hosts);
+    return { held: moves.length, expired: moves.length };
+  }
+
+  async function takeEach(count: number): Promise<number> {
+    let total = 0;
+    for (let times = 0; times < count; times += 1) total += (await take(1)).expired;
+    return total;
+  }
+
+  return async () => {
+    for (let total = 0; ; ) {
+      const { held, expired } = await take(batchSize);
+      total += expired;
+      // Where none of a whole batch can be moved it may be none at all: the next round goes on behind them.
+      if (held < batchSize || expired === 0) return total;
+    }
+  };
 }
 
-export function createExpirySweep(deps: InvoiceDeps, clock: Clock, periodMs: number): Rounds {
-  const work = () => expireOverdue(deps);
-  return createRounds({ clock, logger: deps.logger, periodMs, work, complaint: 'overdue invoices could not be swept' });
+export function createExpirySweep({ logger }: InvoiceDeps, clock: Clock, work: ExpireOverdue, periodMs: number): Rounds {
+  return createRounds({ clock, logger, periodMs, work, complaint: 'overdue invoices could not be swept' });
 }

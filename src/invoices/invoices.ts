@@ -7,7 +7,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { cancelUnpaidInvoice } from './cancel.ts';
 import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
-import { createExpirySweep, expireOverdue } from './expire.ts';
+import { createExpireOverdue, createExpirySweep } from './expire.ts';
 import { createInvoiceInserts } from './insert-batch.ts';
 import { createKnownInvoices } from './known-invoices.ts';
 import type { Asker, InvoiceDeps } from './move.ts';
@@ -65,7 +65,8 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     steps: createStepGroup({ database, graceMs, callbacks }),
     known: createKnownInvoices(),
   };
-  const sweep = createExpirySweep(deps, clock, options.sweepPeriodMs ?? 5_000);
+  const expireOverdue = createExpireOverdue(deps, clock);
+  const sweep = createExpirySweep(deps, clock, expireOverdue, options.sweepPeriodMs ?? 5_000);
 
   return {
     create: (request) => createInvoice(deps, request),
@@ -73,7 +74,7 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     scan: (qr, asker) => onceMoreIfUnclear((isRepeat) => scanInvoice(deps, qr, asker, isRepeat)),
     pay: (qr, payment, asker) => onceMoreIfUnclear((isRepeat) => payInvoice(deps, qr, payment, asker, isRepeat)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
-    expireOverdue: () => expireOverdue(deps),
+    expireOverdue,
     qrOf: (oid, qrSecretId) => qrSecrets.write(oid, qrSecretId),
     checkQr: async (qr) => {
       await qrSecrets.read(qr);

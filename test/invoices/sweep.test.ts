@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { databaseDown } from '../../src/database/errors.ts';
 import { states } from '../../src/invoices/rules.ts';
-import { GatewayError } from '../../src/kernel/error-codes.ts';
-import { memoryDatabase } from '../support/engines.ts';
+import { engines, memoryDatabase, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { seedCallback } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { anybody, callbackRows, openShop, receipt, type Shop, template, toldUrl } from './shop.ts';
 
@@ -11,16 +12,23 @@ describe('the sweep', () => {
   let database: Database;
   let shop: Shop;
   let isDown = false;
+  /** It goes away in the middle of a transaction. */
+  let isLost = false;
 
   beforeEach(async () => {
     isDown = false;
+    isLost = false;
     clock = createVirtualClock(undefined, { settle: 'microtasks' });
     database = await memoryDatabase(clock);
     const fragile: Database = {
       ...database,
       async transaction(work) {
-        if (isDown) throw new GatewayError('Error_Connection_Database', 'The database is offline.');
-        return await database.transaction(work);
+        if (isDown) throw databaseDown('The database is offline.');
+        return await database.transaction(async (queries) => {
+          const result = await work(queries);
+          if (isLost) throw databaseDown('The connection was lost.');
+          return result;
+        });
       },
     };
     shop = await openShop(fragile, { clock, sweepPeriodMs: 1000 });
@@ -79,11 +87,92 @@ describe('the sweep', () => {
     expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
   });
 
+  it('blames no invoice for a connection that is lost in the middle: the next round has them all', async () => {
+    const [first, second] = [await create(1_500), await create(1_500)];
+    isLost = true;
+    await clock.advance(3_000);
+    const told = shop.logger.lines.map(({ level, message }) => `${level}: ${message}`);
+    expect(told).toEqual(Array(3).fill('warn: overdue invoices could not be swept'));
+    isLost = false;
+    await clock.advance(1_000);
+    for (const { oid } of [first, second]) expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
+  });
+
   it('stops when it is told to, and leaves no timer', async () => {
     const { oid } = await create(1_500);
     await shop.invoices.stop();
     await clock.advance(10_000);
     expect(await urls(oid)).toEqual([]);
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe.each(engines)('the sweep on %s, where the database refuses the callback of some invoices', (engine) => {
+  let clock: VirtualClock;
+  let database: TestDatabase;
+  let shop: Shop;
+
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    database = await openTestDatabase(engine, clock);
+    shop = await openShop(database, { clock });
+    await shop.invoices.start();
+    await shop.invoices.stop();
+  });
+  afterEach(() => database.close());
+
+  const create = (validForMs: number) =>
+    shop.invoices.create({
+      ...{ merchantId: shop.merchantId, receipt, callbackUri: template },
+      validTo: new Date(clock.now() + validForMs).toISOString(),
+    });
+  /** Its first callback cannot be written: the number is taken. */
+  const createBad = async (validForMs: number) => {
+    const { oid } = await create(validForMs);
+    const { id } = await seedCallback(database.queries, shop.merchantId, { subject_id: oid, sequence: 1, host: 'x' });
+    return { oid, mend: () => database.queries.deleteFrom('callbacks').where('id', '=', id).execute() };
+  };
+  const isExpired = async (oid: string) => {
+    const row = await database.queries.selectFrom('invoices').select('state').where('oid', '=', oid).executeTakeFirstOrThrow();
+    return row.state === states.expired;
+  };
+  const complaints = () => shop.logger.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields as { oid: string });
+
+  it('expires all others, and the log names the one with its error', async () => {
+    const [before, bad, behind] = [await create(1_000), await createBad(2_000), await create(3_000)];
+    await clock.advance(3_000);
+    expect(await shop.invoices.expireOverdue()).toBe(2);
+    expect(await Promise.all([before, bad, behind].map(({ oid }) => isExpired(oid)))).toEqual([true, false, true]);
+    expect(await callbackRows(database, behind.oid)).toMatchObject([{ url: toldUrl(behind.oid, 'Expired') }]);
+    expect(shop.woken()).toEqual(['erp.example', 'erp.example']);
+    expect(complaints()).toEqual([
+      { oid: bad.oid, merchantId: shop.merchantId, retryMs: 10_000, err: expect.objectContaining({ kind: 'unique' }) },
+    ]);
+  });
+
+  it('tries the one again after longer and longer pauses, and it expires when it can', async () => {
+    const bad = await createBad(1_000);
+    await clock.advance(1_000);
+    for (let seconds = 0; seconds < 900; seconds += 30) {
+      expect(await shop.invoices.expireOverdue()).toBe(0);
+      await clock.advance(30_000);
+    }
+    // Of thirty rounds: the pauses are 10, 20, 40 ... 320 s, and ten minutes at the longest.
+    expect(complaints()).toHaveLength(7);
+    await bad.mend();
+    const beside = await create(1);
+    await clock.advance(10);
+    expect([await shop.invoices.expireOverdue(), await isExpired(beside.oid), await isExpired(bad.oid)]).toEqual([1, true, false]);
+    await clock.advance(600_000);
+    expect([await shop.invoices.expireOverdue(), await isExpired(bad.oid)]).toEqual([1, true]);
+  });
+
+  it('gets past a whole batch of them, and says no more than twenty lines of it in a minute', async () => {
+    await Promise.all(Array.from({ length: 100 }, () => createBad(1_000)));
+    const behind = await create(2_000);
+    await clock.advance(2_000);
+    expect([await shop.invoices.expireOverdue(), await shop.invoices.expireOverdue()]).toEqual([0, 1]);
+    expect(await isExpired(behind.oid)).toBe(true);
+    expect(complaints()).toHaveLength(20);
   });
 });
