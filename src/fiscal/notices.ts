@@ -5,8 +5,9 @@ import { enqueueCallback, type OutboxDeps } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
+import type { Logger } from '../kernel/logger.ts';
 import { isPlainText } from '../kernel/receipt.ts';
-import type { Command, CommandState } from '../ledger/command.ts';
+import { type Command, type CommandState, namesOf } from '../ledger/command.ts';
 import type { CommandKind } from '../ledger/command-kind.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { countNotice } from './store.ts';
@@ -18,31 +19,45 @@ const stateWords: Record<Exclude<CommandState, 'sent'>, string> = {
   never: 'Refused',
 };
 
-export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void } }): CommandKind {
+export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void }; logger: Logger }): CommandKind {
   async function write(queries: Queries, command: Command): Promise<void> {
-    if (command.callbackUri === null || command.state === 'sent') return;
-    if (command.state === 'never' && command.noticeSequence === 0) return;
-    const url = expandTemplate(command.callbackUri, {
-      OID: command.id,
-      State: stateWords[command.state],
-      ReceiptID: receiptIdOf(command),
-      DeviceID: command.deviceId,
-    });
+    const address = addressOf(command);
+    if (!address || 'unreadable' in address) return;
     await enqueueCallback(queries, deps, {
       merchantId: command.merchantId,
       subjectKind: 'operation',
       subjectId: command.id,
       sequence: await countNotice(queries, command.id),
-      url,
+      url: address.url,
     });
   }
   return {
     module: 'Fiscal',
     onState: { unknown: write, done: write, refused: write, never: write },
-    afterState({ callbackUri }) {
-      if (callbackUri !== null) deps.callbacks.wake();
+    afterState(command) {
+      const address = addressOf(command);
+      if (!address) return;
+      if ('url' in address) return deps.callbacks.wake();
+      const facts = { ...namesOf(command), merchantId: command.merchantId, state: command.state, err: address.unreadable };
+      deps.logger.error(facts, 'the CallbackURI of an operation can no longer be read: its ERP gets no notice');
     },
   };
+}
+
+/**
+ * Where the notice of its new state goes; undefined when there is none. What was accepted with the call may not be readable any more: then there
+ * is nowhere to send to, which must not keep the operation from being settled, by its register or by a person [D122].
+ */
+function addressOf(command: Command): { url: string } | { unreadable: unknown } | undefined {
+  if (command.callbackUri === null || command.state === 'sent') return undefined;
+  if (command.state === 'never' && command.noticeSequence === 0) return undefined;
+  const { id, deviceId, state } = command;
+  const values = { OID: id, State: stateWords[state], ReceiptID: receiptIdOf(command), DeviceID: deviceId };
+  try {
+    return { url: expandTemplate(command.callbackUri, values) };
+  } catch (error) {
+    return { unreadable: error };
+  }
 }
 
 /** The id of a receipt as people read it, to find the print by; one that the database could not keep and index is left in the report alone. */

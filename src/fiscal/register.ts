@@ -1,6 +1,7 @@
 // What all calls of Fiscal Mode need, and what each of them says about who asks, for which register, and where its end is reported to.
 import { checkTemplate } from '../callbacks/template.ts';
 import type { Database } from '../database/database.ts';
+import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -9,6 +10,7 @@ export interface FiscalDeps {
   database: Database;
   ledger: Ledger;
   random: Random;
+  logger: Logger;
   callbacks: { wake(): void };
 }
 

@@ -1,5 +1,7 @@
 // Fiscal Mode: once per Receipt.Uid [D31], its timeouts, Idempotency-Key on all four, completion notices [D30].
 import { beforeEach, describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
+import { longHost } from '../support/long-host.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -254,6 +256,53 @@ describe('completion notices', () => {
     await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'It is on the tape.', actor: 'ana' }));
     await world.clock.advance(1_000);
     expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', ''], ['Completed', '']));
+  });
+
+  it('are not asked for at a host that no name server can know: 40, and the register gets nothing', async () => {
+    const told = await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000, callbackUri: `http://${longHost}/n` }));
+    expect([told.code, world.ledgerSends()]).toEqual([40, []]);
+    expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000, callbackUri }))).code).toBe(0);
+  });
+
+  describe.each([
+    ['is none', 'http://erp.example/#Amount#'],
+    ['has a host that is too long for an index of PostgreSQL', `http://${longHost}/n?s=#State#`],
+  ])('to a stored CallbackURI that %s [D122]', (_, address) => {
+    /** It answers after its time. */
+    async function cashInWithIt(): Promise<string> {
+      const cashing = world.fiscal.cashIn({ ...call(), amountBani: 1065, callbackUri });
+      await world.clock.advance(1_000);
+      await world.database.queries.updateTable('commands').set({ callback_uri: address }).execute();
+      expect((await world.run(cashing)).code).toBe(3);
+      return (await world.lastCommand()).id;
+    }
+    const complaints = () =>
+      world.logger.lines.flatMap(({ level, message, fields }) => (level === 'error' ? [{ message, ...fields }] : []));
+    const complaint = (commandId: string, state: string) => ({
+      ...{ commandId, deviceId: register.id, documentNr: undefined, merchantId: world.merchantId, state, err: expect.any(GatewayError) },
+      message: expect.stringContaining('can no longer be read'),
+    });
+    const callbacks = () => world.database.queries.selectFrom('callbacks').select('id').execute();
+
+    it('are not written: the operation is settled by its register, which is free then, and the log says so', async () => {
+      const id = await cashInWithIt();
+      await world.clock.advance(3_600_000);
+      expect(await world.lastCommand()).toMatchObject({ id, state: 'done', noticeSequence: 0 });
+      expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 2000 }))).code).toBe(0);
+      expect(await callbacks()).toEqual([]);
+      expect(complaints()).toEqual([complaint(id, 'unknown'), complaint(id, 'done')]);
+    });
+
+    it('are not written: a person can decide', async () => {
+      world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
+      const id = await cashInWithIt();
+      world.setAway(register.id, true);
+      await world.clock.advance(3_600_000);
+      expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
+      const decision = { state: 'done', reason: 'It is on the tape.', actor: 'ana' } as const;
+      expect(await world.ledger.decide(id, decision)).toMatchObject({ state: 'done', settledBy: 'person' });
+      expect([await callbacks(), complaints()]).toEqual([[], [complaint(id, 'unknown'), complaint(id, 'done')]]);
+    });
   });
 
   it('none for what was told as not sent, and none without CallbackURI', async () => {

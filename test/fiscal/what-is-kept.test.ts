@@ -82,14 +82,16 @@ describe('the same request of a caller who was left without the outcome', () => 
   });
 });
 
-it('an operation without a callback wakes nobody', () => {
+it('an operation without a callback, or whose caller needs none, wakes nobody', () => {
   let wakes = 0;
   const wake = () => {
     wakes += 1;
   };
   const { afterState } = completionNotices({ callbacks: { wake } } as unknown as Parameters<typeof completionNotices>[0]);
-  afterState?.({ callbackUri: null } as Command);
+  const ended = { id: 'o', deviceId: 'd', state: 'done', report: null, noticeSequence: 0 } as Command;
+  const told = { ...ended, callbackUri: 'https://erp.example/' };
+  for (const command of [{ ...ended, callbackUri: null }, { ...told, state: 'never' } as Command]) afterState?.(command);
   expect(wakes).toBe(0);
-  afterState?.({ callbackUri: 'https://erp.example/' } as Command);
-  expect(wakes).toBe(1);
+  for (const command of [told, { ...told, state: 'never', noticeSequence: 1 } as Command]) afterState?.(command);
+  expect(wakes).toBe(2);
 });
