@@ -138,7 +138,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'journal rules',
     harm: 'stuck',
     edits: [
-      { room: ledger, find: '      await this.#askDue();\n', instead: '' },
+      { room: ledger, find: '() => this.#askDue(), ', instead: '' },
       { room: ledger, find: '    this.#askAll(own, true);\n', instead: '' },
     ],
   },

@@ -1,5 +1,6 @@
 // Settling what stayed open: Recall when the device is seen and at growing intervals, dead instances, old terminals, the review list.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { seedCallback } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -64,6 +65,25 @@ describe('an unknown outcome', () => {
     await world.clock.advance(20_000);
     expect(await world.ledger.find(id)).toMatchObject({ state: 'done' });
     expect(await world.ledger.listReview(10)).toEqual([]);
+  });
+
+  it('is on that list also when another merchant has an operation that cannot be ended, which the log names now and then', async () => {
+    const register = await world.register({ merchantId: world.otherMerchantId });
+    const call = { merchantId: world.otherMerchantId, deviceId: register.id, amountBani: 1065 }; // answers after its time
+    world.fiscal.cashIn({ ...call, callbackUri: 'http://erp.example/n' }).catch(() => {});
+    await world.clock.advance(1_000);
+    // The database will refuse its notice: the number is taken.
+    const bad = await world.lastCommand('MoneyIn');
+    await seedCallback(world.database.queries, world.otherMerchantId, { subject_kind: 'operation', subject_id: bad.id, sequence: 1 });
+    const terminal = await world.terminal();
+    const { id } = await lostPay(terminal.id);
+    await world.clock.advance(minutes(60));
+    expect((await world.ledger.listReview(10, world.merchantId)).map((command) => command.id)).toEqual([id]);
+    const named = world.logger.lines.filter(
+      ({ level, fields }) => level === 'error' && 'commandId' in fields && fields.commandId === bad.id,
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.length).toBeLessThan(30);
   });
 
   it('a repeat asks the device at once', async () => {

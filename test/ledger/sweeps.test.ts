@@ -22,6 +22,8 @@ let inFlight: Set<string>;
 let asked: { id: string; isDeviceBack: boolean | undefined; atMs: number }[];
 let asking: () => Promise<Command>;
 let unknown: string[];
+/** What comes of the commands that cannot be ended. */
+let refusals: Map<string, Error>;
 let events: Omit<CommandEvent, 'atMs'>[];
 let listeners: { lateAnswer?: (deviceId: string, answer: AnswerMessage) => void; seen?: (deviceId: string) => void };
 let isDown: boolean;
@@ -40,6 +42,7 @@ beforeEach(async () => {
   asked = [];
   asking = async () => ({}) as Command;
   unknown = [];
+  refusals = new Map();
   events = [];
   listeners = {};
   isDown = false;
@@ -77,7 +80,13 @@ beforeEach(async () => {
         return asking();
       },
     },
-    settlements: { becomeUnknown: async (command: Command) => void unknown.push(command.id) },
+    settlements: {
+      async becomeUnknown({ id }: Command) {
+        const refusal = refusals.get(id);
+        if (refusal) throw refusal;
+        unknown.push(id);
+      },
+    },
     lateAnswers: { settle: () => Promise.reject(databaseDown('away')) },
     link: {
       onLateAnswer(listener: typeof listeners.lateAnswer) {
@@ -181,6 +190,67 @@ describe('the background', () => {
     await clock.advance(4_000);
     expect(askedIds()).toEqual([id, id]);
     expect(logger.lines.map(({ level }) => level)).toEqual(['warn', 'warn', 'warn', 'warn']);
+  });
+});
+
+describe('a command that cannot be ended', () => {
+  /** Its time is over; nobody is to be asked about it. It stays, since nothing is written here. */
+  const over = () => open({ state: 'sent', next_recall_at: clock.now() * 2, answer_by: clock.now() - 10_000 });
+  const overdue = () => open({ answer_by: clock.now() - 3_600_000, next_recall_at: clock.now() * 2 });
+  const ofLevel = (wanted: string) => logger.lines.filter(({ level }) => level === wanted).map(({ fields }) => fields);
+
+  it('keeps no other from being ended, nor the review list from those that are due there', async () => {
+    const [before, bad, behind, waiting] = [await over(), await over(), await over(), await overdue()];
+    const refusal = new Error('This one.');
+    refusals.set(bad, refusal);
+    recovery.start();
+    await clock.advance(1);
+    expect(unknown.toSorted()).toEqual([before, behind].toSorted());
+    expect(events).toEqual([{ commandId: waiting, step: 'review' }]);
+    expect(ofLevel('error')).toEqual([expect.objectContaining({ commandId: bad, err: refusal, retryMs: 5_000 })]);
+  });
+
+  it('is tried again at growing intervals, up to five minutes, and named no more often', async () => {
+    const bad = await over();
+    refusals.set(bad, new Error('This one.'));
+    recovery.start();
+    await clock.advance(3_600_000);
+    // After 5, 10, 20 ... 160 s, and then every five minutes.
+    expect(ofLevel('error')).toHaveLength(17);
+    refusals.clear();
+    await clock.advance(300_000);
+    expect(unknown).toContain(bad);
+  });
+
+  it('does not stand before the others, however many there are of them', async () => {
+    for (let count = 0; count < 120; count += 1) refusals.set(await over(), new Error('All of these.'));
+    const good = await over();
+    recovery.start();
+    await clock.advance(5_000);
+    expect(unknown).toContain(good);
+    // So many are told in a minute.
+    expect(ofLevel('error')).toHaveLength(20);
+  });
+
+  it('because somebody holds its row, as if the database were away, lets the others go first next time', async () => {
+    const held = await over();
+    const [second, waiting] = [await over(), await overdue()];
+    refusals.set(held, databaseDown('The statement took too long.'));
+    recovery.start();
+    await clock.advance(2_001);
+    expect(unknown).toContain(second);
+    expect(events).toEqual([{ commandId: waiting, step: 'review' }]);
+  });
+
+  it('is not to blame when the database is away: that is one line for each look', async () => {
+    for (let count = 0; count < 10; count += 1) refusals.set(await over(), databaseDown('away'));
+    recovery.start();
+    await clock.advance(1);
+    expect(logger.lines).toHaveLength(1);
+    isDown = true;
+    await clock.advance(20_000);
+    expect(ofLevel('error')).toEqual([]);
+    expect(ofLevel('warn')).toHaveLength(11);
   });
 });
 

@@ -1,9 +1,12 @@
 // Settling what stayed open, in the background: this instance's commands and those of dead ones are asked about when they are due and as
 // soon as their device appears again; late answers are taken; what stays unknown for too long comes on the review list.
 import type { Database } from '../../database/database.ts';
+import { isDatabaseDown } from '../../database/errors.ts';
 import { deadAfterMs } from '../../database/instances.ts';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { PutAside } from '../../kernel/put-aside.ts';
+import { restrainLogger } from '../../kernel/restrained-logger.ts';
 import type { Link } from '../../link/link.ts';
 import { type Command, isOpen, namesOf } from '../command.ts';
 import * as store from '../store.ts';
@@ -18,6 +21,8 @@ const sweepEveryMs = 2_000;
 const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;
 const maxPerSweep = 50;
+/** For a command that could not be ended: the next sweeps are for the others. */
+const pauses = { firstMs: 5_000, maxMs: 5 * 60_000 };
 
 interface Deps {
   database: Database;
@@ -36,10 +41,15 @@ interface Deps {
 export class Recovery {
   readonly #deps: Deps;
   readonly #cancels: Cancel[] = [];
+  /** Of those that no call carries any more. */
+  readonly #aside: PutAside;
+  readonly #restrained: Logger;
   #isStopped = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#aside = new PutAside(deps.clock, pauses);
+    this.#restrained = restrainLogger(deps.logger, deps.clock);
   }
 
   start(): void {
@@ -67,13 +77,17 @@ export class Recovery {
     for (const cancel of this.#cancels) cancel();
   }
 
+  /** Each by itself: one that fails keeps no command from the others. A database that is away fails them all, and is told once. */
   async #sweep(): Promise<void> {
-    try {
-      await this.#askDue();
-      await this.#endAbandoned();
-      await this.#reviewOverdue();
-    } catch (error) {
-      this.#deps.logger.warn({ err: error }, 'looking for open commands failed and will be tried again');
+    let isAway = false;
+    for (const step of [() => this.#askDue(), () => this.#endAbandoned(), () => this.#reviewOverdue()]) {
+      try {
+        await step();
+      } catch (error) {
+        const isOfAll = isDatabaseDown(error);
+        if (!(isOfAll && isAway)) this.#deps.logger.warn({ err: error }, 'looking for open commands failed and will be tried again');
+        isAway ||= isOfAll;
+      }
     }
   }
 
@@ -89,11 +103,29 @@ export class Recovery {
     this.#askAll(open, false);
   }
 
-  /** No call carries them any more, and their time is over: whoever waits for them is told so, and so are the completion notices. */
+  /**
+   * No call carries them any more, and their time is over: whoever waits for them is told so, and so are the completion notices.
+   * One that cannot be ended is put aside for a while, so that it keeps none of the others.
+   */
   async #endAbandoned(): Promise<void> {
-    const { database, instanceId, inFlight, settlements } = this.#deps;
-    const abandoned = await sweeps.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, maxPerSweep);
-    for (const command of abandoned) if (!inFlight.has(command.id)) await settlements.becomeUnknown(command, 0);
+    const { database, instanceId, inFlight } = this.#deps;
+    // As above: so many more that those put aside do not stand before the others.
+    const limit = maxPerSweep * (1 + Math.ceil(this.#aside.count / maxPerSweep));
+    const abandoned = await sweeps.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, limit);
+    const ours = abandoned.filter(({ id }) => !inFlight.has(id) && !this.#aside.has(id));
+    for (const command of ours.slice(0, maxPerSweep)) await this.#end(command);
+  }
+
+  async #end(command: Command): Promise<void> {
+    try {
+      await this.#deps.settlements.becomeUnknown(command, 0);
+    } catch (error) {
+      const retryMs = this.#aside.add(command.id);
+      // The next one would wait for it as long again. If it was this row alone, that somebody holds, the others come before it next time.
+      if (isDatabaseDown(error)) throw error;
+      const facts = { err: error, ...namesOf(command), retryMs };
+      this.#restrained.error(facts, 'a command whose time is over could not be ended; the others are, and it is tried again');
+    }
   }
 
   async #reviewOverdue(): Promise<void> {
