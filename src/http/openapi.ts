@@ -37,7 +37,7 @@ const description = [
   '',
   '- with an `Idempotency-Key`: until the operation has ended and for 24 hours after, whatever the outcome was;',
   '- Pay with documentNr, Device/Invoice/Pay with Receipt.Uid, CloseDoc: without end. What was refused, or never began, is tried anew: a payment may appear on the terminal again;',
-  '- all others (except X reports, which are simply made again): an equal request gets the outcome of the first, marked `Repeated`, while that is open and for 10 minutes after, until somebody has received it. Then, and after what never began, it is a new operation.',
+  '- all others (except X reports, which are simply made again): an equal request gets the outcome of the first, marked `Repeated`, while that is open and for 10 minutes after, until somebody has received it; closeDay and Z also only until something else was done on their device. Then, and after what never began, it is a new operation.',
   '',
   'So give what moves money a documentNr, a Receipt.Uid or an `Idempotency-Key`. An equal request without any of them, sent while the caller of the first still waits, is errorCode 31.',
   '',

@@ -71,6 +71,20 @@ it('is none that somebody was told, however many were written at once', async ()
   expect(await found()).toBeUndefined();
 });
 
+it.each(['CloseDay', 'Report'])('is no %s after which its device did anything but close', async (name) => {
+  const id = await refused({ name, state: 'done', issued_at: clock.now() });
+  const later = async (more: object) => {
+    await clock.advance(1);
+    await refused({ request_hash: null, state: 'done', issued_at: clock.now(), ...more });
+  };
+  for (const closing of ['CloseDoc', 'CloseDay', 'Report']) await later({ name: closing });
+  for (const state of ['refused', 'never']) await later({ name: 'MoneyIn', state });
+  await later({ name: 'MoneyIn', issued_at: clock.now() - 2_000 });
+  expect(await found()).toBe(id);
+  await later({ name: 'MoneyIn' });
+  expect(await found()).toBeUndefined();
+});
+
 it('comes with whether its gateway lives: stopped, silent or forgotten, it does not', async () => {
   await refused({ instance_id: 'i' });
   expect((await find())?.isInstanceLiving).toBe(false);

@@ -54,10 +54,38 @@ const untoldByContent = keptStatement((queries, { merchantId, deviceId, requestH
     .compile();
 });
 
-/** The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. */
+/**
+ * Something that a close made before it cannot have in it: of whatever does more than close, the newest. Both bounds and the order leave
+ * PostgreSQL the device's own few minutes to read, whatever it believes about all that the device ever did.
+ */
+const doneSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command, 'deviceId' | 'issuedAtMs'>) =>
+  queries
+    .selectFrom('commands')
+    .select('id')
+    .where('device_id', '=', deviceId)
+    .where('issued_at', '>', issuedAtMs)
+    .where('issued_at', '<=', nowMs)
+    .where(sql<SqlBool>`state = 'done' and name not in ('CloseDoc', 'CloseDay', 'Report')`)
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .compile(),
+);
+
+/**
+ * The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. A close
+ * (CloseDay, Z) stands for the next one only until something else was done on its device: that is not in it, and closing again moves no money.
+ */
 export async function findUntold(queries: Queries, content: Content): Promise<Untold | undefined> {
   const [row] = await untoldByContent(queries, content, content.exceptId === undefined ? 'any' : 'another');
-  return row && { command: toCommand(row), isInstanceLiving: Boolean(row.is_living) };
+  if (!row) return undefined;
+  const command = toCommand(row);
+  if (isClose(command) && (await doneSince(queries, command)).length > 0) return undefined;
+  return { command, isInstanceLiving: Boolean(row.is_living) };
+}
+
+/** Only a Report that is a Z has its content kept. */
+function isClose({ name }: Command): boolean {
+  return name === 'CloseDay' || name === 'Report';
 }
 
 /** Somebody knows the outcome: from now on an equal request is a new one. */

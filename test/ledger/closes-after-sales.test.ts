@@ -1,0 +1,115 @@
+// A close whose caller never heard its end stands for an equal request only until its device did something that is not in it [D58]: closeDay
+// and Z after further sales were answered 0 with the report of before, and the new sales stayed outside the bank and the Z.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+const minuteMs = 60_000;
+let world: SaleWorld;
+let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
+let register: Awaited<ReturnType<SaleWorld['register']>>;
+
+beforeEach(async () => {
+  world = await createSaleWorld();
+  terminal = await world.terminal();
+  register = await world.register();
+});
+
+const call = (deviceId: string) => ({ merchantId: world.merchantId, deviceId });
+const closeDay = () => world.run(world.cards.closeDay({ ...call(terminal.id), requestHash: 'closeDay' }));
+const report = (isFiscal: boolean) =>
+  world.run(world.fiscal.createReport({ ...call(register.id), isFiscal, requestHash: isFiscal ? 'Z' : 'X' }));
+
+async function pay(lei: number) {
+  const documentNr = world.random.uuid();
+  const paid = await world.run(world.pay(terminal.id, lei, documentNr));
+  return { documentNr, operationId: String(paid.report?.operationId), code: paid.code };
+}
+
+async function sell(lei: number): Promise<void> {
+  const { code, ...payment } = await pay(lei);
+  expect(code).toBe(0);
+  expect((await world.run(world.cards.closeDoc({ ...call(terminal.id), ...payment }))).code).toBe(0);
+}
+
+const print = (lei: number, Uid: string) => {
+  const receipt = { Uid, Items: [{ Name: 'Bread', Quantity: 1, Price: lei }], Payments: [{ PaymentCode: 0 }] };
+  return world.run(world.fiscal.printReceipt({ ...call(register.id), receipt }));
+};
+
+/** Its caller hears 3 and asks no more; a minute later the device has told how it ended. */
+async function unheard(close: () => ReturnType<SaleWorld['run']>) {
+  world.onAnswer = (answer) => (answer.outcome === 'accepted' ? answer : undefined);
+  const first = await close();
+  expect(first.code).toBe(3);
+  world.onAnswer = (answer) => answer;
+  await world.clock.advance(minuteMs);
+  return first;
+}
+
+const unsettled = () => terminal.bank.charges().filter(({ isSettled }) => !isSettled);
+const zTotals = () =>
+  register
+    .fiscalMemory()
+    .documents()
+    .flatMap((document) => (document.type === 'Z' ? document.totals.totalBani : []));
+
+describe('closeDay', () => {
+  it('after further payments closes the day with them', async () => {
+    await sell(10);
+    const first = await unheard(closeDay);
+    await sell(90);
+    await sell(90);
+    const second = await closeDay();
+    expect(second).toMatchObject({ code: 0, isRepeated: false, report: { count: 2, amount: 180 } });
+    expect(second.oid).not.toBe(first.oid);
+    expect(unsettled()).toEqual([]);
+  });
+
+  it('while a further payment’s document is open is 31, and not the 0 of before', async () => {
+    await unheard(closeDay);
+    await pay(90);
+    expect((await closeDay()).code).toBe(31);
+  });
+
+  it('after a payment that was declined is still the one of before: nothing came to the day', async () => {
+    await sell(10);
+    const first = await unheard(closeDay);
+    expect((await pay(10.61)).code).toBe(50);
+    expect(await closeDay()).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });
+  });
+
+  it('after payments on another terminal is still the one of before', async () => {
+    const first = await unheard(closeDay);
+    const other = await world.terminal();
+    expect((await world.run(world.pay(other.id, 10, 'elsewhere'))).code).toBe(0);
+    expect(await closeDay()).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });
+  });
+});
+
+describe('a Z report', () => {
+  it('after a further receipt is printed, with that receipt in it', async () => {
+    await print(100, 'a');
+    const first = await unheard(() => report(true));
+    expect((await print(7, 'b')).code).toBe(0);
+    const second = await report(true);
+    expect(second).toMatchObject({ code: 0, isRepeated: false });
+    expect(second.oid).not.toBe(first.oid);
+    expect(zTotals()).toEqual([10_000, 700]);
+  });
+
+  it('with nothing but an X report in between is not printed twice', async () => {
+    await print(100, 'a');
+    const first = await unheard(() => report(true));
+    expect((await report(false)).code).toBe(0);
+    expect(await report(true)).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });
+    expect(zTotals()).toEqual([10_000]);
+  });
+});
+
+it('any other call keeps its outcome, whatever its device did since: a cash deposit is not made twice', async () => {
+  const deposit = () => world.run(world.fiscal.cashIn({ ...call(register.id), amountBani: 500, requestHash: 'in 5' }));
+  const first = await unheard(deposit);
+  expect((await print(7, 'a')).code).toBe(0);
+  expect(await deposit()).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });
+  expect(register.fiscalMemory().drawerBani).toBe(500 + 700);
+});
