@@ -1,5 +1,6 @@
 // Settled commands that nobody needs any more [D66]. What they were sent and what they answered goes, with the timeline; the row stays, small:
-// merchant, device, call, documentNr, Receipt.Uid, content hash, amount, the bank's numbers and how it ended.
+// merchant, device, call, documentNr, Receipt.Uid, content hash, amount, the bank's numbers and how it ended; of a report also whether it was
+// a Z, since the day of the next one begins there [D85].
 //
 // Why the row stays where it is: the unique indexes over documentNr and Receipt.Uid hold it before, while and after it is made small,
 // so a repeat that comes in that very moment finds it in one of its two forms or meets the index, on both engines.
@@ -85,7 +86,7 @@ async function remove({ engine, transaction }: Database, id: string): Promise<bo
       .updateTable('commands')
       .set({
         removed_at: nowMs,
-        args: '{}',
+        args: sql<string>`case when name = 'Report' then args else '{}' end`,
         callback_uri: null,
         journal_id: null,
         report: null,

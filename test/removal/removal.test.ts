@@ -74,6 +74,22 @@ describe.each(engines)('removal on %s', (engine) => {
     expect(await database.queries.selectFrom('command_events').select('id').execute()).toEqual([]);
   });
 
+  it('leaves of a report whether it was a Z: the day of the next one begins there', async () => {
+    const ids = [await command({ name: 'Report', args: '{"fiscal":true}' }), await command({ name: 'Report', args: '{"fiscal":false}' })];
+    await removeNow(database, clock);
+    const rows = await database.queries
+      .selectFrom('commands')
+      .select(['id', 'args', 'report'])
+      .where('removed_at', 'is not', null)
+      .execute();
+    expect(new Map(rows.map(({ id, args, report }) => [id, [args, report]]))).toEqual(
+      new Map([
+        [ids[0], ['{"fiscal":true}', null]],
+        [ids[1], ['{"fiscal":false}', null]],
+      ]),
+    );
+  });
+
   it('forgets every text of a command that is not a name, also one in a column that is newer than this test', async () => {
     const names = [
       'id',

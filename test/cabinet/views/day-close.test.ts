@@ -1,6 +1,9 @@
 // The day of a shop in three books: by devices that really closed it, and by hand for every difference.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readShopDay } from '../../../src/cabinet/views/figures/day-close.ts';
 import { compareDay, type DayOperation, type DaySource } from '../../../src/cabinet/views/figures/day-compare.ts';
+import { removableCommands } from '../../../src/removal/commands.ts';
+import { createSaleWorld } from '../../support/sale-world.ts';
 import { type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
 
 const operation = (changes: Partial<DayOperation>): DayOperation => ({
@@ -92,6 +95,38 @@ describe('a day in three books', () => {
     // One of two registers that does not tell spoils the sum.
     const half = compareDay([source('z', { totals: { cash: 5 } }, []), source('z', { totals: {} }, [])]);
     expect(half.canCompare.z).toBe(false);
+  });
+});
+
+describe('a Z that was removed after its time', () => {
+  const dayOf = async (which: 'first' | 'second', isRemoved: boolean) => {
+    const world = await createSaleWorld();
+    const register = await world.register();
+    const call = { merchantId: world.merchantId, deviceId: register.id };
+    const ids: string[] = [];
+    for (const lei of [100, 7]) {
+      const receipt = { Uid: `of ${lei}`, Items: [{ Name: 'x', Quantity: 1, Price: lei }], Payments: [{ PaymentCode: 0 }] };
+      expect((await world.run(world.fiscal.printReceipt({ ...call, receipt }))).code).toBe(0);
+      await world.clock.advance(1_000);
+      ids.push(String((await world.run(world.fiscal.createReport({ ...call, isFiscal: true }))).oid));
+      await world.clock.advance(1_000);
+    }
+    const [first = '', second = ''] = ids;
+    if (isRemoved) expect(await removableCommands.remove(world.database, first)).toBe(true);
+    const day = await readShopDay(world.database.queries, { merchantId: world.merchantId }, which === 'first' ? first : second);
+    return compareDay(day?.sources ?? expect.fail());
+  };
+
+  it.each([false, true])('is where the next day begins: its sales are no difference of that one (removed: %s)', async (isRemoved) => {
+    const day = await dayOf('second', isRemoved);
+    expect(lineOf(day, 'cashSales')).toEqual({ line: 'cashSales', zBani: 700, ledgerBani: 700, differenceBani: 0 });
+    expect(day.unexplained.zBani).toBe(0);
+  });
+
+  it('is shown and not compared: its totals went with it', async () => {
+    const day = await dayOf('first', true);
+    expect(day.canCompare.z).toBe(false);
+    expect(lineOf(day, 'cashSales')).toEqual({ line: 'cashSales', ledgerBani: 10_000 });
   });
 });
 
