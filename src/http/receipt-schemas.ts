@@ -24,7 +24,13 @@ const payment = named(
       anyOf: [{ type: 'integer' }, { type: 'string' }],
       description: '0 is cash; 1, 2, 7 and 1000 are made by card. A whole number or its text.',
     }),
-    Amount: Type.Optional(Type.Number({ description: 'Lei paid this way.' })),
+    Amount: Type.Optional(
+      Type.Unsafe<number | null>({
+        type: 'number',
+        nullable: true,
+        description: 'Lei paid this way; without it, what the payments before it left.',
+      }),
+    ),
   }),
 );
 

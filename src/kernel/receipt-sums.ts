@@ -21,14 +21,13 @@ export function receiptTotal(receipt: Receipt): Bani | undefined {
   return totalBani >= 1 && totalBani <= maxAmountBani ? totalBani : undefined;
 }
 
-/** A payment without an amount covers what those before it left. */
 export function receiptSums(receipt: Receipt): ReceiptSums | undefined {
   const totalBani = receiptTotal(receipt);
   if (totalBani === undefined || !Array.isArray(receipt.Payments)) return undefined;
   const sums = { totalBani, cashBani: 0, cardBani: 0 };
   let leftBani = totalBani;
   for (const payment of receipt.Payments as { PaymentCode?: unknown; Amount?: unknown }[]) {
-    const amountBani = payment?.Amount === undefined ? leftBani : parseAmount(payment.Amount);
+    const amountBani = paidBani(payment?.Amount, leftBani);
     if (amountBani === undefined) return undefined;
     const code = Number(payment?.PaymentCode);
     if (isCardPayment(code)) sums.cardBani += amountBani;
@@ -38,6 +37,13 @@ export function receiptSums(receipt: Receipt): ReceiptSums | undefined {
   // Only cash can be given back.
   const changeBani = Math.max(0, -leftBani);
   return { ...sums, cashBani: Math.max(0, sums.cashBani - changeBani) };
+}
+
+/** A payment without an amount covers what those before it left: nothing, once they came to more than the total. */
+function paidBani(amount: unknown, leftBani: Bani): Bani | undefined {
+  // ERPs write null for what is not there, and 0 for a way of paying that was not used.
+  if (amount === undefined || amount === null) return Math.max(0, leftBani);
+  return amount === 0 ? 0 : parseAmount(amount);
 }
 
 interface Decimal {

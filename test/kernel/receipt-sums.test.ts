@@ -1,6 +1,7 @@
 // What a receipt comes to must be what a register prints, to the ban.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { checkReceipt } from '../../src/kernel/receipt.ts';
 import { receiptSums, receiptTotal } from '../../src/kernel/receipt-sums.ts';
 import { readReceipt } from '../../src/virtual/books/receipt.ts';
 
@@ -43,6 +44,25 @@ describe('the sums of a receipt', () => {
     expect(receiptSums(receipt(items, [{ PaymentCode: 5 }]))).toEqual({ totalBani: 10_000, cashBani: 0, cardBani: 0 });
   });
 
+  it('never takes change for a card payment: cash over the total leaves nothing to one without an amount', () => {
+    const over = [{ PaymentCode: 0, Amount: 100 }, { PaymentCode: 1 }];
+    expect(receiptSums(receipt([[1, 70]], over))).toEqual({ totalBani: 7_000, cashBani: 7_000, cardBani: 0 });
+    expect(receiptSums(receipt([[1, 70]], over.toReversed()))).toEqual({ totalBani: 7_000, cashBani: 0, cardBani: 7_000 });
+  });
+
+  it('reads an amount of null as none, as ERPs mean it, and 0 as a way of paying that was not used', () => {
+    for (const payments of [
+      [{ PaymentCode: 1, Amount: null }],
+      [
+        { PaymentCode: 1, Amount: 70 },
+        { PaymentCode: 0, Amount: 0 },
+      ],
+    ]) {
+      const asked = checkReceipt(receipt([[1, 70]], payments), { needsPayments: true });
+      expect(receiptSums(asked)).toEqual({ totalBani: 7_000, cashBani: 0, cardBani: 7_000 });
+    }
+  });
+
   it('is undefined where there is no amount', () => {
     for (const broken of [
       receipt([[1, -1]]),
@@ -55,17 +75,27 @@ describe('the sums of a receipt', () => {
     }
   });
 
-  it('agrees with the virtual register on everything that it would print', () => {
+  it('agrees with the virtual register on everything that it would print, and is never negative', () => {
     const decimal = fc.integer({ min: 1, max: 1_000_000 }).map((units) => units / 1000);
-    const payment = fc.record({ PaymentCode: fc.constantFrom(0, 1, 5, 7) });
+    const items = fc.array(fc.tuple(decimal, decimal), { minLength: 1, maxLength: 5 });
+    const payment = fc.record(
+      { PaymentCode: fc.constantFrom(0, 1, 5, 7), Amount: fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 1_000_000 })) },
+      { requiredKeys: ['PaymentCode'] },
+    );
+    let prints = 0;
     fc.assert(
-      fc.property(fc.array(fc.tuple(decimal, decimal), { minLength: 1, maxLength: 5 }), payment, (items, paid) => {
-        const asked = receipt(items, [paid]);
+      fc.property(items, fc.array(payment, { minLength: 1, maxLength: 3 }), (lines, payments) => {
+        const asked = receipt(lines, payments);
+        const sums = receiptSums(asked);
+        expect(Math.min(sums?.cashBani ?? 0, sums?.cardBani ?? 0)).toBeGreaterThanOrEqual(0);
         const printed = readReceipt(asked).receipt;
         if (!printed) return;
+        prints += 1;
         const of = (kind: string) => printed.payments.reduce((sum, each) => sum + (each.kind === kind ? each.amountBani : 0), 0);
-        expect(receiptSums(asked)).toEqual({ totalBani: printed.totalBani, cashBani: of('cash'), cardBani: of('card') });
+        expect(sums).toEqual({ totalBani: printed.totalBani, cashBani: of('cash'), cardBani: of('card') });
       }),
+      { numRuns: 500 },
     );
+    expect(prints).toBeGreaterThan(100);
   });
 });

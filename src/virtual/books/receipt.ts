@@ -79,7 +79,7 @@ function readPayments(value: unknown, totalBani: Bani): { payments: ReceiptPayme
     const code = isJsonObject(payment) ? Number(payment.PaymentCode) : Number.NaN;
     if (!isJsonObject(payment) || !Number.isSafeInteger(code)) return 'A payment has no PaymentCode.';
     // Without an amount it covers what the payments before it left.
-    const amountBani = payment.Amount === undefined ? leftBani : parseAmount(payment.Amount);
+    const amountBani = payment.Amount === undefined || payment.Amount === null ? leftBani : parseAmount(payment.Amount);
     if (amountBani === undefined || amountBani <= 0) return 'The amount of a payment is no amount.';
     payments.push({ code, kind: kindOf(code), amountBani });
     leftBani -= amountBani;
