@@ -51,7 +51,8 @@ interface Decimal {
   places: number;
 }
 
-const decimalPattern = /^(-?)(\d{1,15})(?:\.(\d{1,15}))?(?:e([+-]?\d{1,2}))?$/i;
+/** A JavaScript number has up to 22 places before it is written with an exponent; three tenths added up have 17. */
+const decimalPattern = /^(-?)(\d{1,15})(?:\.(\d{1,22}))?(?:e([+-]?\d{1,2}))?$/i;
 
 /** A decimal as it was written, exactly; 0.1 is one tenth. */
 function parseDecimal(value: unknown): Decimal | undefined {

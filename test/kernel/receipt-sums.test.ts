@@ -63,6 +63,12 @@ describe('the sums of a receipt', () => {
     }
   });
 
+  it('prices quantities that were added up, with all the places that a number has', () => {
+    expect(receiptTotal(receipt([[0.1 * 3, 30]]))).toBe(900);
+    expect(receiptTotal(receipt([[1.2345678901234567e-6, 1_000_000]]))).toBe(123);
+    expect(receiptTotal(receipt([['0.12345678901234567890123', 1]]))).toBeUndefined();
+  });
+
   it('is undefined where there is no amount', () => {
     for (const broken of [
       receipt([[1, -1]]),
@@ -77,7 +83,8 @@ describe('the sums of a receipt', () => {
 
   it('agrees with the virtual register on everything that it would print, and is never negative', () => {
     const decimal = fc.integer({ min: 1, max: 1_000_000 }).map((units) => units / 1000);
-    const items = fc.array(fc.tuple(decimal, decimal), { minLength: 1, maxLength: 5 });
+    const addedUp = fc.integer({ min: 1, max: 1_000 }).map((times) => 0.1 * times);
+    const items = fc.array(fc.tuple(fc.oneof(decimal, addedUp), decimal), { minLength: 1, maxLength: 5 });
     const payment = fc.record(
       { PaymentCode: fc.constantFrom(0, 1, 5, 7), Amount: fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 1_000_000 })) },
       { requiredKeys: ['PaymentCode'] },
