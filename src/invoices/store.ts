@@ -65,6 +65,15 @@ export async function listInvoiceEvents(queries: Queries, oid: string, limit: nu
   return rows.map((row) => ({ atMs: row.at, event: row.event, detail: JSON.parse(row.detail) as Record<string, unknown> }));
 }
 
+/**
+ * Of a row `o` of orphan_payments: its invoice has not taken that payment. One that was refused and applied later (Payd before Get, a device that
+ * was enabled too late) is what the invoice was paid with: who gave that money back would refund a sale that was paid once.
+ * A look by the invoice's key for each and never a join: for that, PostgreSQL might read all invoices.
+ */
+export const isStillOrphan = sql<SqlBool>`(
+  select paid.receipt_id = o.receipt_id and paid.paid_device_id = o.device_id from invoices paid where paid.oid = o.oid
+) is not true`;
+
 /** Whether the payment is on the board now for the first time, was there before, or found the invoice's part of it full. */
 export async function insertOrphan(
   queries: Queries,

@@ -9,6 +9,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { lockRows, nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
+import { isStillOrphan } from '../invoices/store.ts';
 import { type Aged, oldestAllowed, type Removable } from './page.ts';
 
 export const removableInvoices: Removable = { what: 'invoices', page, filter: (queries, ids) => stillRemovable(queries, ids), remove };
@@ -62,7 +63,7 @@ function keptCommand({ selectFrom }: OfInvoice) {
 
 /** Money that this invoice could not take: whoever looks into it needs all that happened. */
 function orphan({ selectFrom }: OfInvoice) {
-  return selectFrom('orphan_payments').select('orphan_payments.id').whereRef('orphan_payments.oid', '=', 'i.oid');
+  return selectFrom('orphan_payments as o').select('o.id').whereRef('o.oid', '=', 'i.oid').where(isStillOrphan);
 }
 
 async function remove({ engine, transaction }: Database, oid: string): Promise<boolean> {

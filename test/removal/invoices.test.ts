@@ -1,5 +1,6 @@
 // An invoice of which only the small row is left: what its QR still answers, and where a late payment goes [D66].
 import { expect, it } from 'vitest';
+import { listOrphans } from '../../src/cabinet/sales/stored-invoice.ts';
 import { removableInvoices } from '../../src/removal/invoices.ts';
 import { anybody, codeOf, openShop, orphanRows, receipt, template } from '../invoices/shop.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
@@ -21,5 +22,23 @@ it.each(engines)('tells its state, takes a doubled Payd for one, and puts anothe
   expect(await codeOf(shop.invoices.pay(qr, { ...payment, receiptId: 'R-2' }, anybody))).toBe(22);
   expect(await orphanRows(database, oid)).toMatchObject([{ receipt_id: 'R-2', reason: 'paid-otherwise' }]);
   expect(await shop.cancel(oid)).toBe(false);
+  await database.close();
+});
+
+it.each(engines)('goes though it refused its payment first, and stays with money that it never took, on %s', async (engine) => {
+  const database = await openTestDatabase(engine);
+  const shop = await openShop(database);
+  const { oid, qr } = await shop.invoices.create({ merchantId: shop.merchantId, receipt });
+  const pay = (receiptId: string) => codeOf(shop.invoices.pay(qr, { receiptId, deviceId: shop.deviceId }, anybody));
+  expect([await pay('R-1'), await codeOf(shop.invoices.scan(qr, anybody)), await pay('R-1')]).toEqual([22, 0, 0]);
+  expect(await removableInvoices.filter(database.queries, [oid])).toEqual([oid]);
+  expect(await pay('R-2')).toBe(22);
+  expect(await removableInvoices.filter(database.queries, [oid])).toEqual([]);
+  expect(await removableInvoices.remove(database, oid)).toBe(false);
+
+  await database.queries.deleteFrom('orphan_payments').where('receipt_id', '=', 'R-2').execute();
+  expect(await removableInvoices.remove(database, oid)).toBe(true);
+  // The small row still says by what it was paid.
+  expect([await pay('R-1'), await listOrphans(database.queries, 10)]).toEqual([0, []]);
   await database.close();
 });

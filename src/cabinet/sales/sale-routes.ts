@@ -73,7 +73,8 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
         tags,
         operationId: 'listOrphans',
         summary: 'Payments that no invoice could take',
-        description: 'Money was taken, and the invoice could not be marked paid: too late, paid already, or by a foreign device.',
+        description:
+          'Money was taken, and the invoice could not be marked paid: too late, paid already, or by a foreign device. Without those that their invoice took later.',
         querystring: orphanQuery,
         response: adminAnswers({
           description: 'Newest first.',

@@ -1,6 +1,7 @@
 // An invoice as it is stored, for steps about it, and the orphan board: money without an invoice to show for it.
 import type { Queries } from '../../database/database.ts';
 import type { State } from '../../invoices/rules.ts';
+import { isStillOrphan } from '../../invoices/store.ts';
 
 export interface StoredInvoice {
   oid: string;
@@ -52,13 +53,22 @@ export interface Orphan {
   atMs: number;
 }
 
-/** Newest first. */
+/** Newest first, without those that their invoice took later. */
 export async function listOrphans(queries: Queries, limit: number, merchantId?: string): Promise<Orphan[]> {
   let query = queries
-    .selectFrom('orphan_payments')
-    .select(['id', 'merchant_id as merchantId', 'oid', 'receipt_id as receiptId', 'device_id as deviceId', 'reason', 'at as atMs'])
-    .orderBy('id', 'desc')
+    .selectFrom('orphan_payments as o')
+    .select([
+      'o.id',
+      'o.merchant_id as merchantId',
+      'o.oid',
+      'o.receipt_id as receiptId',
+      'o.device_id as deviceId',
+      'o.reason',
+      'o.at as atMs',
+    ])
+    .where(isStillOrphan)
+    .orderBy('o.id', 'desc')
     .limit(limit);
-  if (merchantId !== undefined) query = query.where('merchant_id', '=', merchantId);
+  if (merchantId !== undefined) query = query.where('o.merchant_id', '=', merchantId);
   return await query.execute();
 }

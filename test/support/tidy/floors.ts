@@ -21,6 +21,7 @@ export const doors: readonly { from: string; to: string; why: string }[] = [
   },
   { from: 'playground', to: 'virtual', why: 'it shows the sandbox’s devices and stands in front of them [D88]' },
   { from: 'cards', to: 'invoices', why: 'an abort or void cancels the unpaid invoice it belongs to [D19]' },
+  { from: 'removal', to: 'invoices', why: 'whether an invoice took a refused payment after all is one condition for all who ask [D22]' },
 ];
 
 /** The other end of the wire: written from the published protocol, so it sees no more of the gateway than that. */

@@ -2,6 +2,7 @@
 // A person's note (notes.ts) takes off the list what no other step can settle.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { isStillOrphan } from '../../../invoices/store.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
@@ -132,6 +133,7 @@ async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionIte
     .leftJoin('devices as d', (join) => join.onRef('d.id', '=', 'o.device_id').onRef('d.merchant_id', '=', 'o.merchant_id'))
     .select(['o.id', 'o.oid', 'o.merchant_id', 'o.receipt_id', 'o.device_id', 'o.reason', 'o.at', 'i.amount_bani', 'd.name as device_name'])
     .$if(scope.merchantId !== undefined, (query) => query.where('o.merchant_id', '=', scope.merchantId ?? ''))
+    .where(isStillOrphan)
     .where(unnoted('paydRefused', sql`cast(o.id as text)`))
     .orderBy('o.id', 'desc')
     .limit(maxOfEach)

@@ -2,6 +2,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
+import { isStillOrphan } from '../../../invoices/store.ts';
 import { type ListedCommand, readListed } from '../lists/commands-list.ts';
 import { type ListedInvoice, readListedInvoices } from '../lists/invoices-list.ts';
 import type { Scope } from '../scope.ts';
@@ -54,10 +55,11 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     payments.map(({ id }) => id),
   );
   const orphans = await queries
-    .selectFrom('orphan_payments')
-    .select(['receipt_id as receiptId', 'device_id as deviceId', 'reason', 'at as atMs'])
-    .where('oid', '=', oid)
-    .orderBy('id')
+    .selectFrom('orphan_payments as o')
+    .select(['o.receipt_id as receiptId', 'o.device_id as deviceId', 'o.reason', 'o.at as atMs'])
+    .where('o.oid', '=', oid)
+    .where(isStillOrphan)
+    .orderBy('o.id')
     .limit(maxOrphans)
     .execute();
   const callbacks = await readCallbacks(queries, own, [oid]);
