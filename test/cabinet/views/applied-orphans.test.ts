@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listOrphans } from '../../../src/cabinet/sales/stored-invoice.ts';
 import { readAttention } from '../../../src/cabinet/views/figures/attention.ts';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
+import { writeNote } from '../../../src/cabinet/views/figures/notes.ts';
 import { countWaiting } from '../../../src/cabinet/views/figures/waiting-figures.ts';
 import { readInvoicePage } from '../../../src/cabinet/views/sale/invoice-page.ts';
 import { anybody, codeOf, eventRows, openShop, orphanRows, receipt, type Shop, template } from '../../invoices/shop.ts';
@@ -87,6 +88,21 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     const [one, other] = [await create(), await create()];
     expect([await pay(one.qr), await scan(other.qr), await pay(other.qr)]).toEqual([22, 0, 0]);
     expect(await told(one.oid)).toEqual(orphaned('F-1'));
+  });
+
+  it('takes no note: who would settle it by giving the money back is told that the invoice has it', async () => {
+    const { qr } = await create();
+    await pay(qr);
+    const [seen] = await attention();
+    const note = () =>
+      writeNote(database, all, { kind: 'paydRefused', subjectId: seen?.subjectId ?? '', reason: 'Given back.', actor: 'Ana' });
+    expect([await scan(qr), await pay(qr)]).toEqual([0, 0]);
+    await expect(note()).rejects.toMatchObject({
+      errorName: 'The_status_cannot_be_applied',
+      message: expect.stringContaining('The invoice took this payment after all'),
+    });
+    expect(await database.queries.selectFrom('notes').select('id').execute()).toEqual([]);
+    expect(await database.queries.selectFrom('audit_log').select('id').where('action', '=', 'attention.note').execute()).toEqual([]);
   });
 
   it('is told from the others by a look at its own invoice, however many there are', async () => {

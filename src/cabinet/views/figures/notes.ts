@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { writeAudit } from '../../../access/audit.ts';
 import type { Database, Queries } from '../../../database/database.ts';
 import { nowMs } from '../../../database/dialect.ts';
+import { isStillOrphan } from '../../../invoices/store.ts';
 import { GatewayError } from '../../../kernel/error-codes.ts';
 import type { Scope } from '../scope.ts';
 
@@ -31,6 +32,9 @@ export async function writeNote({ transaction }: Database, scope: Scope, note: N
     if (merchantId === undefined || (scope.merchantId !== undefined && scope.merchantId !== merchantId)) {
       throw new GatewayError('Record_not_exist', 'There is nothing of that kind and id.');
     }
+    if (note.kind === 'paydRefused' && !(await isOrphan(queries, note.subjectId))) {
+      throw new GatewayError('The_status_cannot_be_applied', 'The invoice took this payment after all: it is no longer to be given back.');
+    }
     const written = await queries
       .insertInto('notes')
       .values({ merchant_id: merchantId, kind: note.kind, subject_id: note.subjectId, at: nowMs, actor: note.actor, reason: note.reason })
@@ -49,6 +53,11 @@ async function ownerOf(queries: Queries, { kind, subjectId }: Note): Promise<str
   const id = table === 'orphan_payments' ? sql`cast(${subjectId} as bigint)` : sql`${subjectId}`;
   const { rows } = await sql<{ merchant_id: string }>`select merchant_id from ${sql.table(table)} where id = ${id}`.execute(queries);
   return rows[0]?.merchant_id;
+}
+
+async function isOrphan(queries: Queries, subjectId: string): Promise<boolean> {
+  const query = queries.selectFrom('orphan_payments as o').select('o.id').where('o.id', '=', Number(subjectId)).where(isStillOrphan);
+  return (await query.executeTakeFirst()) !== undefined;
 }
 
 export async function readNote(
