@@ -2,7 +2,7 @@
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
-import { isPlainText } from '../kernel/receipt.ts';
+import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 import type { Command } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { JsonObject } from '../link/protocol.ts';
@@ -68,5 +68,5 @@ export function noSuchOperation(): GatewayError {
 
 /** What CloseDoc, Refund and CancelTransaction can name, and both databases can keep and find. */
 function isName(value: unknown, maxCharacters: number): boolean {
-  return typeof value === 'string' && value !== '' && value.length <= maxCharacters && isPlainText(value);
+  return typeof value === 'string' && value !== '' && !isLongerThan(value, maxCharacters) && isPlainText(value);
 }

@@ -6,7 +6,7 @@ import { expandTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { isPlainText } from '../kernel/receipt.ts';
+import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 import { type Command, type CommandState, namesOf } from '../ledger/command.ts';
 import type { CommandKind } from '../ledger/command-kind.ts';
 import type { JsonObject } from '../link/protocol.ts';
@@ -63,7 +63,9 @@ function addressOf(command: Command): { url: string } | { unreadable: unknown } 
 /** The id of a receipt as people read it, to find the print by; one that the database could not keep and index is left in the report alone. */
 export function receiptIdToFind(report: JsonObject): { receiptId: string | undefined } {
   const receiptId = receiptIdIn(report);
-  return { receiptId: receiptId !== undefined && receiptId.length <= maxReceiptIdLength && isPlainText(receiptId) ? receiptId : undefined };
+  return {
+    receiptId: receiptId !== undefined && !isLongerThan(receiptId, maxReceiptIdLength) && isPlainText(receiptId) ? receiptId : undefined,
+  };
 }
 
 const maxReceiptIdLength = 128;

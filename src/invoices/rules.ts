@@ -1,7 +1,7 @@
 // The life of an invoice [D19, D21, D22, D23], written once as a table that the code, the SQL guards and the docs read.
 // What the table does not list is refused with errorCode 22. A state only ever moves forward: three of the five are ends.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { isPlainText } from '../kernel/receipt.ts';
+import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 
 export const states = { newItem: 0, scanned: 1, paid: 2, expired: 3, cancelled: 4 } as const;
 export type State = (typeof states)[keyof typeof states];
@@ -87,7 +87,7 @@ const maxReceiptIdLength = 128;
 
 /** A text that a caller names and the database keeps as it is. `field` is the name that the caller knows. */
 export function checkText(field: string, value: string, maxLength: number): string {
-  if (value === '' || value.length > maxLength || !isPlainText(value)) {
+  if (value === '' || isLongerThan(value, maxLength) || !isPlainText(value)) {
     throw invalidRequest(`${field} must be a text of 1 to ${maxLength} characters without control characters.`);
   }
   return value;
@@ -98,7 +98,7 @@ export function checkText(field: string, value: string, maxLength: number): stri
  * Only what a database cannot hold is refused.
  */
 export function checkReceiptId(value: string): string {
-  if (value === '' || value.length > maxReceiptIdLength || !value.isWellFormed() || value.includes('\0')) {
+  if (value === '' || isLongerThan(value, maxReceiptIdLength) || !value.isWellFormed() || value.includes('\0')) {
     throw invalidRequest(`ReceiptID must be a text of 1 to ${maxReceiptIdLength} characters without the character zero.`);
   }
   return value;

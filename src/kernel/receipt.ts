@@ -71,7 +71,7 @@ function checkItems(items: unknown): void {
   for (const [index, item] of items.entries()) {
     const place = `Receipt.Items[${index}]`;
     if (!isObject(item)) throw invalidRequest(`${place} must be an object.`);
-    if (typeof item.Name !== 'string' || item.Name === '' || item.Name.length > receiptLimits.name) {
+    if (typeof item.Name !== 'string' || item.Name === '' || isLongerThan(item.Name, receiptLimits.name)) {
       throw invalidRequest(`${place}.Name must be a text of 1 to ${receiptLimits.name} characters.`);
     }
     if (!isNumber(item.Quantity) || item.Quantity <= 0 || item.Quantity > receiptLimits.quantity) {
@@ -104,7 +104,7 @@ function checkPayments(payments: unknown, isNeeded: boolean): void {
 
 function checkIdentifier(value: unknown, place: string): void {
   if (value === undefined || value === null) return;
-  if (typeof value !== 'string' || value.length > receiptLimits.identifier || !isPlainText(value)) {
+  if (typeof value !== 'string' || isLongerThan(value, receiptLimits.identifier) || !isPlainText(value)) {
     throw invalidRequest(`${place} must be a text of at most ${receiptLimits.identifier} characters without control characters.`);
   }
 }
@@ -112,6 +112,14 @@ function checkIdentifier(value: unknown, place: string): void {
 function parsePaymentCode(value: unknown): number | undefined {
   const code = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
   return Number.isInteger(code) && (code as number) >= 0 && (code as number) <= receiptLimits.paymentCode ? (code as number) : undefined;
+}
+
+/**
+ * Characters are counted as the API document's maxLength counts them: a pair of surrogates is one. No character has more than two units,
+ * so that only a text between the bound and twice the bound has to be counted.
+ */
+export function isLongerThan(text: string, maxCharacters: number): boolean {
+  return text.length > maxCharacters && (text.length > 2 * maxCharacters || Array.from(text).length > maxCharacters);
 }
 
 /** No control characters and no half of a surrogate pair: both databases keep it as it is, and a log line shows it as it is. */

@@ -45,12 +45,14 @@ describe('an approval', () => {
   const report = (overrides: JsonObject = {}): JsonObject => ({ rrn: '1', operationId: '2', amount: 10, ...overrides });
   const nameless = 'without an rrn and operationId';
 
-  it.each([{}, { rrn: 'r'.repeat(maxLength.rrn) }, { operationId: 'o'.repeat(maxLength.operationId) }])(
-    'is taken as it is: %o',
-    (overrides) => {
-      expect(doubtApproval(payment(), report(overrides))).toBeUndefined();
-    },
-  );
+  it.each([
+    {},
+    { rrn: 'r'.repeat(maxLength.rrn) },
+    { operationId: 'o'.repeat(maxLength.operationId) },
+    { operationId: '😀'.repeat(maxLength.operationId) },
+  ])('is taken as it is: %o', (overrides) => {
+    expect(doubtApproval(payment(), report(overrides))).toBeUndefined();
+  });
 
   it.each<[JsonObject, string]>([
     [{ rrn: null }, nameless],
@@ -61,6 +63,7 @@ describe('an approval', () => {
     [{ operationId: null }, nameless],
     [{ operationId: '' }, nameless],
     [{ operationId: 'o'.repeat(maxLength.operationId + 1) }, nameless],
+    [{ operationId: '😀'.repeat(maxLength.operationId + 1) }, nameless],
     [{ operationId: 'a\u0000b' }, nameless],
     [{ amount: 10.01 }, '10.01 instead of 10.00'],
     [{ amount: 9.99 }, '9.99 instead of 10.00'],

@@ -12,6 +12,7 @@ describe('the number of a receipt', () => {
     ['a number', '{"receiptId":17}', '17'],
     ['a number that JavaScript would round', '{"receiptId":90071992547409931234}', '90071992547409931234'],
     ['of the most characters', `{"receiptId":"${'7'.repeat(128)}"}`, '7'.repeat(128)],
+    ['of as many that take two units each', `{"receiptId":"${'😀'.repeat(128)}"}`, '😀'.repeat(128)],
   ])('is %s, as it was written', (_what, text, expected) => {
     expect(idIn(text)).toBe(expected);
   });

@@ -184,6 +184,16 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect([await eventRows(database, OID), await callbackRows(database, OID), await orphanRows(database, OID)]).toEqual([[], [], []]);
   });
 
+  it('Payd takes every ReceiptID that the API document allows: the money was taken before anybody counts its characters', async () => {
+    const { create, get } = serve();
+    const { QR, OID } = (await create()).body as unknown as { QR: string; OID: string };
+    const ReceiptID = '😀'.repeat(128);
+    await get('Get', { QR });
+    expect(await get('Payd', { QR, ReceiptID: `${ReceiptID}!`, DeviceID: shop.deviceId })).toMatchObject({ errorCode: 40 });
+    expect(await get('Payd', { QR, ReceiptID, DeviceID: shop.deviceId })).toMatchObject({ errorCode: 0 });
+    expect((await callbackRows(database, OID)).at(-1)?.url).toBe(toldUrl(OID, 'Payed', ReceiptID, shop.deviceId));
+  });
+
   describe('access', () => {
     const payd = { ReceiptID: 'F-1' };
 

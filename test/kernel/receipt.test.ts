@@ -1,7 +1,8 @@
+import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
-import { checkReceipt, hasCardPayment, isPlainText, paymentCodesOf, receiptLimits } from '../../src/kernel/receipt.ts';
+import { checkReceipt, hasCardPayment, isLongerThan, isPlainText, paymentCodesOf, receiptLimits } from '../../src/kernel/receipt.ts';
 
 const line = { Name: 'Bread', Quantity: 1, Price: 12.5 };
 const check = (receipt: unknown, needsPayments = false) => checkReceipt(receipt, { needsPayments });
@@ -127,6 +128,34 @@ describe('a receipt', () => {
     for (const code of [1, 2, 7, 1000, '1', '2', '7', '1000']) expect(hasCardPayment(paidBy(0, code))).toBe(true);
     for (const code of [0, 3, 10, 1001, '3']) expect(hasCardPayment(paidBy(code))).toBe(false);
     expect(hasCardPayment({ Items: [line] })).toBe(false);
+  });
+});
+
+describe('the length of a text', () => {
+  it('is counted in characters, as the document that callers check their texts by', () => {
+    const most = 4;
+    const allows = new Ajv().compile({ type: 'string', maxLength: most });
+    const units = fc.constantFrom('a', 'ș', '😀', '\ud83d', '\ude00');
+    fc.assert(
+      fc.property(fc.array(units, { maxLength: 3 * most }), (parts) => {
+        const text = parts.join('');
+        expect(isLongerThan(text, most)).toBe(!allows(text));
+      }),
+      { examples: [[Array(most).fill('😀')], [Array(most + 1).fill('😀')], [Array(2 * most).fill('a')]] },
+    );
+  });
+
+  it('holds the names on a receipt', () => {
+    const named = (letter: string, more: number) => ({
+      Items: [{ ...line, Name: letter.repeat(receiptLimits.name) }],
+      Number: letter.repeat(receiptLimits.identifier),
+      Uid: letter.repeat(receiptLimits.identifier + more),
+    });
+    for (const letter of ['x', '😀']) {
+      check(named(letter, 0));
+      expect(complaint(named(letter, 1))).toContain('Receipt.Uid');
+      expect(complaint({ Items: [{ ...line, Name: letter.repeat(receiptLimits.name + 1) }] })).toContain('Receipt.Items[0].Name');
+    }
   });
 });
 
