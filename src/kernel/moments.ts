@@ -8,6 +8,9 @@ const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](
 /** Offsets in use reach from -12:00 to +14:00. */
 const maxOffsetMinutes = 14 * 60;
 
+/** Past it the year has five digits, and what is given out is no date-time. The first year is 100: no offset leads before the year 1. */
+const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** Milliseconds since 1970. Fractions below a millisecond are cut off. `field` is the name that the caller knows. */
 export function parseMoment(field: string, text: string): number {
   const match = pattern.exec(text);
@@ -28,8 +31,12 @@ export function parseMoment(field: string, text: string): number {
   if (!isReal) throw broken(field, 'must be a date and time that exists, from the year 100 on');
 
   const offset = match[8];
-  if (offset === undefined) return new Date(year, month - 1, day, hour, minute, second, millisecond).getTime();
-  return inUtc.getTime() - parseOffset(field, offset) * 60_000;
+  const atMs =
+    offset === undefined
+      ? new Date(year, month - 1, day, hour, minute, second, millisecond).getTime()
+      : inUtc.getTime() - parseOffset(field, offset) * 60_000;
+  if (atMs > lastMs) throw broken(field, 'must not be after 9999-12-31T23:59:59Z');
+  return atMs;
 }
 
 export function isoTime(ms: number): string;

@@ -20,6 +20,8 @@ describe('the validity limit', () => {
     ['2030-06-01T10:00:00.1239999Z', Date.UTC(2030, 5, 1, 10, 0, 0, 123)],
     ['2028-02-29T00:00:00Z', Date.UTC(2028, 1, 29)],
     ['9999-12-31T23:59:59.9999999Z', Date.UTC(9999, 11, 31, 23, 59, 59, 999)],
+    ['9999-12-31T23:59:59+02:00', Date.UTC(9999, 11, 31, 21, 59, 59)],
+    ['9999-12-31T18:59:59.999-05:00', Date.UTC(9999, 11, 31, 23, 59, 59, 999)],
   ])('%s', (text, expectedMs) => {
     expect(parseMoment('ValidTo', text)).toBe(expectedMs);
   });
@@ -63,6 +65,18 @@ describe('the validity limit', () => {
     '2030-06-01T10:00:00.1234567890Z',
   ])('is refused with the field’s name: %j', (text) => {
     expect(() => parseMoment('ValidTo', text)).toThrow(/^ValidTo must/);
+  });
+
+  it.each(['9999-12-31T23:59:59-05:00', '9999-12-31T19:00:00-05:00', '9999-12-31T23:59:59'])(
+    'is refused after the year 9999 of UTC, which is given out as no date-time: %s',
+    (text) => {
+      process.env['TZ'] = 'America/New_York';
+      expect(() => parseMoment('ValidTo', text)).toThrow('ValidTo must not be after 9999-12-31T23:59:59Z.');
+    },
+  );
+
+  it('of the first year is given out as a date-time, whatever its offset', () => {
+    expect(new Date(parseMoment('ValidTo', '0100-01-01T00:00:00+14:00')).toISOString()).toBe('0099-12-31T10:00:00.000Z');
   });
 
   it('reads back whatever a clock writes', () => {
