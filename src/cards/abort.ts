@@ -15,7 +15,7 @@ import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen, namesOf } from '../ledger/command.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
 import { findCommand, lastIssueOf } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';
 import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from './abort-store.ts';
@@ -32,6 +32,7 @@ export async function abort(deps: CardsDeps, request: DeviceCall, asked: Command
   const ended = isOver ? payment : await askAndWait(deps, request, payment);
   if (ended && ended.id !== payment.id) return abortNext(deps, request, ended);
   if (ended && isOpen(ended)) throw stillUnclear(fields);
+  if (ended && ended.contradictedAtMs !== null) throw saidSinceThatItWasDone(ended, fields);
   noteTold(deps, request, payment);
   if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(fields);
   return { ...fields, ...(ended.report === null ? {} : { report: ended.report }) };

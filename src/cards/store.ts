@@ -87,14 +87,17 @@ export async function lockPayment(database: Database, queries: Queries, id: stri
   return toCommand(row);
 }
 
-/** What was refunded of a payment, unresolved refunds included [D17], and those of which the device says that it made them after all [D129]. */
+/** What was refunded of a payment, unresolved refunds included [D17], and refunds and voids of which the device says that it made them after all [D129]. */
 export async function refundedOf(queries: Queries, paymentId: string): Promise<Bani> {
   const row = await queries
     .selectFrom('commands')
     .select(sql<number>`cast(coalesce(sum(amount_bani), 0) as bigint)`.as('bani'))
     .where('target_id', '=', paymentId)
-    .where('name', '=', sql.lit('Refund'))
-    .where((where) => where.or([openOrDone, where('contradicted_at', 'is not', null)]))
+    .where((where) => {
+      const isContradicted = where('contradicted_at', 'is not', null);
+      const isRefund = where.and([where('name', '=', sql.lit('Refund')), where.or([openOrDone, isContradicted])]);
+      return where.or([isRefund, where.and([where('name', '=', sql.lit('CancelTransaction')), isContradicted])]);
+    })
     .executeTakeFirstOrThrow();
   return row.bani;
 }

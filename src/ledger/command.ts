@@ -79,6 +79,11 @@ export function isOpen(command: Command): boolean {
   return command.state === 'sent' || command.state === 'unknown';
 }
 
+/** Not known: open, or settled as not done while its device says that it did it and no person has looked [D129]. */
+export function isUnclear(command: Command): boolean {
+  return isOpen(command) || (command.contradictedAtMs !== null && command.reviewedAtMs === null);
+}
+
 /** Nothing was done, and nothing will be; its device says no other. */
 export function neverBegan({ state, contradictedAtMs }: Command): boolean {
   return state === 'never' && contradictedAtMs === null;

@@ -66,8 +66,7 @@ const given = {
   is_unheard: 'int8',
   found_in: 'text',
   needs_open_target: 'int8',
-  tried_document_nr: 'text',
-  tried_receipt_uid: 'text',
+  is_first_try: 'int8',
   unused_key: 'text',
 } as const;
 const names = listed(columns);
@@ -194,13 +193,14 @@ function openPayment(held: RawBuilder<unknown>): RawBuilder<unknown> {
         ${held})`;
 }
 
-/** No try under the number was removed, or done after all [D129]. With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
+/** No try under the number was done after all [D129], or, unless somebody has looked, removed. With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
 function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
-  const isTry = sql.raw(`"tried"."${number}" = "new"."tried_${number}"`);
+  const isTry = sql.raw(`"tried"."${number}" = "new"."${number}"`);
   return sql`not exists (
         select 1 from "commands" as "tried"
         where "tried"."merchant_id" = "new"."merchant_id" and ${isTry}
-          and ("tried"."removed_at" is not null or "tried"."contradicted_at" is not null) limit 1 offset 0
+          and ("tried"."removed_at" is not null or "tried"."contradicted_at" is not null)
+          and ("new"."is_first_try" = 1 or ("tried"."contradicted_at" is not null and "tried"."name" = "new"."name")) limit 1 offset 0
       )`;
 }
 
@@ -211,8 +211,7 @@ function toRow(command: InsertedTogether) {
     is_unheard: command.isUnheard ? 1 : 0,
     found_in: command.findsTarget ? 'open' : null,
     needs_open_target: command.needsOpenTarget ? 1 : 0,
-    tried_document_nr: (command.isFirstTry && command.documentNr) || null,
+    is_first_try: command.isFirstTry ? 1 : 0,
     unused_key: command.idempotency?.key ?? null,
-    tried_receipt_uid: (command.isFirstTry && command.receiptUid) || null,
   } satisfies BatchRow<typeof given>;
 }

@@ -1,5 +1,5 @@
 // The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { rowsAs } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
@@ -144,11 +144,18 @@ export interface Settlement {
   reissuedAs?: string | undefined;
 }
 
+/** Whether a person may decide it by now: the statement that settles judges again. */
+export async function mayBeDecided(queries: Queries, { id }: Command): Promise<boolean> {
+  const row = await queries.selectFrom('commands').select('id').where('id', '=', id).where(isLongOver).executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Fields of a report of `done` that later calls look for. */
 export type Extracted = Pick<Settlement, 'operationId' | 'rrn' | 'receiptId'>;
 
 /** After answerBy no device begins anything; this long after it, none is still busy with it or with a clock that is a little wrong [D63]. */
 export const personDecidesAfterMs = 2 * 60_000;
+const isLongOver = sql<SqlBool>`answer_by <= now_ms() - ${sql.lit(personDecidesAfterMs)}`;
 
 /**
  * Moves an open command to its settled state. Undefined, and nothing is changed, when somebody else settled it first; when it is said never
@@ -177,40 +184,32 @@ export async function settle(queries: Queries, command: Command, settlement: Set
     .where('id', '=', command.id)
     .where(openOnly)
     .$if(settlement.state === 'never', (query) => query.where('accepted_at', 'is', null))
-    .$if(settlement.by === 'person', (query) =>
-      query.where((where) =>
-        where.or([
-          where('ended_unknown_at', 'is not', null),
-          where('answer_by', '<=', sql<number>`now_ms() - cast(${personDecidesAfterMs} as bigint)`),
-        ]),
-      ),
-    )
+    .$if(settlement.by === 'person', (query) => query.where((where) => where.or([where('ended_unknown_at', 'is not', null), isLongOver])))
     .returning(commandColumns)
     .executeTakeFirst();
   return row && toCommand(row);
 }
 
 /**
- * What a person decided as done without a word of the device, as the device tells it now: its report and its numbers. Once, by the guard on
- * `outcome`, which only a device says; undefined when it was written already.
+ * What a person decided without a word of the device, and the device agrees with now: its word and, if it was done, its report and its
+ * numbers. Once, by the guard on `outcome`, which only a device says; undefined when it was written already.
  */
 export async function completeDecision(
   queries: Queries,
   { id }: Command,
-  report: JsonObject | undefined,
-  { operationId, rrn, receiptId }: Extracted,
+  outcome: EndingOutcome,
+  { report, operationId, rrn, receiptId }: Extracted & { report?: JsonObject | undefined },
 ): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
     .set({
-      outcome: 'done',
+      outcome,
       ...(report === undefined ? {} : { report: JSON.stringify(report) }),
       ...(operationId === undefined ? {} : { operation_id: operationId }),
       ...(rrn === undefined ? {} : { rrn }),
       ...(receiptId === undefined ? {} : { receipt_id: receiptId }),
     })
     .where('id', '=', id)
-    .where('state', '=', sql.lit('done'))
     .where('settled_by', '=', sql.lit('person'))
     .where('outcome', 'is', null)
     .where('removed_at', 'is', null)
@@ -285,6 +284,8 @@ export interface ReviewEntry {
   isEnded?: boolean;
   /** It was settled as not done, and the device says that it did it: its number stays taken until a person has looked [D129]. */
   wasDone?: boolean;
+  /** With which word, if it has ended: then it need not be asked again. */
+  said?: EndingOutcome;
 }
 
 /** Puts a command on the review list; one that is there already keeps its place but gets the newer reason. */
@@ -292,7 +293,7 @@ export async function putOnReview(
   queries: Queries,
   id: string,
   why: string,
-  { unless, isEnded, wasDone }: ReviewEntry = {},
+  { unless, isEnded, wasDone, said }: ReviewEntry = {},
 ): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
@@ -302,6 +303,7 @@ export async function putOnReview(
       reviewed_at: null,
       ...(isEnded ? { ended_unknown_at: sql<number>`coalesce(ended_unknown_at, now_ms())` } : {}),
       ...(wasDone ? { contradicted_at: sql<number>`coalesce(contradicted_at, now_ms())` } : {}),
+      ...(said ? { outcome: sql<string>`coalesce(outcome, ${said})` } : {}),
     })
     .where('id', '=', id)
     .$if(unless === 'settled', (query) => query.where(openOnly))
@@ -340,6 +342,8 @@ export async function listReview(queries: Queries, limit: number, merchantId?: s
   return rows.map(toCommand);
 }
 
+const takenIfNotDone = sql<number | null>`case when state in ('refused', 'never') then coalesce(contradicted_at, now_ms()) end`;
+
 /**
  * A settled command whose contradiction a person has looked at; undefined when it is open or not on the list. Only one that was not done
  * gives its number free.
@@ -347,7 +351,7 @@ export async function listReview(queries: Queries, limit: number, merchantId?: s
 export async function closeReview(queries: Queries, id: string, found: 'done' | 'refused'): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({ reviewed_at: nowMs, ...(found === 'refused' ? { contradicted_at: null } : {}) })
+    .set({ reviewed_at: nowMs, contradicted_at: found === 'refused' ? null : takenIfNotDone })
     .where('id', '=', id)
     .where('settled_at', 'is not', null)
     .where('review_since', 'is not', null)

@@ -1,5 +1,5 @@
 // The SQL of the sweeps, which every gateway runs every few seconds: open commands that it has to ask about or to end. They only look.
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -45,6 +45,33 @@ const dueCommands = keptStatement((queries, { instanceId, deadAfterMs }: Carrier
 export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<string[]> {
   const rows = await dueCommands(queries, { instanceId, deadAfterMs }, limit);
   return rows.map((row) => row.id);
+}
+
+const decidedOfDevice = keptStatement(
+  (queries, { instanceId, deadAfterMs, deviceId, sinceMs }: Carrier & { deviceId: string; sinceMs: number }) =>
+    queries
+      .selectFrom('commands')
+      .select(commandColumns)
+      .where('device_id', '=', deviceId)
+      .where(sql<SqlBool>`settled_by = 'person' and outcome is null`)
+      .where('journal_id', 'is not', null)
+      .where('removed_at', 'is', null)
+      .where('settled_at', '>', sql<number>`now_ms() - cast(${sinceMs} as bigint)`)
+      .where(ownOrOrphaned(instanceId, deadAfterMs))
+      .limit(20)
+      .compile(),
+);
+
+/** What a person has decided of this device in the last `sinceMs`, and the device itself has said nothing about; a few at a time. */
+export async function decidedUnheard(
+  queries: Queries,
+  instanceId: string,
+  deadAfterMs: number,
+  deviceId: string,
+  sinceMs: number,
+): Promise<Command[]> {
+  const rows = await decidedOfDevice(queries, { instanceId, deadAfterMs, deviceId, sinceMs });
+  return rows.map(toCommand);
 }
 
 const abandonedCommands = keptStatement((queries, { instanceId, deadAfterMs, graceMs }: Carrier & { graceMs: number }, limit: number) =>

@@ -5,6 +5,7 @@ import type { Queries } from '../database/database.ts';
 import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
 import { refuseRemoved } from './removed.ts';
 import { saidSinceThatItWasDone } from './rules.ts';
+import type { NewCommand } from './store.ts';
 
 /** For a request that repeats nothing open or done: throws what its caller is told if the number is not free. */
 export async function requireFreeNumber(
@@ -18,6 +19,16 @@ export async function requireFreeNumber(
       : await contradictedUnder(queries, merchantId, 'receipt_uid', number.receiptUid);
   if (contradicted) throw saidSinceThatItWasDone(contradicted);
   await refuseRemoved(queries, merchantId, number);
+}
+
+/** Whether a try of the same under its number was done after all: for an insert that is not guarded by its statement. */
+export async function isContradicted(queries: Queries, { merchantId, name, documentNr, receiptUid }: NewCommand): Promise<boolean> {
+  if (documentNr === undefined && receiptUid === undefined) return false;
+  const found =
+    receiptUid === undefined
+      ? await contradictedUnder(queries, merchantId, 'document_nr', documentNr ?? '')
+      : await contradictedUnder(queries, merchantId, 'receipt_uid', receiptUid);
+  return found?.name === name;
 }
 
 export async function contradictedUnder(

@@ -41,6 +41,8 @@ async function stillRemovable(queries: Queries, ids: readonly string[]): Promise
     .where('c.state', 'in', ['done', 'refused', 'never'])
     .where((row) => row.or([row('c.document_state', 'is', null), row('c.document_state', '!=', 'open')]))
     .where((row) => row.or([row('c.review_since', 'is', null), row('c.reviewed_at', 'is not', null)]))
+    // Its number stays taken, and what is told of it stays true [D129].
+    .where('c.contradicted_at', 'is', null)
     .where(({ not, exists }) => not(exists(pendingCallback)))
     .where(({ not, exists }) => not(exists(keptFollower)))
     .where(({ not, exists }) => not(exists(openInvoice)))

@@ -2,6 +2,7 @@
 // nothing is charged or printed a second time on the strength of a decision that was wrong, and nobody is told "not done" any more.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
 let world: Awaited<ReturnType<typeof createSaleWorld>>;
@@ -21,18 +22,25 @@ const statusOf = (names: { oid: string } | { documentNr: string }) =>
   world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
 
 /** Charged or printed, with the answer lost and the device away; a person decides, and the device is back. */
-async function decidedUnheard(deviceId: string, begin: () => ReturnType<typeof world.pay>, state: 'done' | 'refused') {
+async function decidedUnheard(
+  deviceId: string,
+  begin: () => ReturnType<typeof world.pay>,
+  state: 'done' | 'refused',
+  onReturn: (answer: AnswerMessage) => AnswerMessage | undefined = (answer) => answer,
+) {
   world.onAnswer = () => undefined;
   expect((await world.run(begin())).code).toBe(3);
   world.setAway(deviceId, true);
   await world.clock.advance(30 * 60_000);
   const { id } = await world.lastCommand();
   await decide(id, state);
-  world.onAnswer = (answer) => answer;
+  world.onAnswer = onReturn;
   world.setAway(deviceId, false);
   await world.clock.advance(60_000);
   return id;
 }
+
+const nothingOfIt = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : undefined);
 
 describe.each([
   ['a payment', 'under its documentNr'],
@@ -46,7 +54,6 @@ describe.each([
         ? world.pay(device.id, 50, documentNr)
         : world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: device.id, receipt });
     const id = await decidedUnheard(device.id, begin, 'refused');
-    await ask(id);
     const deeds = () => (what === 'a payment' ? device.bank.charges() : device.fiscalMemory().documents()).length;
     return { id, begin, deeds };
   }
@@ -81,7 +88,6 @@ it('a decision from a page that still shows it as open closes no contradiction t
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
-  await ask(id);
   await expect(decide(id, 'refused')).rejects.toThrow('look at it again');
   expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(3);
 });
@@ -115,17 +121,94 @@ it('a refund that was called refused and was made counts as made: the rest is al
   };
   await world.run(world.cards.closeDoc(named));
   const refund = (amountBani: number) => world.cards.refund({ ...named, amountBani, currency: undefined });
-  const id = await decidedUnheard(terminal.id, () => refund(600), 'refused');
-  await ask(id);
+  await decidedUnheard(terminal.id, () => refund(600), 'refused');
   expect((await world.run(refund(500))).code).toBe(40);
   expect((await world.run(refund(400))).code).toBe(0);
   expect(terminal.bank.netBani()).toBe(0);
 });
 
+it('a void that was called refused and was made counts as made: nothing more is given back', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const { report: { operationId, rrn, token } = {} } = await world.run(world.pay(terminal.id, 10, documentNr));
+  const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(operationId) };
+  await world.run(world.cards.closeDoc(named));
+  const cancel = () => world.cards.cancelTransaction({ ...named, amountBani: 1_000, token: String(token) });
+  await decidedUnheard(terminal.id, cancel, 'refused');
+  expect(terminal.bank.netBani()).toBe(0);
+  expect((await world.run(world.cards.refund({ ...named, rrn: String(rrn), amountBani: 100, currency: undefined }))).code).toBe(40);
+  const again = { key: 'again', requestHash: 'again' };
+  expect(
+    (await world.run(world.cards.cancelTransaction({ ...named, amountBani: 1_000, token: String(token), idempotency: again }))).code,
+  ).toBe(22);
+  expect(terminal.bank.netBani()).toBe(0);
+});
+
+it('a payment that nothing names stays known by its content while a person has to look, however often it is sent', async () => {
+  const terminal = await world.terminal();
+  const pay = () => {
+    const call = world.cards.pay({ merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, requestHash: 'h' });
+    call.catch(() => {});
+    return call;
+  };
+  const id = await decidedUnheard(terminal.id, pay, 'refused');
+  for (let times = 0; times < 3; times += 1) {
+    expect(await world.run(pay())).toMatchObject({ code: 3, oid: id });
+    await world.clock.advance(1_000);
+    expect(await statusOf({ oid: id })).toMatchObject({ code: 3 });
+    await world.clock.advance(1_000);
+  }
+  expect(terminal.bank.charges()).toHaveLength(1);
+});
+
+it('an abort is not told 0 of a payment that was called refused and was made', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const abort = () =>
+    world.cards.cancelTransaction({
+      merchantId: world.merchantId,
+      deviceId: terminal.id,
+      documentNr,
+      operationId: '',
+      token: '',
+      amountBani: 1_061,
+      idempotency: { key: 'abort', requestHash: 'h' },
+    });
+  // .61: the customer takes his time, so that there is something to stop; neither answer arrives.
+  world.onAnswer = () => undefined;
+  const paying = world.pay(terminal.id, 10.61, documentNr);
+  await world.clock.advance(500);
+  expect((await world.run(abort())).code).toBe(3);
+  await world.run(paying);
+  const { id, state } = await world.lastCommand('Pay');
+  expect(state).toBe('unknown');
+  await world.database.queries.updateTable('commands').set({ abort_requested_at: world.clock.now() }).execute();
+  world.setAway(terminal.id, true);
+  await world.clock.advance(30 * 60_000);
+  await decide(id, 'refused');
+  await world.database.queries
+    .updateTable('commands')
+    .set({ contradicted_at: 1, review_since: 1, review_reason: 'why', reviewed_at: null })
+    .execute();
+  expect(await world.run(abort())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('a person has to look') });
+});
+
+it('a register that is at it when it is back keeps the receipt from being printed elsewhere', async () => {
+  const register = await world.register({ timing: { newRollMs: 60 * 60_000 } });
+  const other = await world.register();
+  const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.73 }], Payments: [{ PaymentCode: 1, Amount: 100.73 }] };
+  const print = (deviceId: string) => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: sale });
+  const id = await decidedUnheard(register.id, () => print(register.id), 'refused');
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', reviewReason: expect.stringContaining('says that it is at it') });
+  expect((await world.run(print(other.id))).code).toBe(3);
+  await world.clock.advance(60 * 60_000);
+  expect([register, other].map((each) => each.fiscalMemory().documents().length)).toEqual([1, 0]);
+});
+
 it('the status by a documentNr is that of the try that was made after all, not that of a later one that was refused', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
-  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
+  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused', nothingOfIt);
   world.onAnswer = ({ report, ...answer }) =>
     answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : { ...answer, ...(report && { report }) };
   expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(50);
@@ -137,8 +220,9 @@ it('the status by a documentNr is that of the try that was made after all, not t
 it('a payment that was called done without its numbers gets them from its terminal, once, and can then be closed', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
-  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'done');
+  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'done', nothingOfIt);
   expect(await world.ledger.find(id)).toMatchObject({ state: 'done', operationId: null, rrn: null });
+  world.onAnswer = (answer) => answer;
   await ask(id);
   const [{ entry } = { entry: undefined }] = terminal.bank.charges();
   const known = { state: 'done', settledBy: 'person', outcome: 'done', operationId: entry?.operationId, rrn: entry?.rrn };

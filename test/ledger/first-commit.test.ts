@@ -69,6 +69,19 @@ describe.each(engines)('on %s', (engine) => {
   const claim = (subjectId: string, requestHash = 'asked') =>
     claimKey(database.queries, { merchantId, key: 'k', requestHash, subjectKind: 'command', subjectId });
 
+  it.each([
+    ['Pay', { documentNr: 'n' }, { document_nr: 'n' }],
+    ['PrintReceipt', { receiptUid: 'n' }, { receipt_uid: 'n' }],
+  ] as const)('of a %s is not made under a number that was done after all since it was looked for', async (name, number, columns) => {
+    const before = { name, ...columns, state: 'refused', settled_at: 1, settled_by: 'person' } as const;
+    const id = await onOther({ ...before, contradicted_at: 2 });
+    // The key of what never began sends it the long way.
+    await claim(await onOther({ state: 'never', settled_at: 1, settled_by: 'recall' }));
+    expect(await commits.begin(request({ name, ...number }), randomUUID())).toBeUndefined();
+    await database.queries.updateTable('commands').set({ contradicted_at: null }).where('id', '=', id).execute();
+    expect(await commits.begin(request({ name, ...number }), randomUUID())).toMatchObject({ state: 'sent' });
+  });
+
   describe('a request that nothing names, of a caller who has hung up', () => {
     const unnamed = { idempotency: undefined, requestHash: 'asked' };
 

@@ -12,6 +12,7 @@ import { findUntold } from '../../src/ledger/calls/content-store.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
 import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
+import { contradictedUnder } from '../../src/ledger/tried-before.ts';
 import { fillMany } from '../cabinet/views/plans.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedMerchant } from '../support/fixtures.ts';
@@ -31,6 +32,9 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   findUnheardAbort: ({ queries }) => findUnheardAbort(queries, { merchantId: 'm', deviceId: 'd', documentNr: 'n', requestHash: 'h' }),
   newestUnderDocument: ({ queries }) => newestUnder(queries, 'm', 'document_nr', 'n'),
   newestUnderReceipt: ({ queries }) => newestUnder(queries, 'm', 'receipt_uid', 'u'),
+  contradictedUnderDocument: ({ queries }) => contradictedUnder(queries, 'm', 'document_nr', 'n'),
+  contradictedUnderReceipt: ({ queries }) => contradictedUnder(queries, 'm', 'receipt_uid', 'u'),
+  decidedUnheard: ({ queries }) => sweeps.decidedUnheard(queries, 'me', 1, 'device', 1),
   refundedOf: ({ queries }) => refundedOf(queries, 'payment'),
   findPrintOfReceipt: ({ queries }) => findPrintOfReceipt(queries, 'merchant', 'uid'),
 };
@@ -60,7 +64,7 @@ it.each(Object.keys(reads))('%s reads by an index', async (name) => {
   // By an index whose rows are few: not the table, and not everything a device or a merchant ever did.
   for (const step of steps)
     expect(step).toMatch(
-      /USING INDEX (one_|commands_to_review|commands_by_operation|commands_by_target|commands_by_document|commands_by_receipt|commands_untold)/,
+      /USING INDEX (one_|commands_to_review|commands_by_operation|commands_by_target|commands_by_document|commands_by_receipt|commands_untold|commands_spent|commands_decided)/,
     );
 });
 

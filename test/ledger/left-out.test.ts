@@ -1,10 +1,10 @@
-// What is left out of a batch of first commits, and what fails it: a number under which a try was removed, a key that was taken in between.
+// What is left out of a batch of first commits, and what fails it: a number under which a try was removed or done after all, a key that was taken in between.
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { ConstraintViolation } from '../../src/database/errors.ts';
 import { createInsertGroup, type InsertedTogether } from '../../src/ledger/insert-batch.ts';
-import { memoryDatabase } from '../support/engines.ts';
+import { engines, memoryDatabase, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -43,6 +43,27 @@ describe.each([
     expect(await insert({ [name]: 'a', isFirstTry: false })).toMatchObject({ state: 'sent' });
   });
 });
+
+it.each(engines)(
+  'on %s: under a number that was done after all, also whoever has looked [D129]; another kind of command goes in',
+  async (engine) => {
+    await database.close();
+    database = await openTestDatabase(engine);
+    merchantId = (await seedMerchant(database.queries)).id;
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const contradicted = { state: 'refused', settled_at: 1, settled_by: 'person', contradicted_at: 2 } as const;
+    await seedCommand(database.queries, merchantId, deviceId, { ...contradicted, document_nr: 'd' });
+    await seedCommand(database.queries, merchantId, deviceId, { ...contradicted, name: 'PrintReceipt', receipt_uid: 'u' });
+    const group = createInsertGroup(database);
+    const insert = async (more: Partial<InsertedTogether>) => (await group.add(await command(more)))?.state;
+    for (const isFirstTry of [true, false]) {
+      expect(await insert({ documentNr: 'd', isFirstTry })).toBeUndefined();
+      expect(await insert({ name: 'PrintReceipt', receiptUid: 'u', isFirstTry })).toBeUndefined();
+    }
+    expect(await insert({ name: 'Refund', documentNr: 'd' })).toBe('sent');
+    expect(await insert({ documentNr: 'other' })).toBe('sent');
+  },
+);
 
 describe('a statement that meets an entry which was not there when it looked', () => {
   const failing = (kind: ConstructorParameters<typeof ConstraintViolation>[0] = 'unique') =>

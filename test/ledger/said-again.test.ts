@@ -89,7 +89,7 @@ describe('an answer to what was settled before', () => {
     const settled = await command(row);
     // Only what was done after all takes its number with it [D129].
     const contradictedAtMs = what === 'done' ? clock.now() : null;
-    const listed = { ...settled, reviewSinceMs: clock.now(), reviewReason: why, contradictedAtMs };
+    const listed = { ...settled, reviewSinceMs: clock.now(), reviewReason: why, contradictedAtMs, outcome: said.outcome };
     expect(await contradictions.compare(settled, said)).toEqual(listed);
     expect(counted).toEqual([{ commandId: settled.id, step: 'contradiction', detail: JSON.stringify({ why, report: said.report }) }]);
     expect(contradictions.count()).toBe(1);
@@ -98,13 +98,13 @@ describe('an answer to what was settled before', () => {
 
 describe('a decision', () => {
   let isRunning = false;
+  let said: Command | undefined;
   const reviewOf = (kinds: CommandKinds = {}, decide: (settlement: Settlement) => Promise<Command | undefined> = async () => undefined) =>
     createReview({
       database,
-      clock,
       kinds,
       timeline,
-      recall: { isRunning: async () => isRunning },
+      recall: { whatNow: async () => (isRunning ? 'running' : said) },
       settlements: { decide: (_command: Command, settlement: Settlement) => decide(settlement) } as never,
     });
   const yes = { state: 'done', reason: 'In the list.', actor: 'ana', operationId: '7', rrn: '8' } as const;
@@ -144,6 +144,17 @@ describe('a decision', () => {
     isRunning = false;
     await database.queries.updateTable('commands').set({ answer_by: 0, ended_unknown_at: null }).execute();
     expect(await decide(open.id, no)).toBe(open);
+  });
+
+  it('waits until the person has seen what the device says when it is asked, unless that settles it or is that it cannot tell', async () => {
+    const open = await command({ state: 'unknown', answer_by: 0, review_since: 1, review_reason: 'Silent.' });
+    const { decide } = reviewOf({}, async () => open);
+    said = { ...open, reviewReason: 'Another amount.' };
+    await expect(decide(open.id, no)).rejects.toThrow('there is something new: Another amount. Look at it, and decide then.');
+    for (const heard of [open, { ...said, endedUnknownAtMs: 1 }, undefined]) {
+      said = heard;
+      expect(await decide(open.id, no)).toBe(open);
+    }
   });
 
   it('needs no report of a kind that has none', async () => {
@@ -187,7 +198,8 @@ describe('a decision', () => {
     const told: Command[] = [];
     const alongside = async (_queries: unknown, closed: Command) => void told.push(closed);
     const closed = await decide(settled.id, seen, alongside);
-    expect(closed).toEqual({ ...settled, reviewedAtMs: clock.now() });
+    // It happened, says the person: its number stays taken.
+    expect(closed).toEqual({ ...settled, reviewedAtMs: clock.now(), contradictedAtMs: clock.now() });
     expect(told).toEqual([closed]);
     await expect(decide(settled.id, seen, alongside)).rejects.toThrow('The command is settled already: refused by answer.');
     expect([told.length, events]).toEqual([1, [{ commandId: settled.id, step: 'review closed', detail: 'ana: done, In the list.' }]]);

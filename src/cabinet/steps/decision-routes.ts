@@ -121,7 +121,7 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
         summary: 'Decide an outcome that nothing else can settle',
         operationId: 'decideCommand',
         description:
-          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. A command that is settled and contradicted is taken off the list with `closesReview`, and stays as it was settled; as done, its documentNr or Receipt.Uid stays taken, as refused it is free for another try.',
+          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. A command that is settled and contradicted is taken off the list with `closesReview`, and stays as it was settled; of what was settled as not done, `done` keeps its documentNr or Receipt.Uid taken and `refused` frees it for another try.',
         params: idParams,
         body: Type.Object({
           state: Type.Enum(['done', 'refused']),

@@ -12,6 +12,7 @@ import { type Command, neverBegan } from '../command.ts';
 import type { InsertedTogether, InsertGroup } from '../insert-batch.ts';
 import { callerIsGone } from '../rules.ts';
 import * as store from '../store.ts';
+import { isContradicted } from '../tried-before.ts';
 import type { CommandRequest } from './call.ts';
 import { findUntold } from './content-store.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
@@ -82,6 +83,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       refuseIfGone(request);
       await refuseIfRepeat(queries, request);
       await guard?.(queries);
+      await refuseIfContradicted(queries, fresh);
       const command = await store.insertSent(queries, fresh);
       // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
       if (command) await refuseIfRepeat(queries, request, command.id);
@@ -132,4 +134,9 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
         return fresh;
       }),
   };
+}
+
+/** Its number was done after all since it was looked for [D129]. */
+async function refuseIfContradicted(queries: Queries, fresh: store.NewCommand): Promise<void> {
+  if (await isContradicted(queries, fresh)) throw new LostRace();
 }

@@ -8,7 +8,7 @@ import type { Recipient } from '../../http/recipient.ts';
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { type Command, isOpen } from '../command.ts';
+import { type Command, isUnclear } from '../command.ts';
 import { writeTold, writeUnheard } from './content-store.ts';
 
 type Note = 'told' | 'answered 3' | 'left';
@@ -70,7 +70,7 @@ export function createReception({ database, clock, logger }: { database: Databas
   }
 
   function shown(command: Command, recipient: Recipient | undefined): void {
-    if (command.requestHash === null || isOpen(command)) return;
+    if (command.requestHash === null || isUnclear(command)) return;
     if (!recipient) add(command, 'told');
     else void recipient.received.then((isReceived) => add(command, isReceived ? 'told' : 'left'));
   }
@@ -78,7 +78,7 @@ export function createReception({ database, clock, logger }: { database: Databas
   return {
     noteOn: (commandId) => waiting.get(commandId),
     answered(command, recipient) {
-      if (isOpen(command)) add(command, 'answered 3');
+      if (isUnclear(command)) add(command, 'answered 3');
       else shown(command, recipient);
     },
     shown,

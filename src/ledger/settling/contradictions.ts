@@ -14,6 +14,8 @@ import type { Timeline } from '../timeline.ts';
 export interface Contradictions {
   /** Returns the command as it stands afterwards. `extracted`: of a report of `done` that can be taken as it is. */
   compare(settled: Command, finding: Finding, extracted?: Extracted): Promise<Command>;
+  /** The device says that it is still carrying out what was settled: until it tells how that ended, its number stays taken. */
+  stillRuns(settled: Command): Promise<Command>;
   /** Of a command that is on the review list already. */
   note(settled: Command, outcome: Outcome, why: string, report?: JsonObject): void;
   count(): number;
@@ -30,20 +32,35 @@ export function createContradictions(deps: { database: Database; logger: Logger;
     timeline.addCounted({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report }) });
   }
 
+  /** What a person decided is completed by the device, once: what it cannot tell, and a report that cannot be taken as it is, completes nothing. */
+  async function completed(settled: Command, { outcome, report }: Finding, extracted?: Extracted): Promise<Command | undefined> {
+    if (settled.settledBy !== 'person' || settled.outcome !== null || outcome === 'unknown') return undefined;
+    if (outcome !== 'done') return completeDecision(database.queries, settled, outcome, {});
+    return extracted && completeDecision(database.queries, settled, outcome, { ...extracted, report });
+  }
+
   return {
+    async stillRuns(settled) {
+      if (isOpen(settled) || settled.state === 'done') return settled;
+      const why = `The device says that it is at it, but the command was settled as "${settled.state}".`;
+      if (settled.contradictedAtMs === null) {
+        await putOnReview(database.queries, settled.id, why, { wasDone: true });
+        note(settled, 'accepted', why);
+      }
+      return latestOf(database.queries, settled);
+    },
     async compare(settled, finding, extracted) {
       if (isOpen(settled)) return settled;
       if (!contradicts(settled, finding)) {
         timeline.addCounted({ commandId: settled.id, step: 'answered again', detail: finding.outcome });
-        const isNews = finding.outcome === 'done' && settled.settledBy === 'person' && settled.outcome === null;
-        return (isNews && extracted && (await completeDecision(database.queries, settled, finding.report, extracted))) || settled;
+        return (await completed(settled, finding, extracted)) ?? settled;
       }
       const second = settled.state === 'done' ? secondDeed(settled, finding) : undefined;
       const why = second
         ? `The device reports a second operation, ${second.reported}, for a command that was settled with ${second.settled}.`
         : `The device now says "${finding.outcome}", but the command was settled as "${settled.state}".`;
       const wasDone = finding.outcome === 'done' && settled.state !== 'done';
-      await putOnReview(database.queries, settled.id, why, { wasDone });
+      await putOnReview(database.queries, settled.id, why, { wasDone, said: finding.outcome });
       note(settled, finding.outcome, why, finding.report);
       return latestOf(database.queries, settled);
     },

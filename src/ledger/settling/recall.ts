@@ -26,15 +26,18 @@ export interface Recall {
   ask(command: Command, isDeviceBack?: boolean): Promise<Command>;
   /** The same, also about one that is settled: its device's journal is read and compared. */
   recheck(command: Command): Promise<Command>;
-  /** Whether the device, if it can be asked, says that it is still at an open command. If it tells the outcome instead, that is settled. */
-  isRunning(command: Command): Promise<boolean>;
+  /**
+   * What the device, if it can be asked, says of an open command just now: that it is at it, or something by which the command stands as
+   * returned, settled or with a doubt. Undefined: nothing.
+   */
+  whatNow(command: Command): Promise<Command | 'running' | undefined>;
 }
 
 interface Deps {
   database: Database;
   link: Pick<Link, 'ask' | 'presence'>;
   instanceId: string;
-  settlements: Pick<Settlements, 'apply' | 'accepted'>;
+  settlements: Pick<Settlements, 'apply' | 'accepted' | 'stillRuns'>;
   timeline: Timeline;
 }
 
@@ -97,7 +100,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
 
   return {
     ask,
-    isRunning: async (command) => link.presence.isLiveAnywhere(command.deviceId) && (await askWhatBecame(command)) === 'running',
+    whatNow: async (command) => (link.presence.isLiveAnywhere(command.deviceId) ? askWhatBecame(command) : undefined),
     async recheck(command) {
       if (isOpen(command)) return ask(command);
       if (command.journalId === null) return command;
@@ -108,7 +111,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
       if (!finding) return command;
       const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
       timeline.add({ commandId: command.id, step: 'recalled', channel, detail });
-      return finding === 'running' ? command : settlements.apply(command, finding, 'recall');
+      return finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
     },
   };
 }

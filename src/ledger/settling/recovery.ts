@@ -21,6 +21,8 @@ const sweepEveryMs = 2_000;
 const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;
 const maxPerSweep = 50;
+/** Older than that, journals may have forgotten it. */
+const decidedSinceMs = 7 * 24 * 60 * 60_000;
 /** For a command that could not be ended: the next sweeps are for the others. */
 const pauses = { firstMs: 5_000, maxMs: 5 * 60_000 };
 
@@ -32,7 +34,7 @@ interface Deps {
   instanceId: string;
   settlements: Pick<Settlements, 'becomeUnknown'>;
   timeline: Timeline;
-  recall: Pick<Recall, 'ask'>;
+  recall: Pick<Recall, 'ask' | 'recheck'>;
   lateAnswers: LateAnswers;
   /** Commands that a call on this instance is carrying right now: those are not asked about from here. */
   inFlight: { has(commandId: string): boolean; readonly count: number };
@@ -141,6 +143,20 @@ export class Recovery {
     const open = await store.openCommandsOf(database.queries, deviceId);
     const own = open.filter((command) => command.instanceId === instanceId);
     this.#askAll(own, true);
+    await this.#askAboutDecisions(deviceId);
+  }
+
+  /** A person may have been wrong about what the device did while it was away: better known before the same is sent again [D129]. */
+  async #askAboutDecisions(deviceId: string): Promise<void> {
+    const { database, instanceId, recall, logger } = this.#deps;
+    for (const command of await sweeps.decidedUnheard(database.queries, instanceId, deadAfterMs, deviceId, decidedSinceMs)) {
+      if (this.#isStopped) return;
+      await recall
+        .recheck(command)
+        .catch((error: unknown) =>
+          logger.warn({ err: error, ...namesOf(command) }, 'a device could not be asked about what a person decided'),
+        );
+    }
   }
 
   #askAll(commands: Command[], isDeviceBack: boolean): void {

@@ -4,7 +4,6 @@
 // called refused meanwhile would be charged and printed once more.
 // What the caller writes alongside (who decided, and why) is in the same transaction: neither is there without the other.
 import type { Database } from '../../database/database.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { type Command, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
@@ -33,14 +32,13 @@ export interface Review {
 
 interface Deps {
   database: Database;
-  clock: Clock;
   kinds: CommandKinds;
   settlements: Settlements;
-  recall: Pick<Recall, 'isRunning'>;
+  recall: Pick<Recall, 'whatNow'>;
   timeline: Timeline;
 }
 
-export function createReview({ database, clock, kinds, settlements, recall, timeline }: Deps): Review {
+export function createReview({ database, kinds, settlements, recall, timeline }: Deps): Review {
   const { queries } = database;
 
   /** The command is settled, and a contradiction put it on the list: the person has seen it. */
@@ -55,9 +53,13 @@ export function createReview({ database, clock, kinds, settlements, recall, time
     return closed;
   }
 
-  /** Whoever comes too early is turned down by the statement, and need not wait for the device. */
-  function mayBeAtIt({ endedUnknownAtMs, answerByMs }: Command): boolean {
-    return endedUnknownAtMs === null && clock.now() >= answerByMs + store.personDecidesAfterMs;
+  /** Whoever comes too early is turned down by the statement, and need not wait for the device. What it says now goes before a decision. */
+  async function requireItsWord(command: Command): Promise<void> {
+    if (command.endedUnknownAtMs !== null || !(await store.mayBeDecided(queries, command))) return;
+    const found = await recall.whatNow(command);
+    if (found === 'running') throw stillRunning();
+    const isNews = found && isOpen(found) && found.endedUnknownAtMs === null && found.reviewReason !== command.reviewReason;
+    if (isNews) throw saidSomething(found);
   }
 
   return {
@@ -69,7 +71,7 @@ export function createReview({ database, clock, kinds, settlements, recall, time
         if (!decision.closesReview) throw alreadySettled(command);
         return closeReview(command, decision, alongside);
       }
-      if (mayBeAtIt(command) && (await recall.isRunning(command))) throw stillRunning();
+      await requireItsWord(command);
       const { state, reason, operationId, rrn, actor } = decision;
       const report = state === 'done' ? kinds[command.name]?.reportOfDecision?.(command, { operationId, rrn }) : undefined;
       const settlement = {
@@ -94,6 +96,11 @@ function stillRunning(): GatewayError {
     'The_status_cannot_be_applied',
     'The device says that it is still carrying the command out, and will tell the outcome itself. If it hangs, restart it, or disable it, and decide then.',
   );
+}
+
+function saidSomething({ reviewReason }: Command): GatewayError {
+  const sentence = `The device was asked first, and there is something new: ${reviewReason} Look at it, and decide then.`;
+  return new GatewayError('The_status_cannot_be_applied', sentence);
 }
 
 function whyNot(command: Command): GatewayError {

@@ -28,6 +28,8 @@ export interface Settlements {
   decide(command: Command, decision: store.Settlement, alongside?: Alongside): Promise<Command | undefined>;
   /** The device has taken the command on. Returns at once; see acceptance.ts. */
   accepted(commandId: string): void;
+  /** A device that was asked about a settled command says that it is at it. */
+  stillRuns(settled: Command): Promise<Command>;
   /** The time ran out: the outcome is unknown from now on. */
   becomeUnknown(command: Command, recallAfterMs: number): Promise<Command>;
   contradictions(): number;
@@ -137,6 +139,7 @@ export function createSettlements(deps: Deps): Settlements {
     neverSent,
     decide,
     accepted: acceptances.note,
+    stillRuns: contradictions.stillRuns,
     stop: acceptances.stop,
     contradictions: contradictions.count,
   };

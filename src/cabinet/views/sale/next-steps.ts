@@ -46,12 +46,14 @@ function step(action: Action, whyNot: string | undefined, consequence: Text, max
 
 const isOpen = ({ command: { state } }: Sale) => state === 'sent' || state === 'unknown';
 
-/** Refunds that are not settled yet count as made. */
+/** Refunds that are not settled yet count as made, and so does what its device says that it did after all [D129]. */
 export function leftBaniOf(sale: Sale): Bani {
   const { command, followers } = sale;
   if (command.name !== 'Pay' || command.state !== 'done' || command.documentState === 'voided') return 0;
-  const open = followers.reduce((sum, { name, state, amountBani }) => {
-    return sum + (name === 'Refund' && (state === 'sent' || state === 'unknown') ? (amountBani ?? 0) : 0);
+  const open = followers.reduce((sum, { name, state, amountBani, contradictedAtMs }) => {
+    const isRefund = name === 'Refund' && (state === 'sent' || state === 'unknown');
+    const wasMadeAfterAll = contradictedAtMs !== null && (name === 'Refund' || name === 'CancelTransaction');
+    return sum + (isRefund || wasMadeAfterAll ? (amountBani ?? 0) : 0);
   }, 0);
   return (command.amountBani ?? 0) - refundedBaniOf(sale) - open;
 }
@@ -76,6 +78,7 @@ function whyNoVoid(sale: Sale): string | undefined {
   const why = whyNoPayment(sale);
   if (why !== undefined) return why;
   if (sale.followers.some(({ name, state }) => name === 'Refund' && state !== 'refused' && state !== 'never')) return 'whyNot.refunded';
+  if (leftBaniOf(sale) < (sale.command.amountBani ?? 0)) return 'whyNot.refunded';
   return typeof readReport(sale.command.report)['token'] === 'string' ? undefined : 'whyNot.noToken';
 }
 

@@ -32,6 +32,7 @@ export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number):
       reason: command.reviewReason,
     });
   }
+  if (command.contradictedAtMs !== null) return text('outcome.doneAfterAll', { ...shared, state: command.state });
   switch (command.state) {
     case 'sent':
       return text('outcome.waiting', shared);
@@ -116,6 +117,7 @@ export function readDecision(detail: string): { actor: string; state: string; re
 export function adviceOf(sale: Sale): Text {
   const { command, callbacks } = sale;
   if (isInReview(command)) return text(command.state === 'sent' || command.state === 'unknown' ? 'advice.decide' : 'advice.compare');
+  if (command.contradictedAtMs !== null) return text('advice.doneAfterAll', { device: command.deviceName });
   if (command.state === 'sent') return text('advice.wait');
   if (command.state === 'unknown') return text('advice.doNotChargeAgain');
   if (command.state === 'never') return text('advice.tryAgain');
