@@ -59,15 +59,6 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
   }
 
   /**
-   * A request that nothing names, of a caller who is gone, is not begun: while it lay here (the process stood still) he may have repeated it
-   * at another gateway, where it was done and he was told, so that nothing would show that this is the same [D117]. From here on the
-   * device's lock and the time to begin keep it from being done twice.
-   */
-  function refuseIfGone({ requestHash, idempotency, recipient }: CommandRequest): void {
-    if (requestHash !== undefined && !idempotency && recipient?.hasLeft()) throw callerIsGone();
-  }
-
-  /**
    * Read under the device's lock, that is, after the insert: one that was just being closed has made the insert wait, and no other command can
    * end it from here on. Without a lock of its own, which whoever holds the document and waits for the device would be locked out by.
    */
@@ -139,4 +130,13 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
 /** Its number was done after all since it was looked for [D129]. */
 async function refuseIfContradicted(queries: Queries, fresh: store.NewCommand): Promise<void> {
   if (await isContradicted(queries, fresh)) throw new LostRace();
+}
+
+/**
+ * A request that nothing names, of a caller who is gone, is not begun: while it lay here (the process stood still) he may have repeated it
+ * at another gateway, where it was done and he was told, so that nothing would show that this is the same [D117]. From here on the
+ * device's lock and the time to begin keep it from being done twice.
+ */
+function refuseIfGone({ requestHash, idempotency, recipient }: CommandRequest): void {
+  if (requestHash !== undefined && !idempotency && recipient?.hasLeft()) throw callerIsGone();
 }
