@@ -1,7 +1,8 @@
 // Remembers what a look-up found for a few seconds, so that a busy till does not ask the database at every call.
 // Always holds: at most `capacity` entries; nothing found before `forget` is ever handed out after it; at most `maxLookUps` look-ups
-// run together, and a name that was found lately waits only for others like it. So a flood of wrong names (keys, devices) costs the
-// database a bounded effort and refuses nobody: no right name is turned away because of others' wrong ones.
+// run together, and a name that was found lately waits only for others like it, so no right name that was seen before is turned away
+// because of others' wrong ones. Of names that were not, as many wait as are remembered, and one more is turned away: a flood of wrong
+// names (keys, devices) costs the database and the memory a bounded effort.
 import type { Clock } from '../kernel/clock.ts';
 import { createGate } from '../kernel/gate.ts';
 
@@ -36,7 +37,7 @@ export function createShortLivedCache<Value>(
   lookUp: (name: string) => Promise<Found<Value>>,
 ): ShortLivedCache<Value> {
   const entries = new Map<string, Entry<Value>>();
-  const gate = createGate(maxLookUps);
+  const gate = createGate(maxLookUps, capacity);
   /** Names that were good when they were last looked up, the longest ago first; they survive `forget`, since they only say who goes first. */
   const wereGood = new Set<string>();
 

@@ -1,12 +1,14 @@
 // A number of places for work that others wait for: so many at once, the rest in the order in which they came.
-// Always holds: whoever entered leaves again, also by an error; those who are let ahead wait only for their own kind.
+// Always holds: whoever entered leaves again, also by an error; those who are let ahead wait only for their own kind, and however many;
+// of the others so many wait, and one more is turned away.
+import { GatewayError } from './error-codes.ts';
 
 export interface Gate {
-  /** `isAhead`: waits only behind others that are ahead. */
+  /** `isAhead`: waits only behind others that are ahead. Throws Too_Many_Requests without running the work if too many wait. */
   run<Result>(work: () => Promise<Result>, isAhead?: boolean): Promise<Result>;
 }
 
-export function createGate(maxInside: number): Gate {
+export function createGate(maxInside: number, maxBehind = Number.POSITIVE_INFINITY): Gate {
   let inside = 0;
   const ahead: (() => void)[] = [];
   const behind: (() => void)[] = [];
@@ -20,6 +22,8 @@ export function createGate(maxInside: number): Gate {
   return {
     async run(work, isAhead = false) {
       if (inside < maxInside) inside += 1;
+      else if (!isAhead && behind.length >= maxBehind)
+        throw new GatewayError('Too_Many_Requests', 'Too many wait for the same.', { retryAfterS: 1 });
       else await new Promise<void>((enter) => (isAhead ? ahead : behind).push(enter));
       try {
         return await work();

@@ -136,4 +136,13 @@ describe('while six look-ups are under way', () => {
     for (const name of ['a', 'b', 'c', 'a', 'd']) await busy.get(name);
     expect(await orderOf('new', 'b', 'a', 'c', 'd')).toEqual(['a', 'c', 'd', 'new', 'b']);
   });
+
+  it('as many wait as are kept, one more is turned away, and whoever was found before is not', async () => {
+    await busy.get('good');
+    const crowded = orderOf('a', 'b', 'c', 'good');
+    await expect(busy.get('d')).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });
+    expect(await crowded).toEqual(['good', 'a', 'b', 'c']);
+    // It was no answer: asked again, it is looked up.
+    expect(await busy.get('d')).toBe('d');
+  });
 });

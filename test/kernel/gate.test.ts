@@ -34,4 +34,19 @@ describe('a gate', () => {
     await expect(failed).rejects.toThrow('no');
     expect(await next).toBe('in');
   });
+
+  it('turns one more away than may wait, and none of those that are ahead', async () => {
+    const gate = createGate(1, 1);
+    let end: (value: string) => void = () => {};
+    const inside = gate.run(() => new Promise<string>((resolve) => (end = resolve)));
+    const behind = gate.run(async () => 'behind');
+    let hasRun = false;
+    await expect(gate.run(async () => (hasRun = true))).rejects.toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 1 });
+    const ahead = [gate.run(async () => 'ahead', true), gate.run(async () => 'ahead', true)];
+    end('inside');
+    expect(await Promise.all([inside, behind, ...ahead])).toEqual(['inside', 'behind', 'ahead', 'ahead']);
+    expect(hasRun).toBe(false);
+    // There is room again.
+    expect(await gate.run(async () => 'later')).toBe('later');
+  });
 });
