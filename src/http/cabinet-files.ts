@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../kernel/logger.ts';
 import { open } from './authentication.ts';
+import { sendInPieces } from './in-pieces.ts';
 
 export interface CabinetFilesDeps {
   basePath: string;
@@ -94,13 +95,13 @@ export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, r
     const encoding = file.br && /\bbr\b/.test(accepted) ? 'br' : file.gzip && /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
     if (file.br ?? file.gzip) reply.header('vary', 'accept-encoding');
     if (encoding) reply.header('content-encoding', encoding);
-    return reply
+    reply
       .type(file.type)
       .header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-store')
       .header('content-security-policy', policy)
       .header('referrer-policy', 'no-referrer')
-      .header('cross-origin-opener-policy', 'same-origin')
-      .send(encoding === undefined ? file.plain : file[encoding]);
+      .header('cross-origin-opener-policy', 'same-origin');
+    return sendInPieces(reply, (encoding && file[encoding]) ?? file.plain);
   }
 
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { open } from './authentication.ts';
 import { type Demo, withDemo } from './examples.ts';
+import { sendInPieces } from './in-pieces.ts';
 import { type ApiDocument, isForCabinet, isForErp, partOf } from './openapi-parts.ts';
 
 const assets: Record<string, string> = {
@@ -79,15 +80,16 @@ const startScript = `const reference = SwaggerUIBundle({
 });
 `;
 
-/** `demo` is asked at each visit: a sandbox has its key only after the server listens. */
+/** `demo` is asked at each visit, and gives the same object while nothing has changed: a sandbox has its key only after the server listens. */
 export function registerDocsPage(app: FastifyInstance, basePath: string, describe: () => Promise<ApiDocument>, demo: () => Demo): void {
   const hidden = { config: { access: open }, schema: { hide: true } };
-  const send = (reply: FastifyReply, contentType: string, body: string | Buffer) =>
-    reply.type(contentType).header('content-security-policy', policy).send(body);
+  const send = (reply: FastifyReply, contentType: string, body: Buffer) =>
+    sendInPieces(reply.type(contentType).header('content-security-policy', policy), body);
+  const [script, style] = [Buffer.from(startScript), Buffer.from(pageStyle)];
 
-  app.get('/docs/start.js', hidden, (_request, reply) => send(reply, 'text/javascript; charset=utf-8', startScript));
+  app.get('/docs/start.js', hidden, (_request, reply) => send(reply, 'text/javascript; charset=utf-8', script));
 
-  app.get('/docs/page.css', hidden, (_request, reply) => send(reply, 'text/css; charset=utf-8', pageStyle));
+  app.get('/docs/page.css', hidden, (_request, reply) => send(reply, 'text/css; charset=utf-8', style));
 
   for (const [name, contentType] of Object.entries(assets)) {
     let content: Promise<Buffer> | undefined;
@@ -98,20 +100,22 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
   }
 
   for (const [path, file, isWanted] of pages) {
-    app.get(path, hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', page(basePath, file)));
+    const html = Buffer.from(page(basePath, file));
+    app.get(path, hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', html));
+    let kept: { demo: Demo; text: Buffer } | undefined;
     // A page of another site cannot read it, though a sandbox's key is in it: no header lets it.
-    app.get(`/docs/${file}`, hidden, async (_request, reply) =>
-      send(
-        reply.header('cache-control', 'no-store'),
-        'application/json; charset=utf-8',
-        withDemo(partOf(await describe(), isWanted), demo()),
-      ),
-    );
+    app.get(`/docs/${file}`, hidden, async (_request, reply) => {
+      const whole = await describe();
+      const given = demo();
+      // Made once and for all, but for a sandbox, which has its key a moment later.
+      if (kept?.demo !== given) kept = { demo: given, text: Buffer.from(withDemo(partOf(whole, isWanted), given)) };
+      return send(reply.header('cache-control', 'no-store'), 'application/json; charset=utf-8', kept.text);
+    });
   }
 
-  let document: string | undefined;
+  let document: Buffer | undefined;
   app.get('/openapi.json', hidden, async (_request, reply) => {
-    document ??= JSON.stringify(await describe());
-    return reply.type('application/json; charset=utf-8').send(document);
+    document ??= Buffer.from(JSON.stringify(await describe()));
+    return sendInPieces(reply.type('application/json; charset=utf-8'), document);
   });
 }

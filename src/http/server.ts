@@ -31,6 +31,7 @@ import { createNewcomers } from './newcomers.ts';
 import { noteRoutes } from './openapi.ts';
 import type { ApiDocument } from './openapi-parts.ts';
 import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
+import { factsOf } from './request-facts.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createUpgrades, type UpgradeHandler, type Upgrades } from './upgrades.ts';
@@ -250,8 +251,8 @@ function wrapRoutes(app: FastifyInstance, routeTable: RouteTable, admission: Adm
     const { handler } = route;
     route.handler = async function (request, reply) {
       try {
-        // Nothing returned and nothing sent is a success without fields.
-        return (await handler.call(this, request, reply)) ?? (reply.sent ? reply : {});
+        // Nothing returned and nothing sent is a success without fields. What was sent in pieces and cut was sent.
+        return (await handler.call(this, request, reply)) ?? (reply.sent || factsOf(request).errorCode !== undefined ? reply : {});
       } finally {
         admission.workEnded(request);
       }
@@ -259,10 +260,12 @@ function wrapRoutes(app: FastifyInstance, routeTable: RouteTable, admission: Adm
   });
 }
 
+const noDemo: Demo = {};
+
 /** Health, metrics, the API document and the cabinet's files. */
 function registerOwnRoutes(
   app: FastifyInstance,
-  { basePath, logger, metrics, demo = () => ({}), cabinetDirectory: directory }: HttpServerOptions,
+  { basePath, logger, metrics, demo = () => noDemo, cabinetDirectory: directory }: HttpServerOptions,
   { refuseUnknown }: RouteTable,
   readiness: () => Promise<Readiness>,
 ): () => Promise<ApiDocument> {

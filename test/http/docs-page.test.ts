@@ -1,0 +1,68 @@
+// What a look at the API reference costs: its documents are made once, and a large file is sent piece by piece.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import fastify, { type FastifyInstance } from 'fastify';
+import { afterEach, expect, it } from 'vitest';
+import { registerDocsPage } from '../../src/http/docs-page.ts';
+import type { Demo } from '../../src/http/examples.ts';
+import type { ApiDocument } from '../../src/http/openapi-parts.ts';
+
+let app: FastifyInstance;
+let demo: Demo;
+let looks: number;
+afterEach(() => app.close());
+
+function create(): void {
+  app = fastify();
+  [demo, looks] = [{}, 0];
+  const document = {
+    info: { description: '' },
+    tags: [],
+    components: {},
+    get paths() {
+      looks += 1;
+      return {};
+    },
+  };
+  registerDocsPage(
+    app,
+    '',
+    async () => document as unknown as ApiDocument,
+    () => demo,
+  );
+}
+
+it.each(['/docs/openapi.json', '/docs/cabinet.json', '/openapi.json'])('%s is made once, however often it is asked for', async (url) => {
+  create();
+  const first = await app.inject(url);
+  const cost = looks;
+  expect(cost).toBeGreaterThan(0);
+  const second = await app.inject(url);
+  expect([second.statusCode, second.body, looks]).toEqual([200, first.body, cost]);
+  // A sandbox has its key a moment later.
+  demo = { apiKey: 'the-key-of-the-sandbox' };
+  expect((await app.inject(url)).body.includes('the-key-of-the-sandbox')).toBe(url !== '/openapi.json');
+});
+
+it('a file of many pieces comes whole, with its length', async () => {
+  create();
+  const file = await readFile(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')));
+  const answer = await app.inject('/docs/swagger-ui-bundle.js');
+  expect(answer.headers['content-length']).toBe(String(file.length));
+  expect(answer.rawPayload.equals(file)).toBe(true);
+});
+
+it('of a file that nobody reads no more than a piece or two is taken', async () => {
+  create();
+  let taken = 0;
+  app.addHook('onSend', async (_request, reply, payload) => {
+    (payload as NodeJS.ReadableStream).on('data', (piece: Buffer) => (taken += piece.length));
+    // Whoever does not read takes no more than the first piece.
+    reply.raw.write = () => false;
+    return payload;
+  });
+  void app.inject('/docs/swagger-ui-bundle.js').catch(() => {});
+  await expect.poll(() => taken).toBeGreaterThan(0);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(taken).toBeLessThanOrEqual(128 * 1024);
+});
