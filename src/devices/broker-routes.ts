@@ -5,7 +5,7 @@
 // The address holds a token that only RabbitMQ and the gateway know. Whoever has none meets the 404 of a path that does not exist,
 // before anything of his request is read; so the token stands in no log, metric or API document, all of which know the pattern alone.
 
-import { createTokenCheck, open } from '../http/authentication.ts';
+import { createTokenCheck, knownAs, open } from '../http/authentication.ts';
 import { noSuchPath } from '../http/envelope.ts';
 import { factsOf } from '../http/request-facts.ts';
 import type { RouteApp } from '../http/server.ts';
@@ -65,6 +65,7 @@ export function registerBrokerRoutes(app: RouteApp, { devices, tokens, vhost = '
       const { token } = request.params as { token: string };
       factsOf(request).presentedSecrets.push(token);
       if (!isToken(token)) throw noSuchPath();
+      knownAs(request, 'broker');
     });
     for (const [name, decide] of Object.entries(decisions)) {
       const answer = async (fields: unknown, secrets: string[]) => {

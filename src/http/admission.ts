@@ -1,12 +1,14 @@
-// From the headers of a request to its handler: it is counted, its body comes in, it gets a slot, and its caller is judged [D8] [D62].
-// A slot is taken first for the address, then for the merchant whose key it was, and given back when the request is over: when its
-// response is closed and the work on it has ended. Probes of the operator's tools need no slot, so that they see an overload too.
+// From the headers of a request to its handler: it is counted, its body comes in, its caller is judged, and it gets a slot [D8] [D62].
+// The slot is that of the merchant whose key it was or, without a credential, of a stranger, and is given back when the request is over:
+// when its response is closed and the work on it has ended. Probes of the operator's tools need no slot, so that they see an overload too.
+// Whoever is being judged holds none: a flood of wrong credentials takes no slot from anybody. So many may be judged at once, and one more
+// turns away the one that has waited longest: a key that was good lately is judged in no time, whatever waits.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
-import { type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
+import { type Access, type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
 import { noSuchPath } from './envelope.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
 import { checkQuery, textFault } from './json-body.ts';
@@ -16,7 +18,8 @@ import type { Newcomers } from './newcomers.ts';
 import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest, routeOf } from './request-log.ts';
-import { createRequestSlots, type Slot } from './request-slots.ts';
+import { createRequestSlots, type Owner, type Slot } from './request-slots.ts';
+import { createStrangers, type StrangerSlot } from './strangers.ts';
 
 export interface AdmissionDeps extends AccessOptions {
   basePath: string;
@@ -38,13 +41,20 @@ export interface Admission {
   drained(withinMs: number): Promise<void>;
 }
 
+type Next = (error?: Error) => void;
+
 export function createAdmission(deps: AdmissionDeps): Admission {
   const { basePath, clock, logger, metrics, limits, newcomers, whyNot } = deps;
   const judge = createAccessJudge(deps);
   const inFlight = createInFlight(clock);
   const flights = createNotes<FastifyRequest, Flight>();
-  const slots = createRequestSlots({ clock, count: limits.requestsInFlight, defaultSharePercent: limits.merchantSharePercent });
-  const slotOf = createNotes<FastifyRequest, Slot>();
+  const places = limits.requestsInFlight;
+  const slots = createRequestSlots({ clock, count: places, defaultSharePercent: limits.merchantSharePercent });
+  const strangers = createStrangers({ clock, places, sharePercent: limits.merchantSharePercent });
+  const slotOf = createNotes<FastifyRequest, Slot | StrangerSlot>();
+  const isWorkedOn = createNotes<FastifyRequest, boolean>();
+  /** Those whose credential is being looked up, in the order of their arrival. */
+  const beingJudged = new Map<FastifyRequest, Next>();
 
   function isProbe(request: FastifyRequest): boolean {
     return routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
@@ -62,13 +72,59 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     reply.raw.once('close', () => flight.responseClosed());
   }
 
-  /** Undefined for those that need none: probes, and what stays open for hours. */
-  function takeSlot(request: FastifyRequest): Slot | undefined {
-    if (flights.of(request) === undefined || isProbe(request)) return undefined;
-    const slot = slots.take({ name: networkOf(request.ip) });
-    if (slot === undefined) throw overloaded('The gateway is overloaded.');
-    slotOf.set(request, slot);
+  function takeSlot(owner: Owner): Slot {
+    const slot = slots.take(owner);
+    if (slot !== undefined) return slot;
+    if (slots.taken >= places) throw overloaded('The gateway is overloaded.');
+    throw overloaded('This merchant has as many requests under way as its share allows.');
+  }
+
+  function takeStrangerSlot(request: FastifyRequest): StrangerSlot {
+    const { socket } = request.raw;
+    const slot = strangers.take(networkOf(request.ip), () => socket.destroy());
+    if (slot === undefined) throw overloaded('Too many requests without a key are under way.');
     return slot;
+  }
+
+  /** Who it is is known, as far as it ever will be. Throws if there is no slot. */
+  function admit(request: FastifyRequest): void {
+    const owner = ownerOf(request);
+    if (owner !== undefined) newcomers.loggedIn(request.raw.socket);
+    // Probes need none, nor does what stays open for hours.
+    if (flights.of(request) === undefined || isProbe(request)) return;
+    slotOf.set(request, owner === undefined ? takeStrangerSlot(request) : takeSlot(owner));
+  }
+
+  function turnAwayLongest(): void {
+    for (const [request, next] of beingJudged) {
+      beingJudged.delete(request);
+      next(overloaded('Too many credentials are being looked up.'));
+      return;
+    }
+  }
+
+  /** Whoever was turned away meanwhile has his answer. */
+  function judgeInLine(request: FastifyRequest, access: Access, next: Next): void {
+    if (beingJudged.size >= places) turnAwayLongest();
+    beingJudged.set(request, next);
+    judge(request, access).then(
+      () => {
+        if (beingJudged.delete(request)) admitNext(request, next);
+      },
+      (error: Error) => {
+        if (beingJudged.delete(request)) next(error);
+      },
+    );
+  }
+
+  function admitNext(request: FastifyRequest, next: Next): void {
+    try {
+      admit(request);
+    } catch (error) {
+      next(error as GatewayError);
+      return;
+    }
+    next();
   }
 
   /** The headers are in. */
@@ -83,25 +139,31 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** The body is in. */
-  async function preValidation(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { socket } = request.raw;
-    newcomers.busy(socket, true);
-    reply.raw.once('close', () => newcomers.busy(socket, false));
+  function preValidation(request: FastifyRequest, _reply: FastifyReply, next: Next): void {
+    isWorkedOn.set(request, true);
+    newcomers.busy(request.raw.socket, true);
     flights.of(request)?.workStarted();
-    const slot = takeSlot(request);
     const { access } = request.routeOptions.config;
-    if (request.is404 || access === undefined) return;
-    await judge(request, access);
-    const owner = ownerOf(request);
-    if (owner === undefined) return;
-    newcomers.loggedIn(socket);
-    if (slot?.moveTo(owner) === false) throw overloaded('This merchant has as many requests under way as its share allows.');
+    if (request.is404 || access === undefined || access.kind === 'open') admitNext(request, next);
+    else judgeInLine(request, access, next);
+  }
+
+  /** The answer is made; a handler that sent it itself only ends when it is read. */
+  function onSend(request: FastifyRequest, _reply: FastifyReply, _payload: unknown, next: Next): void {
+    if (isWorkedOn.of(request) === true) {
+      isWorkedOn.set(request, false);
+      newcomers.busy(request.raw.socket, false);
+      const slot = slotOf.of(request);
+      if (slot !== undefined && 'answered' in slot) slot.answered();
+    }
+    next();
   }
 
   return {
     attach(app) {
       app.addHook('onRequest', onRequest);
       app.addHook('preValidation', preValidation);
+      app.addHook('onSend', onSend);
     },
     workEnded: (request) => flights.of(request)?.workEnded(),
     drained: inFlight.drained,

@@ -77,6 +77,8 @@ export interface AccessOptions {
 interface Identity {
   caller?: Caller;
   device?: DeviceCaller;
+  /** A program beside the gateway. */
+  helper?: string;
 }
 
 const identities = createNotes<FastifyRequest, Identity>();
@@ -96,14 +98,20 @@ export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefine
   return identities.of(request)?.device;
 }
 
+/** For a route that is open to whoever knows its address: that one is known by it and no stranger. Before the body is in. */
+export function knownAs(request: FastifyRequest, helper: string): void {
+  identities.set(request, { helper });
+}
+
 /**
  * Whose slot the request takes; undefined while nobody has shown a credential. A device's requests are its merchant's;
  * a person in the cabinet counts alone, so that he can look at what floods his merchant.
  */
 export function ownerOf(request: FastifyRequest): Owner | undefined {
-  const { caller, device } = identities.of(request) ?? {};
+  const { caller, device, helper } = identities.of(request) ?? {};
   if (caller !== undefined) return { name: `merchant ${caller.merchantId}`, sharePercent: caller.sharePercent };
   if (device !== undefined) return { name: `merchant ${device.merchantId}`, sharePercent: device.sharePercent };
+  if (helper !== undefined) return { name: helper };
   const viewer = optionalViewerOf(request);
   return viewer === undefined ? undefined : { name: `person ${viewer.userId ?? viewer.actor}` };
 }

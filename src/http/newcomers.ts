@@ -1,7 +1,7 @@
 // Connections that have shown no credential yet, by address [D62]. Over the bound of an address its oldest unfinished one is cut and
 // the new one let in; the same for all together when there are nearly as many connections as there may be. A connection whose request
-// is being answered is never cut here, and one that logged in no longer counts. Proxies that are trusted are not counted: they bring
-// many callers, who are counted one by one behind them.
+// is being worked on is never cut here (one whose answer is made and not read is), and one that logged in no longer counts. Proxies that
+// are trusted are not counted: they bring many callers, who are counted one by one behind them.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { networkOf } from '../kernel/network-of.ts';
@@ -17,7 +17,7 @@ export interface Newcomers {
   attach(server: Server): void;
   /** A credential was shown on it and was good. */
   loggedIn(socket: Duplex): void;
-  /** Its request is whole and being answered, or no longer. */
+  /** Its request is whole and worked on, or no longer. */
   busy(socket: Duplex, isBusy: boolean): void;
   readonly count: number;
 }
@@ -61,7 +61,7 @@ export function createNewcomers({ perAddress, inAll, trustedProxies }: Newcomers
     if (neighbours?.size === 0) byNetwork.delete(newcomer.network);
   }
 
-  /** Maps keep the order of arrival. Those that are being answered are passed over; there are never more of them than slots. */
+  /** Maps keep the order of arrival. Those that are worked on are passed over; there are never more of them than slots. */
   function cutOldest(newcomers: Map<string, Newcomer>): void {
     for (const [name, { socket, busyWith }] of newcomers) {
       if (busyWith > 0) continue;

@@ -1,6 +1,6 @@
-// The slots for requests under way, and whose they are [D62]: a merchant has a share of them, all its keys together; whoever has not
-// shown a key yet is counted by the address. Always holds: never more slots are taken than there are; an owner gets beyond its share
-// only while a quarter is free and nobody else was turned away lately, so that an owner who comes later soon finds its share free.
+// The slots for requests under way, and whose they are [D62]: a merchant has a share of them, all its keys together; strangers, who have
+// slots of their own (strangers.ts), have it by address. Always holds: never more slots are taken than there are; an owner gets beyond its
+// share only while a quarter is free and nobody else was turned away lately, so that an owner who comes later soon finds its share free.
 import type { Clock } from '../kernel/clock.ts';
 
 export interface Owner {
@@ -10,8 +10,7 @@ export interface Owner {
 }
 
 export interface Slot {
-  /** The request turned out to be this owner's. False, and nothing changes, if that one has no slot left. */
-  moveTo(owner: Owner): boolean;
+  /** Twice is once. */
   leave(): void;
 }
 
@@ -19,6 +18,8 @@ export interface RequestSlots {
   readonly taken: number;
   /** Undefined: there is none for this owner now. */
   take(owner: Owner): Slot | undefined;
+  /** The owner has less than its share: where it gets none, there is none for anybody. */
+  isBelowShare(owner: Owner): boolean;
 }
 
 export interface RequestSlotsOptions {
@@ -41,10 +42,14 @@ export interface Wish {
   othersWait: boolean;
 }
 
-export function mayTake({ mine, taken, count, sharePercent, othersWait }: Wish): boolean {
+function isBelow({ mine, count, sharePercent }: Pick<Wish, 'mine' | 'count' | 'sharePercent'>): boolean {
+  return mine < Math.max(1, Math.floor((count * sharePercent) / 100));
+}
+
+export function mayTake(wish: Wish): boolean {
+  const { taken, count, othersWait } = wish;
   if (taken >= count) return false;
-  if (mine < Math.max(1, Math.floor((count * sharePercent) / 100))) return true;
-  return !othersWait && taken < count * lentUpTo;
+  return isBelow(wish) || (!othersWait && taken < count * lentUpTo);
 }
 
 export function createRequestSlots({ clock, count, defaultSharePercent }: RequestSlotsOptions): RequestSlots {
@@ -53,11 +58,11 @@ export function createRequestSlots({ clock, count, defaultSharePercent }: Reques
   /** The last two owners that were turned away, by time: enough to tell whether it was somebody else. */
   let turnedAway: { name: string; atMs: number }[] = [];
 
-  function mayHave(owner: Owner, takenNow: number): boolean {
+  function mayHave(owner: Owner): boolean {
     const sinceMs = clock.elapsed() - othersComeBackMs;
     const othersWait = turnedAway.some(({ name, atMs }) => name !== owner.name && atMs > sinceMs);
     const sharePercent = owner.sharePercent ?? defaultSharePercent;
-    const isFree = mayTake({ mine: takenBy.get(owner.name) ?? 0, taken: takenNow, count, sharePercent, othersWait });
+    const isFree = mayTake({ mine: takenBy.get(owner.name) ?? 0, taken, count, sharePercent, othersWait });
     if (!isFree)
       turnedAway = [{ name: owner.name, atMs: clock.elapsed() }, ...turnedAway.filter(({ name }) => name !== owner.name)].slice(0, 2);
     return isFree;
@@ -74,23 +79,18 @@ export function createRequestSlots({ clock, count, defaultSharePercent }: Reques
     get taken() {
       return taken;
     },
-    take(first) {
-      if (!mayHave(first, taken)) return undefined;
-      let holder: string | undefined = first.name;
-      change(first.name, 1);
+    isBelowShare({ name, sharePercent = defaultSharePercent }) {
+      return isBelow({ mine: takenBy.get(name) ?? 0, count, sharePercent });
+    },
+    take(owner) {
+      if (!mayHave(owner)) return undefined;
+      const { name } = owner;
+      let isHeld = true;
+      change(name, 1);
       return {
-        moveTo(owner) {
-          if (holder === undefined || holder === owner.name) return true;
-          // The slot that it has is given up for the new one, and so does not count.
-          if (!mayHave(owner, taken - 1)) return false;
-          change(holder, -1);
-          change(owner.name, 1);
-          holder = owner.name;
-          return true;
-        },
         leave() {
-          if (holder !== undefined) change(holder, -1);
-          holder = undefined;
+          if (isHeld) change(name, -1);
+          isHeld = false;
         },
       };
     },

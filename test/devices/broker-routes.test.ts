@@ -1,8 +1,11 @@
 // RabbitMQ's questions over HTTP: plain `allow` or `deny`, by GET and by form.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { registerBrokerRoutes } from '../../src/devices/broker-routes.ts';
+import { open } from '../../src/http/authentication.ts';
 import { describeApi } from '../../src/http/openapi.ts';
 import { adminToken, brokerTokens, openCabinet, type RunningCabinet } from '../cabinet/running-cabinet.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createTestServer } from '../support/test-server.ts';
 
 describe('broker authentication', () => {
   let cabinet: RunningCabinet;
@@ -120,5 +123,29 @@ describe('broker authentication', () => {
   it('reads forms here and nowhere else', async () => {
     const response = await fetch(`${cabinet.url}/pairing`, { method: 'POST', body: new URLSearchParams({ code: 'x' }) });
     expect(response.status).toBe(415);
+  });
+
+  it('is answered while strangers have taken every slot that they may have', async () => {
+    const server = createTestServer({
+      ...{ basePath: '', findCaller: async () => undefined, findDevice: async () => undefined, isAdminToken: () => false },
+      limits: { requestsInFlight: 1 },
+    });
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let isHeld = false;
+    server.routes((app) => {
+      app.get('/slow', { config: { access: open }, schema: { hide: true } }, async () => {
+        isHeld = true;
+        await held;
+      });
+      registerBrokerRoutes(app, { tokens: ['a-token'], devices: { checkSecret: async () => undefined, mayStay: async () => false } });
+    });
+    const { url } = await server.listen();
+    const stranger = fetch(`${url}/slow`);
+    await expect.poll(() => isHeld).toBe(true);
+    expect((await fetch(`${url}/slow`)).status).toBe(429);
+    expect(await (await fetch(`${url}/broker/rabbitmq/a-token/vhost`)).text()).toBe('deny');
+    release();
+    expect((await stranger).status).toBe(200);
+    await server.stop(0);
   });
 });

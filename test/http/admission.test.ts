@@ -3,9 +3,10 @@ import { EventEmitter } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Admission, type AdmissionDeps, createAdmission } from '../../src/http/admission.ts';
-import { type Access, keyFor, open } from '../../src/http/authentication.ts';
+import { type Access, keyFor, knownAs, open } from '../../src/http/authentication.ts';
 import { defaultLimits } from '../../src/http/limits.ts';
 import { factsOf } from '../../src/http/request-facts.ts';
+import type { Caller } from '../../src/kernel/callers.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -15,7 +16,8 @@ const keys = { one: '11111111-1111-4111-8111-111111111111', other: '22222222-222
 
 type Hooks = {
   onRequest(request: FastifyRequest, reply: FastifyReply, next: () => void): void;
-  preValidation(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  preValidation(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void;
+  onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: (error?: Error, changed?: unknown) => void): void;
 };
 
 let clock: VirtualClock;
@@ -32,10 +34,16 @@ beforeEach(() => {
   create();
 });
 
-function create(limits: Partial<AdmissionDeps['limits']> = {}): void {
+const findAny: AdmissionDeps['findCaller'] = async (key) => ({
+  merchantId: key === keys.one ? 'one' : 'other',
+  keyId: key,
+  modules: new Set(['POS'] as const),
+});
+
+function create(limits: Partial<AdmissionDeps['limits']> = {}, findCaller = findAny): void {
   admission = createAdmission({
     ...{ basePath: base, clock, logger, rateLimitPerS: 1_000, isAdminToken: () => false, findDevice: async () => undefined },
-    findCaller: async (key) => ({ merchantId: key === keys.one ? 'one' : 'other', keyId: key, modules: new Set(['POS'] as const) }),
+    findCaller,
     metrics: { observeRequest: (...args: unknown[]) => void observed.push(args) } as unknown as AdmissionDeps['metrics'],
     limits: { ...defaultLimits, ...limits },
     newcomers: {
@@ -63,7 +71,7 @@ interface Given {
 function call(given: Given = {}) {
   const { url = '/Device/Pay', access = open, is404 = false, query = {}, params, ip = '192.0.2.1', key } = given;
   const raw = Object.assign(new EventEmitter(), { statusCode: 200, writableFinished: true });
-  const socket = { of: ip };
+  const socket = { of: ip, destroy: () => void told.push(['cut', ip]) };
   const request = {
     ...{ id: 'r', method: 'POST', is404, query, params, ip, body: {}, raw: { socket } },
     headers: key === undefined ? {} : { 'x-api-key': key },
@@ -77,7 +85,15 @@ function call(given: Given = {}) {
     });
     return hasGoneOn;
   };
-  return { request, raw, socket, begin, comeIn: () => hooks.preValidation(request, reply) };
+  const comeIn = () =>
+    new Promise<void>((resolve, reject) => hooks.preValidation(request, reply, (error) => (error ? reject(error) : resolve())));
+  const send = () => {
+    let passedOn: unknown[] | undefined;
+    hooks.onSend(request, reply, 'an answer', (...args) => (passedOn = args));
+    // The answer goes on as it is.
+    expect(passedOn).toEqual([]);
+  };
+  return { request, raw, socket, begin, comeIn, send };
 }
 
 /** Let in as far as its handler. */
@@ -137,14 +153,18 @@ describe('a request', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('makes its connection busy from its body on until its answer is out', async () => {
-    const { begin, comeIn, raw, socket } = call();
+  it('makes its connection busy from its body on until its answer is made, read or not', async () => {
+    const { begin, comeIn, send, socket } = call();
     begin();
     expect(told).toEqual([]);
     await comeIn();
     expect(told).toEqual([['busy', socket]]);
-    raw.emit('close');
-    expect(told.at(-1)).toEqual(['idle', socket]);
+    send();
+    send();
+    expect(told).toEqual([
+      ['busy', socket],
+      ['idle', socket],
+    ]);
   });
 
   it('whose key was good makes its connection known, and one that is open to all does not', async () => {
@@ -179,29 +199,38 @@ describe('what refuses a request', () => {
 });
 
 describe('slots', () => {
-  it('are taken by the address and given back when the request is over', async () => {
+  const keyed = { access: keyFor('POS'), key: keys.one };
+
+  it('are given back when the request is over', async () => {
     create({ requestsInFlight: 1 });
-    const first = await admitted();
-    expect(await refused({ ip: '192.0.2.2' })).toBe('The gateway is overloaded.');
-    first.raw.emit('close');
-    expect(await refused({ ip: '192.0.2.2' })).toBe('The gateway is overloaded.');
-    admission.workEnded(first.request);
-    expect(await refused({ ip: '192.0.2.2' })).toBe('let in');
+    for (const given of [{}, keyed]) {
+      const first = await admitted(given);
+      const refusal = given === keyed ? 'The gateway is overloaded.' : 'Too many requests without a key are under way.';
+      expect(await refused({ ...given, ip: '192.0.2.2' })).toBe(refusal);
+      first.raw.emit('close');
+      expect(await refused({ ...given, ip: '192.0.2.2' })).toBe(refusal);
+      admission.workEnded(first.request);
+      const next = await admitted({ ...given, ip: '192.0.2.2' });
+      next.raw.emit('close');
+      admission.workEnded(next.request);
+    }
   });
 
   it('are not needed by probes and by what stays open', async () => {
     create({ requestsInFlight: 0 });
-    expect(await refused()).toBe('The gateway is overloaded.');
+    expect(await refused()).toMatch(/Too many requests/);
     for (const url of ['/health/live', '/metrics']) expect(await refused({ url })).toBe('let in');
     expect(await refused({ isLongLived: true })).toBe('let in');
-    expect(await refused({ isLongLived: true, access: keyFor('POS'), key: keys.one })).toBe('let in');
+    expect(await refused({ ...keyed, isLongLived: true })).toBe('let in');
   });
 
   it('say when to come again', async () => {
     create({ requestsInFlight: 0 });
-    const { begin, comeIn } = call();
-    begin();
-    await expect(comeIn()).rejects.toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 1 });
+    for (const given of [{}, keyed]) {
+      const { begin, comeIn } = call(given);
+      begin();
+      await expect(comeIn()).rejects.toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 1 });
+    }
   });
 
   it('are a merchant’s once its key is known: over its share it is refused, and its neighbour is not', async () => {
@@ -213,5 +242,51 @@ describe('slots', () => {
     expect(answers.slice(0, 15)).toEqual(Array<string>(15).fill('let in'));
     expect(answers[15]).toContain('as its share allows');
     expect(await ask(keys.other)).toBe('let in');
+  });
+
+  it('of strangers are their own: with all of them taken a key is served, at the same address too, and a program that is known', async () => {
+    create({ requestsInFlight: 40 });
+    let strangers = 0;
+    while ((await refused({ ip: `192.0.2.${strangers % 4}` })) === 'let in') strangers += 1;
+    expect(strangers).toBe(20);
+    expect(await refused({ ...keyed, ip: '192.0.2.1' })).toBe('let in');
+    const broker = call();
+    broker.begin();
+    knownAs(broker.request, 'broker');
+    await broker.comeIn();
+    expect(told).toContainEqual(['logged in', broker.socket]);
+  });
+
+  it('of strangers whose answer is made and not read go to the next stranger, and the connection is cut; those that are worked on stay', async () => {
+    create({ requestsInFlight: 1 });
+    const first = await admitted();
+    expect(await refused({ ip: '192.0.2.2' })).toMatch(/Too many requests/);
+    first.send();
+    const second = await admitted({ ip: '192.0.2.2' });
+    expect(told).toContainEqual(['cut', '192.0.2.1']);
+    // That the first closes now gives nothing back twice.
+    admission.workEnded(first.request);
+    first.raw.emit('close');
+    expect(await refused({ ip: '192.0.2.3' })).toMatch(/Too many requests/);
+    expect(told).not.toContainEqual(['cut', '192.0.2.2']);
+    second.raw.emit('close');
+  });
+
+  it('are not held while a credential is looked up: over the bound the one that has waited longest is turned away, once', async () => {
+    const lookUps: (() => void)[] = [];
+    const wait = new Promise<void>((resolve) => lookUps.push(resolve));
+    const known: Caller = { merchantId: 'one', keyId: keys.one, modules: new Set(['POS']) };
+    create({ requestsInFlight: 2 }, async (key) => (key === keys.one ? known : wait.then(() => undefined)));
+    const flood = [1, 2, 3].map((number) => refused({ access: keyFor('POS'), key: keys.other, ip: `192.0.2.${number}` }));
+    expect(await flood[0]).toBe('Too many credentials are being looked up.');
+    // A key that is known is judged at once, and served.
+    const till = await admitted(keyed);
+    expect(await flood[1]).toBe('Too many credentials are being looked up.');
+    admission.workEnded(till.request);
+    till.raw.emit('close');
+    lookUps[0]?.();
+    expect(await flood[2]).toBe('APIKey is unknown, expired or revoked.');
+    await clock.settle();
+    expect(await refused(keyed)).toBe('let in');
   });
 });

@@ -55,21 +55,3 @@ describe('an owner beyond its share', () => {
     expect(take('one', 1)).toBe(0);
   });
 });
-
-describe('a slot that moves', () => {
-  it('to whom it belongs already stays, also while others wait', () => {
-    const only = createRequestSlots({ clock, count: 1, defaultSharePercent: 10 });
-    const slot = only.take({ name: 'one' });
-    expect(only.take({ name: 'other' })).toBeUndefined();
-    expect([slot?.moveTo({ name: 'one' }), only.taken]).toEqual([true, 1]);
-  });
-
-  it('after it was left is nobody’s: the request was over before its caller was known', () => {
-    const slot = slots.take({ name: 'an address' });
-    slot?.leave();
-    expect(slot?.moveTo({ name: 'one' })).toBe(true);
-    slot?.leave();
-    expect(slots.taken).toBe(0);
-    expect(take('one', 75)).toBe(75);
-  });
-});
