@@ -98,7 +98,10 @@ export function registerOverviewRoutes(
     },
     async (request) => {
       const { merchantId, period = 'today', timeZone = 'UTC' } = request.query;
-      if (!isZone(timeZone)) throw invalidRequest('timeZone must be the name of a time zone such as Europe/Chisinau.');
+      if (!isZone(timeZone))
+        throw invalidRequest(
+          'timeZone must be the name of a time zone such as Europe/Chisinau, or an offset of whole quarters of an hour.',
+        );
       return shown(await book.read(database, scopeOfView(request, merchantId), period, timeZone, clock.now()));
     },
   );

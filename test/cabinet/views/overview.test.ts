@@ -31,6 +31,31 @@ describe('a day', () => {
   it('has a zone that exists', () => {
     expect(isZone('Europe/Chisinau')).toBe(true);
     expect(isZone('Mars/Olympus')).toBe(false);
+    for (const zone of ['UTC', 'Asia/Kathmandu', 'Etc/GMT+3', ...Intl.supportedValuesOf('timeZone')])
+      expect([zone, isZone(zone)]).toEqual([zone, true]);
+  });
+  it('has an offset for a zone where a place could have it, as browsers without a name tell it', () => {
+    for (const zone of ['+03:00', '+0300', '+03', '+05:45', '-03:30', '+14:00', '-12:00', '+00:00'])
+      expect([zone, isZone(zone)]).toEqual([zone, true]);
+    for (const zone of [
+      '+00:01',
+      '+00:59',
+      '-03:20',
+      '+14:15',
+      '-12:15',
+      '+23:45',
+      '+03:75',
+      '+3',
+      '+',
+      '-',
+      '',
+      '03:00',
+      '\u221203:01',
+      'GMT+00:01',
+      '+03:00 ',
+    ])
+      expect([zone, isZone(zone)]).toEqual([zone, false]);
+    expect(startOfDay(Date.UTC(2026, 10, 12, 14), '+05:45')).toBe(Date.UTC(2026, 10, 11, 18, 15));
   });
 });
 

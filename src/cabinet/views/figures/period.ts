@@ -12,13 +12,27 @@ export interface Period {
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
+/** Some systems name no place but tell the offset from UTC, and browsers pass it on. */
+const offset = /^(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d)?$/;
+
+/**
+ * The name of a place, or an offset that some place has. Days begin on a quarter of an hour everywhere: hours are summed and kept for each
+ * minute at which they begin, so every other minute would cost all merchants' commands of two weeks.
+ */
 export function isZone(zone: string): boolean {
+  if (!/^[A-Za-z]/.test(zone) && !isOffset(zone)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone }).format(0);
     return true;
   } catch {
     return false;
   }
+}
+
+function isOffset(zone: string): boolean {
+  const { sign, hours, minutes = '0' } = offset.exec(zone)?.groups ?? {};
+  const fromUtc = Number(hours) * 60 + Number(minutes);
+  return fromUtc % 15 === 0 && fromUtc <= (sign === '-' ? 12 : 14) * 60;
 }
 
 /** Midnight of the day that `atMs` falls into, moved by `days`. */
