@@ -1,17 +1,17 @@
 // From the headers of a request to its handler: it is counted, its body comes in, its caller is judged, and it gets a slot [D8] [D62].
 // The slot is that of the merchant whose key it was or, without a credential, of a stranger, and is given back when the request is over:
 // when its response is closed and the work on it has ended. Probes of the operator's tools need no slot, so that they see an overload too.
-// Whoever is being judged holds none: a flood of wrong credentials takes no slot from anybody. So many may be judged at once, and one more
-// turns away the one that has waited longest: a key that was good lately is judged in no time, whatever waits.
+// Whoever is being judged holds none.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
-import { type Access, type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
+import { type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
 import { noSuchPath } from './envelope.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
 import { checkQuery, textFault } from './json-body.ts';
+import { createJudgingLine, type Next } from './judging-line.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Newcomers } from './newcomers.ts';
@@ -41,11 +41,9 @@ export interface Admission {
   drained(withinMs: number): Promise<void>;
 }
 
-type Next = (error?: Error) => void;
-
 export function createAdmission(deps: AdmissionDeps): Admission {
   const { basePath, clock, logger, metrics, limits, newcomers, whyNot } = deps;
-  const judge = createAccessJudge(deps);
+  const line = createJudgingLine(createAccessJudge(deps), limits.requestsInFlight);
   const inFlight = createInFlight(clock);
   const flights = createNotes<FastifyRequest, Flight>();
   const places = limits.requestsInFlight;
@@ -53,8 +51,6 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const strangers = createStrangers({ clock, places, sharePercent: limits.merchantSharePercent });
   const slotOf = createNotes<FastifyRequest, Slot | StrangerSlot>();
   const isWorkedOn = createNotes<FastifyRequest, boolean>();
-  /** Those whose credential is being looked up, in the order of their arrival. */
-  const beingJudged = new Map<FastifyRequest, Next>();
 
   function isProbe(request: FastifyRequest): boolean {
     return routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
@@ -74,14 +70,12 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   function takeSlot(owner: Owner): Slot {
     const slot = slots.take(owner);
-    if (slot !== undefined) return slot;
-    if (slots.taken >= places) throw overloaded('The gateway is overloaded.');
-    throw overloaded('This merchant has as many requests under way as its share allows.');
+    if (slot === undefined) throw overloaded(slots.taken >= places ? full : overShare);
+    return slot;
   }
 
   function takeStrangerSlot(request: FastifyRequest): StrangerSlot {
-    const { socket } = request.raw;
-    const slot = strangers.take(networkOf(request.ip), () => socket.destroy());
+    const slot = strangers.take(networkOf(request.ip), () => request.raw.socket.destroy());
     if (slot === undefined) throw overloaded('Too many requests without a key are under way.');
     return slot;
   }
@@ -95,34 +89,11 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     slotOf.set(request, owner === undefined ? takeStrangerSlot(request) : takeSlot(owner));
   }
 
-  function turnAwayLongest(): void {
-    for (const [request, next] of beingJudged) {
-      beingJudged.delete(request);
-      next(overloaded('Too many credentials are being looked up.'));
-      return;
-    }
-  }
-
-  /** Whoever was turned away meanwhile has his answer. */
-  function judgeInLine(request: FastifyRequest, access: Access, next: Next): void {
-    if (beingJudged.size >= places) turnAwayLongest();
-    beingJudged.set(request, next);
-    judge(request, access).then(
-      () => {
-        if (beingJudged.delete(request)) admitNext(request, next);
-      },
-      (error: Error) => {
-        if (beingJudged.delete(request)) next(error);
-      },
-    );
-  }
-
   function admitNext(request: FastifyRequest, next: Next): void {
     try {
       admit(request);
     } catch (error) {
-      next(error as GatewayError);
-      return;
+      return next(error as GatewayError);
     }
     next();
   }
@@ -145,7 +116,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     flights.of(request)?.workStarted();
     const { access } = request.routeOptions.config;
     if (request.is404 || access === undefined || access.kind === 'open') admitNext(request, next);
-    else judgeInLine(request, access, next);
+    else line.judge(request, access, (error) => (error === undefined ? admitNext(request, next) : next(error)));
   }
 
   /** The answer is made; a handler that sent it itself only ends when it is read. */
@@ -169,6 +140,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     drained: inFlight.drained,
   };
 }
+
+const full = 'The gateway is overloaded.';
+const overShare = 'This merchant has as many requests under way as its share allows.';
 
 function overloaded(reason: string): GatewayError {
   return new GatewayError('Too_Many_Requests', reason, { retryAfterS: 1 });

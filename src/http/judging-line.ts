@@ -1,0 +1,40 @@
+// Requests whose credential is being looked up [D62]. They hold no slot, so that a flood of wrong credentials takes none from anybody. So
+// many are judged at once, and one more turns away the one that has waited longest: a key that was good lately is judged in no time,
+// whatever waits. Always holds: each is told its outcome once.
+import type { FastifyRequest } from 'fastify';
+import { GatewayError } from '../kernel/error-codes.ts';
+import type { Access } from './authentication.ts';
+
+export type Next = (error?: Error) => void;
+
+export interface JudgingLine {
+  judge(request: FastifyRequest, access: Access, next: Next): void;
+}
+
+export function createJudgingLine(judge: (request: FastifyRequest, access: Access) => Promise<void>, max: number): JudgingLine {
+  /** In the order of their arrival. */
+  const waiting = new Map<FastifyRequest, Next>();
+
+  function turnAwayLongest(): void {
+    for (const [request, next] of waiting) {
+      waiting.delete(request);
+      next(new GatewayError('Too_Many_Requests', 'Too many credentials are being looked up.', { retryAfterS: 1 }));
+      return;
+    }
+  }
+
+  return {
+    judge(request, access, next) {
+      if (waiting.size >= max) turnAwayLongest();
+      waiting.set(request, next);
+      judge(request, access).then(
+        () => {
+          if (waiting.delete(request)) next();
+        },
+        (error: Error) => {
+          if (waiting.delete(request)) next(error);
+        },
+      );
+    },
+  };
+}
