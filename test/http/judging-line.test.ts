@@ -1,0 +1,34 @@
+// Those whose credential is being looked up: each is told its outcome once, whatever comes of its look-up afterwards.
+import type { FastifyRequest } from 'fastify';
+import { expect, it } from 'vitest';
+import { open } from '../../src/http/authentication.ts';
+import { createJudgingLine } from '../../src/http/judging-line.ts';
+
+it('turns away the one that has waited longest, and tells nobody twice', async () => {
+  const lookUps: PromiseWithResolvers<void>[] = [];
+  const line = createJudgingLine(() => {
+    const lookUp = Promise.withResolvers<void>();
+    lookUps.push(lookUp);
+    return lookUp.promise;
+  }, 2);
+  const told: [string, string][] = [];
+  const come = (name: string) => line.judge({} as FastifyRequest, open, (error) => told.push([name, error?.message ?? 'good']));
+  for (const name of ['first', 'second', 'third', 'fourth']) come(name);
+  const turnedAway = 'Too many credentials are being looked up.';
+  expect(told).toEqual([
+    ['first', turnedAway],
+    ['second', turnedAway],
+  ]);
+  for (const [at, lookUp] of lookUps.entries())
+    if (at % 2 === 0) lookUp.resolve();
+    else lookUp.reject(new Error('wrong'));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(told.slice(2)).toEqual([
+    ['third', 'good'],
+    ['fourth', 'wrong'],
+  ]);
+  // Both have left room.
+  come('fifth');
+  come('sixth');
+  expect(told).toHaveLength(4);
+});
