@@ -195,7 +195,10 @@ function changedStanding(user: UserRow, change: UserChange): Standing {
   });
 }
 
-/** Whoever loses or changes a role, a merchant or the right to be here loses all sessions in the same transaction. */
+/**
+ * Whoever loses or changes a role, a merchant or the right to be here loses all sessions and an open link in the same transaction: the link
+ * was shown to somebody who may not let anybody in where the user stands now.
+ */
 export async function changeUser(
   engine: Database['engine'],
   queries: Queries,
@@ -223,8 +226,10 @@ export async function changeUser(
     })
     .where('id', '=', id)
     .execute();
-  if (isMoved || !isActive) await endSessionsOf(queries, id);
-  if (!isActive) await queries.deleteFrom('user_links').where('subject', '=', id).execute();
+  if (isMoved || !isActive) {
+    await endSessionsOf(queries, id);
+    await queries.deleteFrom('user_links').where('subject', '=', id).execute();
+  }
   await writeAudit(queries, {
     actor: viewer.actor,
     action: 'user.change',

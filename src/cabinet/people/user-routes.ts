@@ -139,7 +139,7 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
         operationId: 'changeUser',
         summary: 'Change a user',
         description:
-          'With another role or merchant, or when they are made inactive, their sessions end at once. The last operator stays one.',
+          'With another role or merchant, or when they are made inactive, their sessions and an open link end at once: whoever is still invited needs a new link. The last operator stays one.',
         params: idParams,
         body: changeBody,
         response: adminAnswers(

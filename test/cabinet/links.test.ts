@@ -1,0 +1,46 @@
+// One-time links through HTTP, where somebody else changes the invited person meanwhile: a link opens only what its maker could give.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { engines } from '../support/engines.ts';
+import { type Answer, type Browser, openBrowser } from './browser.ts';
+import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
+
+const password = 'bread and butter';
+const tokenOf = (answer: Record<string, unknown>) => String(answer['link']).split('#')[1] ?? '';
+const idOf = (answer: Answer) => (answer['user'] as { id: string }).id;
+
+describe.each(engines)('one-time links on %s', (engine) => {
+  let cabinet: RunningCabinet;
+  let olga: Browser;
+  let eve: Browser;
+  let shop: string;
+  let other: string;
+  beforeEach(async () => {
+    cabinet = await openCabinet(engine);
+    shop = String((await cabinet.post('/merchants', { name: 'Corner shop' })).id);
+    other = String((await cabinet.post('/merchants', { name: 'Bakery' })).id);
+    olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
+    eve = await settle({ role: 'merchant', email: 'eve@shop.md', merchantId: shop });
+  });
+  afterEach(() => cabinet.close());
+
+  async function settle(wanted: object): Promise<Browser> {
+    const browser = openBrowser(cabinet.url);
+    const token = tokenOf(await cabinet.post('/users', { name: 'Somebody', ...wanted }));
+    expect(await browser.post('/links/use', { token, password })).toMatchObject({ errorCode: 0 });
+    return browser;
+  }
+  const inviteDan = () => eve.post('/users', { name: 'Dan', email: 'dan@shop.md', role: 'viewer' });
+  const use = (answer: Record<string, unknown>) => openBrowser(cabinet.url).post('/links/use', { token: tokenOf(answer), password });
+
+  it.each<[string, (other: string) => object]>([
+    ['raised to operator', () => ({ role: 'operator' })],
+    ['moved to another merchant', (other) => ({ merchantId: other })],
+    ['let to see all merchants', () => ({ allMerchants: true })],
+  ])('of somebody who was %s opens nothing to the one who invited them; who changed them makes a new one', async (_what, change) => {
+    const invited = await inviteDan();
+    expect(await olga.patch(`/users/${idOf(invited)}`, change(other))).toMatchObject({ errorCode: 0, user: { state: 'invited' } });
+    expect(await use(invited)).toMatchObject({ errorCode: 20, setCookie: null });
+    expect(await eve.post(`/users/${idOf(invited)}/link`)).toMatchObject({ errorCode: 20 });
+    expect(await use(await olga.post(`/users/${idOf(invited)}/link`))).toMatchObject({ errorCode: 0, user: { state: 'active' } });
+  });
+});
