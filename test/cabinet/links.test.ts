@@ -1,6 +1,12 @@
 // One-time links through HTTP, where somebody else changes the invited person meanwhile: a link opens only what its maker could give.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { engines } from '../support/engines.ts';
+import { useLink } from '../../src/access/people/links.ts';
+import { changeUser } from '../../src/access/people/users.ts';
+import type { Queries } from '../../src/database/database.ts';
+import { adminViewer } from '../../src/http/viewer.ts';
+import { systemRandom } from '../../src/kernel/system.ts';
+import { engines, waitsForLock } from '../support/engines.ts';
+import { until } from '../support/until.ts';
 import { type Answer, type Browser, openBrowser } from './browser.ts';
 import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
 
@@ -42,5 +48,54 @@ describe.each(engines)('one-time links on %s', (engine) => {
     expect(await use(invited)).toMatchObject({ errorCode: 20, setCookie: null });
     expect(await eve.post(`/users/${idOf(invited)}/link`)).toMatchObject({ errorCode: 20 });
     expect(await use(await olga.post(`/users/${idOf(invited)}/link`))).toMatchObject({ errorCode: 0, user: { state: 'active' } });
+  });
+
+  /** Eve asks for a new link while a transaction has changed the user, which commits once her call waits for it, or is over. */
+  async function renewedDuring(id: string, work: (queries: Queries) => Promise<unknown>): Promise<Answer> {
+    const [changed, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const change = cabinet.database.transaction(async (queries) => {
+      await work(queries);
+      changed.resolve();
+      await mayCommit.promise;
+    });
+    await changed.promise;
+    let isOver = false;
+    const renewed = eve.post(`/users/${id}/link`).finally(() => {
+      isOver = true;
+    });
+    await until(async () => isOver || (await waitsForLock(cabinet.database)));
+    mayCommit.resolve();
+    await change;
+    return renewed;
+  }
+  const linksOf = (id: string) => cabinet.database.queries.selectFrom('user_links').selectAll().where('subject', '=', id).execute();
+
+  // SQLite runs one transaction at a time.
+  describe.skipIf(engine === 'sqlite').each([
+    ['an operator, whose lock serves as well', true],
+    ['the admin token alone', false],
+  ])('with %s', (_with, hasOperator) => {
+    beforeEach(async () => {
+      if (!hasOperator)
+        await cabinet.database.queries.updateTable('users').set({ role: 'viewer' }).where('role', '=', 'operator').execute();
+    });
+
+    it('are not renewed by whoever invited somebody while that one uses theirs', async () => {
+      const invited = await inviteDan();
+      const renewed = await renewedDuring(idOf(invited), (queries) =>
+        useLink(engine, queries, systemRandom, { token: tokenOf(invited), passwordHash: 'chosen by Dan' }),
+      );
+      expect(renewed).toMatchObject({ status: 403, errorCode: 11 });
+      expect(await linksOf(idOf(invited))).toEqual([]);
+    });
+
+    it('are not renewed by whoever invited somebody while that one is raised above them', async () => {
+      const invited = await inviteDan();
+      const renewed = await renewedDuring(idOf(invited), (queries) =>
+        changeUser(engine, queries, adminViewer, idOf(invited), { role: 'operator' }),
+      );
+      expect(renewed).toMatchObject({ errorCode: 20 });
+      expect(await linksOf(idOf(invited))).toEqual([]);
+    });
   });
 });

@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FunctionNode, type KyselyPlugin, OperationNodeTransformer, type RawNode } from 'kysely';
+import { type FunctionNode, type KyselyPlugin, OperationNodeTransformer, type RawNode, sql } from 'kysely';
 import pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
 import type { Engine } from '../../src/database/dialect.ts';
@@ -66,6 +66,15 @@ function imageOfMigrated(): Promise<Uint8Array> {
 export async function untilIdle(database: Database): Promise<void> {
   do await new Promise((resolve) => setImmediate(resolve));
   while (database.load().busy > 0);
+}
+
+/** PostgreSQL only: somebody stands in line for what another transaction holds. */
+export async function waitsForLock({ queries }: Database): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from pg_locks l join pg_stat_activity a on a.pid = l.pid where not l.granted and a.datname = current_database()`.execute(
+    queries,
+  );
+  return rows.length > 0;
 }
 
 /** Where a database could be, and none is yet: for tests of opening and migrating. */

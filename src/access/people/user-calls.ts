@@ -18,6 +18,7 @@ import {
   type ListedUser,
   listUsers,
   lockOperators,
+  lockUser,
   type NewUser,
   noSuchUser,
   type UserChange,
@@ -114,9 +115,15 @@ function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Dat
   };
 }
 
-/** Only an operator helps somebody who forgot a password; an invitation can be renewed by whoever could have made it. */
+/**
+ * Only an operator helps somebody who forgot a password; an invitation can be renewed by whoever could have made it. Judged under the
+ * user's lock: somebody who uses the link or is raised meanwhile would be opened by a link that its maker may not have.
+ */
 async function renewLink(engine: Database['engine'], queries: Queries, random: Random, viewer: Viewer, idOrEmail: string) {
-  const user = await findUser(queries, idOrEmail);
+  const operators = await lockOperators(engine, queries);
+  const found = await findUser(queries, idOrEmail);
+  if (found) await lockUser(engine, queries, found.id);
+  const user = found && (await findUser(queries, found.id));
   if (!user || (viewer.merchantId !== undefined && user.merchantId !== viewer.merchantId)) throw noSuchUser();
   requireRank(viewer, { role: user.role, merchantId: user.merchantId ?? null });
   if (user.state === 'disabled') throw new GatewayError('The_status_cannot_be_applied', 'The user is disabled; enable them first.');
@@ -124,7 +131,7 @@ async function renewLink(engine: Database['engine'], queries: Queries, random: R
   if (!isInvited && viewer.role !== 'operator') {
     throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can let somebody set a new password.', { httpStatus: 403 });
   }
-  const isFirst = user.role === 'operator' && (await lockOperators(engine, queries)).length === 0;
+  const isFirst = user.role === 'operator' && operators.length === 0;
   const purpose = isInvited ? 'invitation' : 'reset';
   const fresh = await insertLink(queries, random, { userId: user.id, purpose, lifetimeMs: isFirst ? firstOperatorLinkMs : linkMs });
   const { merchantId } = user;

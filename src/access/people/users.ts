@@ -166,7 +166,7 @@ export async function lockOperators(engine: Database['engine'], queries: Queries
   return rows.filter(isOperating);
 }
 
-async function lockUser(engine: Database['engine'], queries: Queries, id: string): Promise<UserRow> {
+export async function lockUser(engine: Database['engine'], queries: Queries, id: string): Promise<UserRow> {
   const row = await lockRows(engine, queries.selectFrom('users').selectAll().where('id', '=', id)).executeTakeFirst();
   if (!row) throw noSuchUser();
   return row;

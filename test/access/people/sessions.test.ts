@@ -1,11 +1,10 @@
 // When a session ends, and who hears of it: here, on another instance, and when the wake-up between them got lost.
-import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPeople } from '../../../src/access/people/people.ts';
 import { deleteUser, insertRow } from '../../../src/access/people/users.ts';
 import { adminViewer } from '../../../src/http/viewer.ts';
 import { systemRandom } from '../../../src/kernel/system.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openTestDatabase, type TestDatabase, waitsForLock } from '../../support/engines.ts';
 import { recordingLogger } from '../../support/quiet-logger.ts';
 import { until } from '../../support/until.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -169,11 +168,3 @@ describe.each(engines)('sessions on %s', (engine) => {
     expect(await queries.selectFrom('users').select('id').execute()).toEqual([{ id: olga }]);
   });
 });
-
-async function waitsForLock(database: TestDatabase): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from pg_locks l join pg_stat_activity a on a.pid = l.pid where not l.granted and a.datname = current_database()`.execute(
-    database.queries,
-  );
-  return rows.length > 0;
-}
