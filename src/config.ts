@@ -148,7 +148,12 @@ export const settings = {
     '60',
     'logins of one device at once, at the embedded MQTT broker and at the built-in queue each; then one a second',
   ),
-  exports: setting('TILLGATE_EXPORTS', wholeNumber(1, 100), '4', 'CSV exports of the cabinet that may run at once'),
+  exports: setting(
+    'TILLGATE_EXPORTS',
+    wholeNumber(1, 100),
+    '4',
+    'CSV exports of the cabinet that may run at once; a user has a quarter of them, a merchant half, and one in any case',
+  ),
   exportRows: setting(
     'TILLGATE_EXPORT_ROWS',
     wholeNumber(1, 100_000_000),

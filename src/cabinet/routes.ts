@@ -56,7 +56,7 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
   registerDecisionRoutes(app, deps);
-  const csvExports = createCsvExports(deps.exportBounds);
+  const csvExports = createCsvExports({ ...deps, bounds: deps.exportBounds });
   registerCommandListRoutes(app, { ...deps, csvExports });
   registerSessionRoutes(app, deps);
   registerUserRoutes(app, deps);

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
+import { viewerOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { formatLei } from '../../kernel/money.ts';
 import { Type } from '../../kernel/schema-type.ts';
@@ -147,14 +148,14 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
     async (request, reply) => {
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
-      const stream = csvExports.start(
-        csvHead,
-        async (after) => {
+      const stream = csvExports.start(viewerOf(request), {
+        head: csvHead,
+        readPage: async (after) => {
           const { commands, next } = await listCommands(database.queries, scope, filter, { limit: rowsPerRead, after });
           return { rows: commands, next };
         },
-        csvCells,
-      );
+        cellsOf: csvCells,
+      });
       return sendCsv(reply, 'operations.csv', stream);
     },
   );

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
+import { viewerOf } from '../../http/viewer.ts';
 import { type State, stateNames } from '../../invoices/rules.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
@@ -168,13 +169,13 @@ export function registerInvoiceViewRoutes(
     async (request, reply) => {
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
-      const stream = csvExports.start(
-        csvHead,
-        async (after) => {
+      const stream = csvExports.start(viewerOf(request), {
+        head: csvHead,
+        readPage: async (after) => {
           const { invoices, next } = await listInvoices(database.queries, scope, filter, { limit: rowsPerRead, after });
           return { rows: invoices, next };
         },
-        (invoice) => [
+        cellsOf: (invoice) => [
           isoTime(invoice.createdAtMs),
           invoice.oid,
           stateNames[invoice.state as State],
@@ -185,7 +186,7 @@ export function registerInvoiceViewRoutes(
           isoTime(invoice.endedAtMs),
           invoice.merchantName,
         ],
-      );
+      });
       return sendCsv(reply, 'invoices.csv', stream);
     },
   );

@@ -1,8 +1,11 @@
 // A spreadsheet must take every cell for what it is, whoever wrote it; and an export must not hold more than a page.
+import type { Readable } from 'node:stream';
 import { buffer, text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { csvLine, csvStart } from '../../../src/cabinet/views/lists/csv.ts';
-import { createCsvExports } from '../../../src/cabinet/views/lists/export.ts';
+import { createCsvExports, type ExportBounds } from '../../../src/cabinet/views/lists/export.ts';
+import type { Viewer } from '../../../src/http/viewer.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 describe('a line of CSV', () => {
   it('makes text of what a spreadsheet would calculate', () => {
@@ -17,44 +20,102 @@ describe('a line of CSV', () => {
 
 describe('an export', () => {
   const page = (rows: number[], next?: number) => ({ rows, next: next === undefined ? undefined : { atMs: next, id: String(next) } });
+  type Pages = (after?: { atMs: number }) => Promise<ReturnType<typeof page>>;
+  const viewer = (userId: string, merchantId?: string): Viewer => ({
+    ...{ name: userId, actor: userId, role: 'viewer', confirmedUntilMs: 0 },
+    ...{ userId, merchantId, sessionId: `session of ${userId}` },
+  });
+  /** Exports with a clock and sessions of their own. */
+  function open(bounds: Partial<ExportBounds> = {}) {
+    const clock = createVirtualClock();
+    const watched = new Map<string, () => void>();
+    const people = {
+      onSessionEnded(sessionId: string, ended: () => void) {
+        watched.set(sessionId, ended);
+        return () => void watched.delete(sessionId);
+      },
+    };
+    const csvExports = createCsvExports({ bounds: { maxAtOnce: 1, maxRows: 100, ...bounds }, clock, people });
+    const start = (who: Viewer, readPage: Pages = async () => page([1])) =>
+      csvExports.start(who, { head: ['n'], readPage, cellsOf: (n: number) => [n] });
+    return { start, clock, watched };
+  }
+  const closed = (stream: Readable | undefined) => new Promise((resolve) => stream?.once('close', resolve));
+  /** Pages without an end. */
+  const endless: Pages = async (after) => page(Array(20_000).fill(1), (after?.atMs ?? 0) + 1);
 
   it('reads page after page, also past an empty one, and ends', async () => {
     const pages = [page([1, 2], 1), page([], 2), page([3])];
     const asked: unknown[] = [];
-    const stream = createCsvExports({ maxAtOnce: 1, maxRows: 100 }).start(
-      ['n'],
-      async (after) => {
-        asked.push(after?.atMs);
-        return pages[asked.length - 1] ?? page([]);
-      },
-      (n) => [n],
-    );
+    const { start, watched } = open();
+    const stream = start(viewer('ana'), async (after) => {
+      asked.push(after?.atMs);
+      return pages[asked.length - 1] ?? page([]);
+    });
     expect((await buffer(stream)).toString()).toBe(`${csvStart}n\r\n1\r\n2\r\n3\r\n`);
     expect(asked).toEqual([undefined, 1, 2]);
+    expect([...watched]).toEqual([]);
   });
 
   it('runs beside three others and no more, and makes room when a reader leaves', async () => {
-    const csvExports = createCsvExports({ maxAtOnce: 4, maxRows: 100 });
-    const start = () =>
-      csvExports.start(
-        ['n'],
-        async () => page([1]),
-        (n) => [n],
-      );
-    const running = [start(), start(), start(), start()];
-    expect(start).toThrow(/Other exports are running/);
+    const { start } = open({ maxAtOnce: 4 });
+    const running = ['ana', 'bob', 'eve', 'dan'].map((name) => start(viewer(name)));
+    expect(() => start(viewer('olga'))).toThrow(/Other exports are running/);
     running[0]?.destroy();
-    await new Promise((resolve) => running[0]?.once('close', resolve));
-    const fifth = start();
-    expect(await readText(fifth)).toContain('1');
+    await closed(running[0]);
+    expect(await readText(start(viewer('olga')))).toContain('1');
     await Promise.all(running.slice(1).map(readText));
+  });
+
+  it.each([
+    [1, 1, 1],
+    [4, 1, 2],
+    [8, 2, 4],
+  ])('of %i is one of %i that a user may have, and of %i that a merchant may', (maxAtOnce, ofUser, ofMerchant) => {
+    const { start } = open({ maxAtOnce });
+    const startMany = (count: number, who: (n: number) => Viewer) => {
+      for (let n = 0; n < count; n += 1) start(who(n));
+    };
+    startMany(ofUser, () => viewer('ana', 'shop'));
+    expect(() => start(viewer('ana', 'shop'))).toThrow(/Your export before/);
+    startMany(ofMerchant - ofUser, (n) => viewer(`colleague ${n}`, 'shop'));
+    expect(() => start(viewer('another', 'shop'))).toThrow(/exports of your merchant/);
+    startMany(maxAtOnce - ofMerchant, (n) => viewer(`operator ${n}`));
+    expect(() => start(viewer('bob', 'bakery'))).toThrow(/Other exports are running/);
+  });
+
+  it('ends with the session of its reader, and makes room', async () => {
+    const { start, watched } = open({ maxRows: 1e9 });
+    const stream = start(viewer('ana'), endless);
+    const chunks = stream[Symbol.asyncIterator]();
+    await chunks.next();
+    watched.get('session of ana')?.();
+    await expect(chunks.next()).rejects.toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
+    expect(await readText(start(viewer('bob')))).toContain('1');
+  });
+
+  it('ends when its reader takes no further page for half a minute, however long it reads otherwise', async () => {
+    const { start, clock } = open({ maxRows: 1e9 });
+    const stream = start(viewer('ana'), endless);
+    const ended = closed(stream);
+    const chunks = stream[Symbol.asyncIterator]();
+    for (let n = 0; n < 5; n += 1) {
+      expect((await chunks.next()).done).toBe(false);
+      // What was read ahead is there by now.
+      await new Promise((resolve) => setImmediate(resolve));
+      await clock.advance(20_000);
+      expect(stream.destroyed).toBe(false);
+    }
+    await clock.advance(10_000);
+    await ended;
+    expect(await readText(start(viewer('bob')))).toContain('1');
   });
 
   it('ends at its bound and says so, and says nothing where it just fits', async () => {
     const write = async (maxRows: number, pages: ReturnType<typeof page>[]) => {
       let asked = 0;
       const read = async () => pages[(asked += 1) - 1] ?? page([]);
-      const text = await readText(createCsvExports({ maxAtOnce: 1, maxRows }).start(['n'], read, (n) => [n]));
+      const text = await readText(open({ maxRows }).start(viewer('ana'), read));
       return { lines: text.trim().split('\r\n').slice(1), asked };
     };
     const pages = [page([1, 2], 2), page([3, 4], 4), page([5])];

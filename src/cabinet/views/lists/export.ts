@@ -1,7 +1,11 @@
 // A list as one long CSV: page by page as the reader takes it, so that a million rows need no more memory than one page.
-// Always holds: only a few exports run at once, each asks the database one short question at a time; one that reaches its bound says so in
-// its last line, because a file that looks whole and is not would be believed.
+// Always holds: only a few exports run at once, of one user a quarter of them and of one merchant half, but one in any case; each asks the
+// database one short question at a time, and ends with its session, or when its reader takes no further page for half a minute. One that
+// reaches its bound says so in its last line, because a file that looks whole and is not would be believed.
 import { Readable } from 'node:stream';
+import { sessionOver } from '../../../access/people/sign-in.ts';
+import type { Viewer } from '../../../http/viewer.ts';
+import type { Cancel, Clock } from '../../../kernel/clock.ts';
 import { GatewayError } from '../../../kernel/error-codes.ts';
 import { type Cell, csvLine, csvStart } from './csv.ts';
 import type { Place } from './cursor.ts';
@@ -16,38 +20,73 @@ export interface ExportPage<Row> {
   next: Place | undefined;
 }
 
-export interface CsvExports {
-  /** Throws Too_Many_Requests when too many run. */
-  start<Row>(
-    head: readonly string[],
-    readPage: (after: Place | undefined) => Promise<ExportPage<Row>>,
-    cellsOf: (row: Row) => Cell[],
-  ): Readable;
+export interface CsvList<Row> {
+  head: readonly string[];
+  readPage: (after: Place | undefined) => Promise<ExportPage<Row>>;
+  cellsOf: (row: Row) => Cell[];
 }
 
-export function createCsvExports({ maxAtOnce, maxRows }: ExportBounds): CsvExports {
-  let running = 0;
+export interface CsvExports {
+  /** Throws Too_Many_Requests when too many run, of this viewer or in all. */
+  start<Row>(viewer: Viewer, list: CsvList<Row>): Readable;
+}
+
+interface Deps {
+  bounds: ExportBounds;
+  clock: Clock;
+  /** Told when a session ends, wherever it was ended. */
+  people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
+}
+
+const maxPauseMs = 30_000;
+const tooMany = (message: string) => new GatewayError('Too_Many_Requests', message, { retryAfterS: 10 });
+
+export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
+  const { maxAtOnce, maxRows } = bounds;
+  const maxPerUser = Math.max(1, Math.floor(maxAtOnce / 4));
+  const maxPerMerchant = Math.max(1, Math.floor(maxAtOnce / 2));
+  const running = new Set<{ user: string; merchantId: string | undefined }>();
+
+  function takePlace({ userId, actor, merchantId }: Viewer): Cancel {
+    const place = { user: userId ?? actor, merchantId };
+    const others = [...running];
+    if (others.filter(({ user }) => user === place.user).length >= maxPerUser) {
+      throw tooMany('Your export before is still running; try again when it has ended.');
+    }
+    // Whoever sees all merchants belongs to none.
+    if (merchantId !== undefined && others.filter((other) => other.merchantId === merchantId).length >= maxPerMerchant) {
+      throw tooMany('Other exports of your merchant are running; try again shortly.');
+    }
+    if (others.length >= maxAtOnce) throw tooMany('Other exports are running; try again shortly.');
+    running.add(place);
+    return () => running.delete(place);
+  }
+
   return {
-    start(head, readPage, cellsOf) {
-      if (running >= maxAtOnce) {
-        throw new GatewayError('Too_Many_Requests', 'Other exports are running; try again shortly.', { retryAfterS: 10 });
-      }
-      running += 1;
-      const stream = Readable.from(pages(head, readPage, cellsOf, maxRows), { objectMode: false });
+    start(viewer, list) {
+      const freePlace = takePlace(viewer);
+      const waitForReader = () =>
+        clock.after(maxPauseMs, () => void stream.destroy(tooMany('The export was not read any further; begin again.')));
+      const stream = Readable.from(pages(list, maxRows, waitForReader), { objectMode: false });
+      const { sessionId } = viewer;
+      const stopWatching = sessionId === undefined ? () => {} : people.onSessionEnded(sessionId, () => void stream.destroy(sessionOver()));
+      // It may be ended before anybody else listens.
+      stream.on('error', () => {});
       // Also when the reader goes away before the first page.
       stream.once('close', () => {
-        running -= 1;
+        freePlace();
+        stopWatching();
       });
       return stream;
     },
   };
 }
 
+/** `waitForReader`: called with each page that is handed out, its answer once the reader wants the next. */
 async function* pages<Row>(
-  head: readonly string[],
-  readPage: (after: Place | undefined) => Promise<ExportPage<Row>>,
-  cellsOf: (row: Row) => Cell[],
+  { head, readPage, cellsOf }: CsvList<Row>,
   maxRows: number,
+  waitForReader: () => Cancel,
 ): AsyncGenerator<Buffer> {
   let text = csvStart + csvLine(head);
   let after: Place | undefined;
@@ -60,7 +99,14 @@ async function* pages<Row>(
     const isCut = rows.length < page.rows.length || (count >= maxRows && page.next !== undefined);
     if (isCut) text += csvLine([`Only the first ${maxRows} rows; choose a shorter period for the others.`]);
     // A page may be empty and still have a next one.
-    if (text !== '') yield Buffer.from(text);
+    if (text !== '') {
+      const stopWaiting = waitForReader();
+      try {
+        yield Buffer.from(text);
+      } finally {
+        stopWaiting();
+      }
+    }
     text = '';
     after = isCut ? undefined : page.next;
   } while (after !== undefined);
