@@ -25,6 +25,7 @@ import {
   pageFields,
   tags,
 } from '../shared-schemas.ts';
+import { starredJson } from '../views/sale/starred.ts';
 
 export interface DecisionRoutesDeps {
   ledger: Pick<Ledger, 'find' | 'listReview' | 'decide'>;
@@ -80,7 +81,7 @@ function shown(command: Command) {
     settledAt: isoTime(command.settledAtMs ?? undefined),
     settledBy: command.settledBy ?? undefined,
     reason: command.reason ?? undefined,
-    report: command.report ?? undefined,
+    report: command.report === null ? undefined : starredJson(command.report),
     documentState: command.documentState ?? undefined,
     reviewSince: command.reviewedAtMs === null ? isoTime(command.reviewSinceMs ?? undefined) : undefined,
     reviewReason: command.reviewedAtMs === null ? (command.reviewReason ?? undefined) : undefined,

@@ -4,6 +4,7 @@ import { baniToLei, parseAmount } from '../../../kernel/money.ts';
 import { text } from '../texts.ts';
 import type { Lane, Step, StoryCommand, StoryEvent } from './sale-model.ts';
 import { readDecision } from './sale-outcome.ts';
+import { starredJson } from './starred.ts';
 
 type Channel = 'mqtt' | 'queue' | undefined;
 type Base = Pick<Step, 'atMs' | 'via'>;
@@ -140,7 +141,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
       return own('review', { reason: whyIn(event.detail) });
     case 'contradiction':
       if (event.further !== undefined) return { ...home('answeredFurther', { times: event.further }), repeats: event.further };
-      return own('contradiction', { reason: whyIn(event.detail) }, event.detail);
+      return own('contradiction', { reason: whyIn(event.detail) }, event.detail && starredJson(event.detail));
     case 'decided':
       return person('decided');
     case 'review closed':
@@ -159,7 +160,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
     case 'issued again':
       return own('issuedAgain', {}, event.detail);
     default:
-      return own('other', { step: event.step }, event.detail);
+      return own('other', { step: event.step }, event.detail && starredJson(event.detail));
   }
 }
 

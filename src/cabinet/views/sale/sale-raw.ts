@@ -1,11 +1,10 @@
 // The call as it came, the device's report as it came, and what the caller was told, each as JSON to look at. Pure.
-// The bank's token opens a void, and a callback's address may hold a login: both are starred.
 
 import { maskReport } from '../../../kernel/card-mask.ts';
 import { errorCodes, GatewayError } from '../../../kernel/error-codes.ts';
 import { answerOf } from '../../../ledger/rules.ts';
-import { hideLogin } from './hidden-login.ts';
 import type { StoryCommand } from './sale-model.ts';
+import { starred } from './starred.ts';
 
 export interface RawSale {
   request?: Record<string, unknown> | undefined;
@@ -27,15 +26,6 @@ function requestOf({ request, args, name }: StoryCommand): Record<string, unknow
   // A receipt is kept once, with what was sent to the register.
   const receipt = name === 'PrintReceipt' && args['receipt'] !== undefined ? { Receipt: maskReport(args['receipt']) } : {};
   return { ...call, body: starred({ ...body, ...receipt }) };
-}
-
-function starred(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => {
-      if (name === 'token' && typeof value === 'string' && value !== '') return [name, '***'];
-      return [name, name === 'CallbackURI' && typeof value === 'string' ? hideLogin(value) : value];
-    }),
-  );
 }
 
 /** Derived, because an answer is a function of the command: the same for whoever asks, today as then. */

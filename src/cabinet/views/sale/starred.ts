@@ -1,0 +1,22 @@
+// What nobody may read out of a call or a device's report, whoever looks: the bank's token opens a void, and a callback's address may hold
+// a login. Both are starred, however deep they stand. Pure.
+import { isExactNumber, parseExactJson } from '../../../kernel/exact-json.ts';
+import { hideLogin } from './hidden-login.ts';
+
+export function starred(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, starredValue(value, name)]));
+}
+
+/** As text; what is no object is left as it is. */
+export function starredJson(json: string): string {
+  return json.startsWith('{') ? JSON.stringify(starred(parseExactJson(json) as Record<string, unknown>)) : json;
+}
+
+function starredValue(value: unknown, name?: string): unknown {
+  if (typeof value === 'string') {
+    if (name === 'token') return value === '' ? value : '***';
+    return name === 'CallbackURI' ? hideLogin(value) : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => starredValue(item));
+  return typeof value === 'object' && value !== null && !isExactNumber(value) ? starred(value as Record<string, unknown>) : value;
+}
