@@ -89,7 +89,8 @@ export async function proveAgain<Result>(
 ): Promise<Result> {
   const row = await database.queries.selectFrom('users').selectAll().where('id', '=', user.userId).executeTakeFirst();
   if (!row) throw sessionOver();
-  return tries.attempt<Result>({ address: user.address, email: row.email, isSignedIn: true }, async () => {
+  const trier = { address: user.address, email: row.email, isSignedIn: true, userId: row.id };
+  return tries.attempt<Result>(trier, async () => {
     const { password, code } = proof;
     if (password !== undefined && !(await isPassword(row.password_hash, password))) {
       return wrong(new GatewayError('Invalid_API_Key', 'The password is wrong.', { httpStatus: 401, fields: { needsConfirmation: true } }));

@@ -1,7 +1,8 @@
 // What guessing passwords and codes may cost. Always holds: one try runs at a time, so all guessing together takes one core at most;
 // so many may wait, of one address a few; and wrong ones are counted per address, per user and in all. A right one is never counted.
 // Whoever signed in lately from where they are now (or has a session) waits only behind their like and is counted by themselves alone:
-// others' wrong tries do not keep them out. The counts are this process's own.
+// others' wrong tries do not keep them out. What is tried within the sessions of a user is counted together as well, wherever it comes from:
+// a stolen cookie can be carried to any number of addresses. Its owner still signs in anew. The counts are this process's own.
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { createGate } from '../../kernel/gate.ts';
@@ -10,6 +11,7 @@ import { createRateLimiter, type RateLimiter } from '../../kernel/rate-limiter.t
 const perAddress = { burst: 20, perS: 1 / 10 };
 const perUser = { burst: 10, perS: 1 / 60 };
 const perKnown = { burst: 10, perS: 1 / 60 };
+const perSessionsOfUser = { burst: 10, perS: 1 / 60 };
 const inAll = { burst: 100, perS: 1 };
 const waitingPerAddress = 8;
 const waitingInAll = 100;
@@ -21,6 +23,8 @@ export interface Trier {
   email: string;
   /** They have a session already. */
   isSignedIn?: boolean;
+  /** Of the session in which they prove themselves again. */
+  userId?: string;
 }
 
 /** `right`: not counted. `known`: not counted, and remembered as one who comes from there. */
@@ -40,19 +44,22 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((addr
     address: createRateLimiter({ clock, ...perAddress }),
     user: createRateLimiter({ clock, ...perUser }),
     known: createRateLimiter({ clock, ...perKnown }),
+    sessions: createRateLimiter({ clock, ...perSessionsOfUser }),
     all: createRateLimiter({ clock, ...inAll }),
   };
   const tooMany = (retryAfterS: number) =>
     new GatewayError('Too_Many_Requests', 'Too many wrong passwords or codes were tried; wait a little.', { retryAfterS });
 
-  function countersOf({ address, email }: Trier, isKnown: boolean): [RateLimiter, string][] {
-    return isKnown
-      ? [[limits.known, `${email} ${address}`]]
-      : [
-          [limits.address, address],
-          [limits.user, email],
-          [limits.all, ''],
-        ];
+  function countersOf({ address, email, userId }: Trier, isKnown: boolean): [RateLimiter, string][] {
+    if (!isKnown) {
+      return [
+        [limits.address, address],
+        [limits.user, email],
+        [limits.all, ''],
+      ];
+    }
+    const here: [RateLimiter, string] = [limits.known, `${email} ${address}`];
+    return userId === undefined ? [here] : [here, [limits.sessions, userId]];
   }
 
   function requireRoom(counters: [RateLimiter, string][]): void {

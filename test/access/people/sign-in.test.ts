@@ -160,6 +160,16 @@ describe.each(engines)('on %s', (engine) => {
       expect(wrongFrom.at(-1)).toBe('192.0.2.1');
     });
 
+    it('is slowed for whoever holds the session, from however many addresses they guess', async () => {
+      const guessed = [];
+      for (let number = 0; number < 15; number += 1) {
+        const from = { userId, address: `198.51.100.${number}` };
+        guessed.push(await refusal(proveAgain(deps, from, { password: 'wrong' }, async () => undefined)));
+      }
+      expect(guessed.filter((message) => message === 'The password is wrong.')).toHaveLength(10);
+      expect(guessed.at(-1)).toContain('Too many');
+    });
+
     it('is over for somebody who was changed or removed since', async () => {
       meanwhile = () => change({ password_hash: stored('another') });
       expect(await refusal(prove({ password: 'right' }))).toContain('session is over');

@@ -61,6 +61,21 @@ describe('guessing', () => {
     expect(await guess(tries, 30, () => ana)).toEqual({ Invalid_API_Key: 10, Too_Many_Requests: 20 });
   });
 
+  it('is slowed within the sessions of a user, whatever addresses they are carried to, and its owner signs in anew', async () => {
+    const clock = createVirtualClock();
+    const tries = createTries({ clock });
+    const ana = { address: '10.9.9.9', email: 'ana' };
+    await tries.attempt(ana, known);
+    const within = (n: number) => ({ address: `2001:db8:0:${n}::`, email: 'ana', isSignedIn: true, userId: 'a' });
+    expect(await guess(tries, 100, within)).toEqual({ Invalid_API_Key: 10, Too_Many_Requests: 90 });
+    expect(await outcome(tries.attempt({ ...within(1), email: 'bob', userId: 'b' }, known))).toBe('in');
+    expect(await outcome(tries.attempt(ana, known))).toBe('in');
+    // Nor is somebody kept out who sets a password by a link.
+    expect(await outcome(tries.attempt({ address: '10.8.8.8', email: 'ana', isSignedIn: true }, known))).toBe('in');
+    await clock.advance(60_000);
+    expect(await guess(tries, 100, within)).toEqual({ Invalid_API_Key: 1, Too_Many_Requests: 99 });
+  });
+
   it('costs a right one nothing, however many there are', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     for (let n = 0; n < 200; n += 1) expect(await outcome(tries.attempt({ address: '10.0.0.1', email: 'ana' }, known))).toBe('in');
