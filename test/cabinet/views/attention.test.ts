@@ -1,5 +1,6 @@
 // The list of what needs a person: everything that does, nothing that does not, nothing of others; and a note settles it once.
 import { randomUUID } from 'node:crypto';
+import { type RawBuilder, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closeWithinMs, readAttention } from '../../../src/cabinet/views/figures/attention.ts';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
@@ -158,5 +159,70 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     await seed(await device(), { ...settled(60), state: 'done', document_state: 'open' });
     expect((await read({ merchantId })).items).toHaveLength(2);
     expect((await read({ merchantId: otherId })).items).toEqual([]);
+  });
+
+  describe('with more payments without a receipt than are looked at', () => {
+    const found = 2_000;
+    /** All in one statement each, a second apart, the newest an hour ago. */
+    beforeEach(async () => {
+      const [terminal, register] = [await device(), await device('register')];
+      const insert = (name: string, deviceId: string, columns: RawBuilder<unknown>) => sql`
+        insert into commands (id, merchant_id, device_id, instance_id, name, args, recalls, issued_at, answer_by, settled_at, settled_by,
+          state, document_state, operation_id, rrn, document_nr, receipt_uid)
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(found)}),
+        times as (select n, cast(${nowMs - 3_600_000} as bigint) - n * 1000 as at from numbers)
+        select ${sql.lit(name)} || n, cast(${merchantId} as text), cast(${deviceId} as text), 'x', ${sql.lit(name)}, '{}', 0, at, at, at, 'answer',
+          ${columns} from times`;
+      await insert('Pay', terminal, sql`'done', 'closed', '1', '1', 'sale-' || n, null`).execute(database.queries);
+      await insert('PrintReceipt', register, sql`'refused', null, null, null, null, 'sale-' || n`).execute(database.queries);
+      await sql`analyze`.execute(database.queries);
+    });
+    const mismatch = async (owner: string, minutesAgo: number) => {
+      const [terminal, register] = [
+        await seedDevice(database.queries, owner),
+        await seedDevice(database.queries, owner, { kind: 'register' }),
+      ];
+      const documentNr = randomUUID();
+      const paid = { ...settled(minutesAgo), state: 'done', document_state: 'closed', document_nr: documentNr } as const;
+      const refused = {
+        ...settled(minutesAgo),
+        name: 'PrintReceipt',
+        document_nr: null,
+        state: 'refused',
+        receipt_uid: documentNr,
+      } as const;
+      const { id } = await seedCommand(database.queries, owner, terminal.id, paid);
+      await seedCommand(database.queries, owner, register.id, refused);
+      return id;
+    };
+
+    it('shows another merchant its own, and says to whoever sees all that there may be more', async () => {
+      const older = await mismatch(otherId, 180);
+      const mismatches = createMismatches();
+      const look = (scope: { merchantId: string | undefined }) => readAttention(database.queries, scope, nowMs, mismatches);
+      expect(await look({ merchantId: otherId })).toMatchObject({ items: [{ subjectId: older }], isCut: false });
+      const everything = await look(all);
+      expect([everything.items.length, everything.isCut]).toEqual([200, true]);
+    });
+
+    it('shows a new one at once, and the oldest once the others are noted', async () => {
+      const mismatches = createMismatches();
+      const look = async (agoMs = 0) => {
+        const { items, isCut } = await readAttention(database.queries, { merchantId }, nowMs - agoMs, mismatches);
+        return { ids: items.map(({ subjectId }) => subjectId), isCut };
+      };
+      const oldest = await mismatch(merchantId, 600);
+      expect((await look(60_000)).ids).not.toContain(oldest);
+      const fresh = await mismatch(merchantId, 1);
+      expect((await look()).ids).toContain(fresh);
+      await sql`insert into notes (kind, subject_id, merchant_id, at, actor, reason)
+        select 'paymentWithoutReceipt', id, merchant_id, 1, 'Ana', 'seen' from commands where document_nr like 'sale-%'`.execute(
+        database.queries,
+      );
+      await sql`analyze`.execute(database.queries);
+      // Until the month is searched again.
+      expect(await look()).toEqual({ ids: [fresh], isCut: true });
+      expect(await look(-700_000)).toEqual({ ids: [oldest, fresh], isCut: false });
+    });
   });
 });

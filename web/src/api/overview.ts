@@ -49,7 +49,7 @@ export interface Overview {
   histogram: { fromMs: number; count: number }[];
   devices: OverviewDevice[];
   callbacks: { delivered: number; waiting: number; dead: number; steps: { attempts: number; count: number }[]; nextAttemptAt?: string };
-  attention: { counts: Record<string, number>; sums: Record<string, number>; oldestSince?: string };
+  attention: { counts: Record<string, number>; sums: Record<string, number>; isCut: boolean; oldestSince?: string };
   settledAlone: { recall: number; lateAnswer: number; lastTransaction: number; person: number; longestMs: number };
 }
 

@@ -73,7 +73,7 @@ export function Overview() {
 
 function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
   const { t } = useTranslation();
-  const { counts, sums, oldestSince } = day.attention;
+  const { counts, sums, isCut, oldestSince } = day.attention;
   if (waiting === 0) {
     return (
       <p className="calm">
@@ -91,7 +91,7 @@ function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
           {t('overview.needsAttention')}
         </b>
         <small>
-          {t('overview.sales', { count: waiting })} · {lei(sum)} MDL
+          {t('overview.sales', { count: waiting })} {isCut && t('overview.orMore')} · {lei(sum)} MDL
           {oldestSince !== undefined && (
             <>
               {' · '}

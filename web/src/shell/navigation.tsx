@@ -8,6 +8,8 @@ import { placeGroupsOf } from './places.ts';
 
 interface AttentionCount {
   counts?: Record<string, number>;
+  /** There may be more than are counted. */
+  isCut?: boolean;
 }
 
 interface NavigationProps {
@@ -42,7 +44,9 @@ export function Navigation({ isNarrow, isDrawer = false, onLeave }: NavigationPr
             >
               <Icon name={place.icon} />
               <span>{t(`page.${place.key}`)}</span>
-              {place.key === 'attention' && waiting > 0 && <span className="badge">{waiting}</span>}
+              {place.key === 'attention' && waiting > 0 && (
+                <span className="badge">{`${waiting}${attention.data?.isCut === true ? '+' : ''}`}</span>
+              )}
             </Link>
           ))}
         </div>

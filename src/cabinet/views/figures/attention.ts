@@ -6,7 +6,7 @@ import { isStillOrphan } from '../../../invoices/store.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
-import type { Mismatches } from './mismatches.ts';
+import type { Mismatches, MismatchKind } from './mismatches.ts';
 
 export const attentionKinds = [
   'unknown',
@@ -49,20 +49,22 @@ const maxOfEach = 200;
 export const closeWithinMs = 5 * 60_000;
 
 export async function readAttention(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<Attention> {
+  const found = mismatches.read(queries, scope, nowMs);
   const parts = await Promise.all([
     unclearItems(queries, scope),
     reviewItems(queries, scope),
     notClosedItems(queries, scope, nowMs),
     orphanItems(queries, scope),
     untoldItems(queries, scope),
-    mismatchItems(queries, scope, nowMs, mismatches),
+    found.then((ids) => mismatchItems(queries, scope, ids)),
   ]);
+  const { isCut } = await found;
   const seen = new Set<string>();
   const items = parts
     .flat()
     .filter((item) => !seen.has(`${item.kind} ${item.subjectId}`) && seen.add(`${item.kind} ${item.subjectId}`))
     .sort((one, other) => one.sinceMs - other.sinceMs);
-  return { items, ...sumUp(items), isCut: parts.some((part) => part.length >= maxOfEach) };
+  return { items, ...sumUp(items), isCut: isCut || parts.some((part) => part.length >= maxOfEach) };
 }
 
 export function sumUp(items: readonly Pick<AttentionItem, 'kind' | 'amountBani'>[]): Pick<Attention, 'counts' | 'sumsBani'> {
@@ -187,8 +189,7 @@ async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionIte
 }
 
 /** Where a payment and a receipt are linked by one document [D80] and one of the two did not come about. */
-async function mismatchItems(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<AttentionItem[]> {
-  const found = await mismatches.read(queries, scope, nowMs);
+async function mismatchItems(queries: Queries, scope: Scope, found: Record<MismatchKind, string[]>): Promise<AttentionItem[]> {
   const items: AttentionItem[] = [];
   for (const kind of ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const) {
     const commands = await readListed(queries, scope, found[kind]);

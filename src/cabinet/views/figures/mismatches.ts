@@ -1,7 +1,8 @@
 // Payments whose receipt failed, and receipts whose payment failed, where one document links the two [D80].
 // The failed half is looked for, because failures are few; still they are thousands in a month, and this is asked every few seconds by every
-// open page. So a month is searched every ten minutes, a day at a time, and in between only the last hours; what was found is only a candidate
-// and is judged anew, by its id, whenever it is shown: what was settled since is gone at once.
+// open page. So a month is searched every ten minutes, some days at a time, and in between only the last hours; what was found is only a
+// candidate and is judged anew, by its id, whenever it is shown: what was settled since is gone at once.
+// Each merchant is searched for itself, and all together for those who see all: however many one has, they take no other's places.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { ownedBy, type Scope } from '../scope.ts';
@@ -9,8 +10,8 @@ import { ownedBy, type Scope } from '../scope.ts';
 export type MismatchKind = 'paymentWithoutReceipt' | 'receiptWithoutPayment';
 
 export interface Mismatches {
-  /** Ids of the half that came about. */
-  read(queries: Queries, scope: Scope, nowMs: number): Promise<Record<MismatchKind, string[]>>;
+  /** Ids of the half that came about. `isCut`: there may be older ones. */
+  read(queries: Queries, scope: Scope, nowMs: number): Promise<Record<MismatchKind, string[]> & { isCut: boolean }>;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -20,6 +21,10 @@ const searchedEveryMs = 10 * 60_000;
 const recentMs = 2 * 3_600_000;
 const maxCandidates = 2_000;
 const maxShown = 200;
+/** Searched at once: of one merchant there is less. */
+const spanMs = (scope: Scope) => (scope.merchantId === undefined ? 1 : 8) * dayMs;
+/** Merchants whose candidates are remembered: those whose people looked last. */
+const maxBooks = 1_000;
 const kinds = ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const;
 
 /** p: the half that came about. */
@@ -41,55 +46,83 @@ const noOther: Record<MismatchKind, RawBuilder<SqlBool>> = {
     and o.name = 'Pay' and o.state in ('sent', 'unknown', 'done'))`,
 };
 
-export function createMismatches(): Mismatches {
-  let candidates = emptyCandidates();
-  let searchedAtMs: number | undefined;
-  let searching: Promise<void> | undefined;
+type Candidates = Record<MismatchKind, string[]>;
 
-  async function search(queries: Queries, nowMs: number): Promise<void> {
-    const isDue = searchedAtMs === undefined || nowMs - searchedAtMs >= searchedEveryMs || nowMs < searchedAtMs;
-    const found = isDue ? emptyCandidates() : candidates;
-    // The newest first: over the bound, the oldest are left out.
-    for (let toMs = nowMs + dayMs; toMs > nowMs - (isDue ? searchedForMs : recentMs); toMs -= dayMs) {
-      const fromMs = isDue ? toMs - dayMs : nowMs - recentMs;
-      for (const kind of kinds) {
-        for (const id of await findCandidates(queries, kind, fromMs, toMs)) if (found[kind].size < maxCandidates) found[kind].add(id);
-      }
-      if (!isDue) break;
-    }
-    candidates = found;
-    if (isDue) searchedAtMs = nowMs;
+/** What was found in one scope, newest first. */
+interface Book {
+  candidates: Candidates;
+  searchedAtMs: number | undefined;
+  searching: Promise<void> | undefined;
+}
+
+export function createMismatches(): Mismatches {
+  const books = new Map<string, Book>();
+
+  function bookOf({ merchantId = '*' }: Scope): Book {
+    const book = books.get(merchantId) ?? { candidates: noCandidates(), searchedAtMs: undefined, searching: undefined };
+    books.delete(merchantId);
+    books.set(merchantId, book);
+    const [oldest] = books.keys();
+    if (books.size > maxBooks && oldest !== undefined) books.delete(oldest);
+    return book;
   }
 
   return {
     async read(queries, scope, nowMs) {
-      searching ??= search(queries, nowMs).finally(() => {
-        searching = undefined;
+      const book = bookOf(scope);
+      book.searching ??= search(book, queries, scope, nowMs).finally(() => {
+        book.searching = undefined;
       });
-      await searching;
+      await book.searching;
+      const { candidates } = book;
       return {
         paymentWithoutReceipt: await stillMissing(queries, scope, 'paymentWithoutReceipt', candidates.paymentWithoutReceipt),
         receiptWithoutPayment: await stillMissing(queries, scope, 'receiptWithoutPayment', candidates.receiptWithoutPayment),
+        isCut: kinds.some((kind) => candidates[kind].length >= maxCandidates),
       };
     },
   };
 }
 
-function emptyCandidates(): Record<MismatchKind, Set<string>> {
-  return { paymentWithoutReceipt: new Set(), receiptWithoutPayment: new Set() };
+function noCandidates(): Candidates {
+  return { paymentWithoutReceipt: [], receiptWithoutPayment: [] };
 }
 
-async function findCandidates(queries: Queries, kind: MismatchKind, fromMs: number, toMs: number): Promise<string[]> {
+/** The newest first: over the bound, the oldest are left out. */
+const newestOf = (...ids: string[][]) => [...new Set(ids.flat())].slice(0, maxCandidates);
+
+async function search(book: Book, queries: Queries, scope: Scope, nowMs: number): Promise<void> {
+  const { searchedAtMs, candidates } = book;
+  const isDue = searchedAtMs === undefined || nowMs - searchedAtMs >= searchedEveryMs || nowMs < searchedAtMs;
+  const found = noCandidates();
+  for (const kind of kinds) {
+    if (!isDue) {
+      const recent = await findCandidates(queries, scope, kind, nowMs - recentMs, nowMs + dayMs);
+      found[kind] = newestOf(recent, candidates[kind]);
+      continue;
+    }
+    for (let toMs = nowMs + dayMs; toMs > nowMs - searchedForMs && found[kind].length < maxCandidates; toMs -= spanMs(scope)) {
+      found[kind] = newestOf(found[kind], await findCandidates(queries, scope, kind, toMs - spanMs(scope), toMs));
+    }
+  }
+  book.candidates = found;
+  if (isDue) book.searchedAtMs = nowMs;
+}
+
+async function findCandidates(queries: Queries, scope: Scope, kind: MismatchKind, fromMs: number, toMs: number): Promise<string[]> {
+  const owned = scope.merchantId === undefined ? sql`true` : sql`c.merchant_id = ${scope.merchantId}`;
   const { rows } = await sql<{ id: string }>`
     select p.id from commands c join commands p on ${linked[kind]} and ${standing[kind]}
-    where c.state in ('refused', 'never') and c.name = ${sql.lit(failedNames[kind])} and ${noOther[kind]}
+    where c.state in ('refused', 'never') and c.name = ${sql.lit(failedNames[kind])} and ${noOther[kind]} and ${owned} and ${unnoted(kind)}
       and c.issued_at >= cast(${fromMs} as bigint) and c.issued_at < cast(${toMs} as bigint)
     order by c.issued_at desc limit ${sql.lit(maxCandidates)}`.execute(queries);
   return rows.map(({ id }) => id);
 }
 
-async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, ids: ReadonlySet<string>): Promise<string[]> {
-  if (ids.size === 0) return [];
+const unnoted = (kind: MismatchKind) => sql<SqlBool>`not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = p.id)`;
+
+async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
   const turned: Record<MismatchKind, RawBuilder<SqlBool>> = {
     paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.receipt_uid is not null and o.name = 'PrintReceipt'
       and o.receipt_uid in (p.document_nr, upper(p.document_nr)) and o.state in ('sent', 'unknown', 'done'))`,
@@ -97,8 +130,8 @@ async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, 
       and o.document_nr = lower(p.receipt_uid) and o.state in ('sent', 'unknown', 'done'))`,
   };
   const { rows } = await sql<{ id: string }>`
-    select p.id from commands p where p.id in (${sql.join([...ids])}) and ${standing[kind]} and ${turned[kind]} and ${ownedBy(scope, sql`p.merchant_id`)}
-      and not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = p.id)
+    select p.id from commands p where p.id in (${sql.join(ids)}) and ${standing[kind]} and ${turned[kind]} and ${ownedBy(scope, sql`p.merchant_id`)}
+      and ${unnoted(kind)}
     order by p.issued_at + 0 desc limit ${sql.lit(maxShown)}`.execute(queries);
   return rows.map(({ id }) => id);
 }

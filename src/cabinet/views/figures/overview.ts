@@ -39,7 +39,7 @@ export interface Overview {
     steps: { attempts: number; count: number }[];
     nextAttemptAtMs: number | undefined;
   };
-  attention: Pick<Attention, 'counts' | 'sumsBani'> & { oldestSinceMs: number | undefined };
+  attention: Pick<Attention, 'counts' | 'sumsBani' | 'isCut'> & { oldestSinceMs: number | undefined };
   settledAlone: ReturnType<typeof settledAloneOf>;
 }
 
@@ -61,7 +61,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
     const earlier = await sums.read(database, scope, before.fromMs, before.toMs, nowMs);
     const whole = addUp(hours);
     const devices = await readDevices(queries, scope);
-    const attention = await readAttention(queries, scope, nowMs, mismatches);
+    const { counts, sumsBani, isCut, items } = await readAttention(queries, scope, nowMs, mismatches);
     return {
       fromMs,
       toMs,
@@ -86,7 +86,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
       histogram: histogramOf(whole.durations),
       devices,
       callbacks: { ...(await readCallbackCounts(queries, scope)), delivered: await countDelivered(queries, scope, fromMs, toMs) },
-      attention: { counts: attention.counts, sumsBani: attention.sumsBani, oldestSinceMs: attention.items[0]?.sinceMs },
+      attention: { counts, sumsBani, isCut, oldestSinceMs: items[0]?.sinceMs },
       settledAlone: settledAloneOf([whole]),
     };
   }
