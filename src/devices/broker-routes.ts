@@ -26,6 +26,7 @@ const questionSchema = Type.Object({
   username: field('DeviceID.'),
   password: field('Secret of the device; asked with user only.'),
   client_id: field('Client id of an MQTT connection.'),
+  'variable_map.client_id': field('The same in a question about a topic.'),
   vhost: field('Virtual host.'),
   resource: field('queue, exchange or topic.'),
   name: field('Name of the queue or exchange.'),

@@ -6,7 +6,10 @@ import { mqttTopics, queueNames } from './protocol.ts';
 /** RabbitMQ reads the body as plain text. */
 export type Decision = 'allow' | 'deny';
 
-/** The form fields or query of the request, as RabbitMQ names them: username, password, vhost, client_id, resource, name, permission, routing_key... */
+/**
+ * The form fields or query of the request, as RabbitMQ names them: username, password, vhost, client_id, resource, name, permission,
+ * routing_key, variable_map.client_id...
+ */
 export type BrokerQuestion = Readonly<Record<string, string | undefined>>;
 
 const mqttExchange = 'amq.topic';
@@ -26,7 +29,11 @@ export function decideVhost(question: BrokerQuestion, vhost = '/'): Decision {
   return isDeviceId(question['username']) && question['vhost'] === vhost ? 'allow' : 'deny';
 }
 
-/** Queues and exchanges. The default exchange (asked about as `amq.default`) is never allowed: it leads into any queue. */
+/**
+ * Queues and exchanges. The default exchange (asked about as `amq.default`) is never allowed: it leads into any queue. What the MQTT plugin
+ * uses is for MQTT connections alone [D130]: RabbitMQ asks about the routing key of a message, but not about its headers CC and BCC nor
+ * about the dead-letter address of a queue, which only AMQP can give.
+ */
 export function decideResource(question: BrokerQuestion, vhost = '/'): Decision {
   const { username, vhost: askedVhost, resource, name = '', permission = '' } = question;
   if (!isDeviceId(username) || askedVhost !== vhost) return 'deny';
@@ -34,11 +41,11 @@ export function decideResource(question: BrokerQuestion, vhost = '/'): Decision 
     if (name === queueNames.commands(username)) return allowIf(permission === 'configure' || permission === 'read');
     // The MQTT plugin's own queues are named after the client id; this holds the client id to the user.
     const isOwnMqttQueue = name === `mqtt-subscription-${username}qos0` || name === `mqtt-subscription-${username}qos1`;
-    return allowIf(isOwnMqttQueue && ['configure', 'write', 'read'].includes(permission));
+    return allowIf(isOwnMqttQueue && isOverMqtt(question) && ['configure', 'write', 'read'].includes(permission));
   }
   if (resource === 'exchange') {
     if (name === queueNames.answersExchange) return allowIf(permission === 'write');
-    if (name === mqttExchange) return allowIf(permission === 'write' || permission === 'read');
+    if (name === mqttExchange) return allowIf(isOverMqtt(question) && (permission === 'write' || permission === 'read'));
   }
   return 'deny';
 }
@@ -48,7 +55,7 @@ export function decideTopic(question: BrokerQuestion, vhost = '/'): Decision {
   const { username, vhost: askedVhost, name, permission, routing_key: routingKey = '' } = question;
   if (!isDeviceId(username) || askedVhost !== vhost) return 'deny';
   if (name === queueNames.answersExchange) return allowIf(permission === 'write' && isOwnAnswerKey(username, routingKey));
-  if (name !== mqttExchange) return 'deny';
+  if (name !== mqttExchange || !isOverMqtt(question)) return 'deny';
   if (permission === 'read') return allowIf(routingKey === dotted(mqttTopics.commands(username)));
   if (permission !== 'write') return 'deny';
   const answersPrefix = dotted(mqttTopics.answers(username, ''));
@@ -71,6 +78,14 @@ export function mosquittoAcl(gatewayUsers: readonly string[]): string {
     `pattern write ${mqttTopics.presence('%u')}`,
   ];
   return `${[...gateways, ...devices].join('\n')}\n`;
+}
+
+/**
+ * RabbitMQ tells the client id of an MQTT connection with every question, as `client_id` or, about topics, in `variable_map`. It takes it
+ * from the MQTT plugin alone (3.10 to 4.3), so that nothing which an AMQP client says puts one there.
+ */
+function isOverMqtt(question: BrokerQuestion): boolean {
+  return (question['client_id'] ?? question['variable_map.client_id']) === question['username'];
 }
 
 function isOwnAnswerKey(deviceId: string, routingKey: string): boolean {

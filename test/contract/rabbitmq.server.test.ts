@@ -1,53 +1,27 @@
 // A real RabbitMQ with the configuration that the project ships, asking broker-auth over HTTP: its queue and its MQTT plugin keep the channel's contract.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Channel as AmqpChannel, connect } from 'amqplib';
+import { connect } from 'amqplib';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
-import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost } from '../../src/link/broker-auth.ts';
 import { createRabbitmqConnections } from '../../src/link/brokers/rabbitmq-connections.ts';
 import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../src/link/channels/queue/rabbitmq.ts';
 import { maxMessageBytes, mqttTopics, queueNames } from '../../src/link/protocol.ts';
-import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { type ShippedRabbitmq, startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
-import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
-import { foreignTopics, intrudeOverMqtt } from './mqtt-intruder.ts';
+import { intrudeOverAmqp } from './amqp-intruder.ts';
+import { type AskedRabbitmq, startAskedRabbitmq } from './asked-rabbitmq.ts';
+import { answerTo, channelContract, command, deviceA, deviceB, gatewayId } from './channel.ts';
+import { intrudeOverMqtt } from './mqtt-intruder.ts';
 import { createRecorder } from './recorder.ts';
 import { connectAmqpDevice, connectMqttDevice, mqttOptions } from './test-device.ts';
 
-const asked: { path: string; question: BrokerQuestion; decision: string }[] = [];
-const auth = createServer(async (request, response) => {
-  let body = '';
-  for await (const chunk of request) body += chunk;
-  const question = Object.fromEntries(new URLSearchParams(body));
-  const path = request.url?.split('/').at(-1) ?? '';
-  const decision =
-    path === 'user'
-      ? await decideUser(question, checkDevice)
-      : path === 'vhost'
-        ? decideVhost(question)
-        : path === 'resource'
-          ? decideResource(question)
-          : decideTopic(question);
-  asked.push({ path, question, decision });
-  response.end(decision);
-});
-
-let server: ShippedRabbitmq;
+let server: AskedRabbitmq;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => auth.listen(0, '127.0.0.1', resolve));
-  const { port } = auth.address() as AddressInfo;
-  server = await startShippedRabbitmq(port);
+  server = await startAskedRabbitmq();
 }, 90_000);
 
-afterAll(async () => {
-  await server?.stop();
-  auth.close();
-});
+afterAll(() => server?.stop());
 
 const shared = { gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger };
 const host = () => `127.0.0.1:${server.port}`;
@@ -57,7 +31,7 @@ channelContract(
   async () => ({
     createChannel: () => new RabbitmqChannel({ url: server.url, ...shared }),
     connectDevice: (login) => connectAmqpDevice(host(), login),
-    intrude: intrudeOverAmqp,
+    intrude: () => intrudeOverAmqp(host()),
     secondConnection: 'is-refused',
     hearsOfDeath: false,
     broker: server,
@@ -167,93 +141,9 @@ it('RabbitMQ asked about logins, vhosts, resources and topics, by POST', () => {
   for (const path of ['user', 'vhost', 'resource', 'topic']) {
     for (const decision of path === 'vhost' ? ['allow'] : ['allow', 'deny']) {
       expect(
-        asked.some((entry) => entry.path === path && entry.decision === decision),
+        server.asked.some((entry) => entry.path === path && entry.decision === decision),
         `${path} ${decision}`,
       ).toBe(true);
     }
   }
 });
-
-/** Device A over AMQP; each try on a connection of its own, because a denial closes the channel. */
-async function intrudeOverAmqp() {
-  const overheard: CommandMessage[] = [];
-  const forgedAnswer = () => Buffer.from(JSON.stringify(answerTo(command(), deviceB.deviceId)));
-  const forgedPresence = () =>
-    Buffer.from(JSON.stringify({ v: 1, device: deviceB.deviceId, online: true, clock: new Date().toISOString() }));
-  const answerKey = queueNames.answerKey(deviceB.deviceId, gatewayId);
-  const hear = (channel: AmqpChannel, queue: string) =>
-    channel.consume(queue, (message) => message && overheard.push(JSON.parse(message.content.toString())), { noAck: true });
-  const ownQueue = async (channel: AmqpChannel, name = queueNames.commands(deviceA.deviceId)) => {
-    await channel.assertQueue(name, { exclusive: true, autoDelete: true, durable: false });
-    return name;
-  };
-  const settled = (channel: AmqpChannel) =>
-    channel.assertQueue(`mqtt-subscription-${deviceA.deviceId}qos0`, { exclusive: true, autoDelete: true });
-  const denied: [string, (channel: AmqpChannel) => Promise<unknown>][] = [
-    [
-      'answer under B',
-      async (channel) => {
-        channel.publish(queueNames.answersExchange, answerKey, forgedAnswer(), { userId: deviceA.deviceId });
-        await settled(channel);
-      },
-    ],
-    [
-      'answer under B as user B',
-      async (channel) => {
-        channel.publish(queueNames.answersExchange, answerKey, forgedAnswer(), { userId: deviceB.deviceId });
-        await settled(channel);
-      },
-    ],
-    [
-      'presence under B',
-      async (channel) => {
-        channel.publish(queueNames.answersExchange, queueNames.presenceKey(deviceB.deviceId), forgedPresence(), {
-          userId: deviceA.deviceId,
-        });
-        await settled(channel);
-      },
-    ],
-    ...foreignTopics.map(([topic, text]): [string, (channel: AmqpChannel) => Promise<unknown>] => [
-      `${topic} by the exchange of MQTT`,
-      async (channel) => {
-        channel.publish('amq.topic', topic.replaceAll('/', '.'), Buffer.from(text()));
-        await settled(channel);
-      },
-    ]),
-    [
-      'command into the queue of B',
-      async (channel) => {
-        channel.publish('', queueNames.commands(deviceB.deviceId), Buffer.from(JSON.stringify(command({ name: 'Pay' }))));
-        await settled(channel);
-      },
-    ],
-    ['consume the queue of B', (channel) => hear(channel, queueNames.commands(deviceB.deviceId))],
-    ['declare the queue of B', (channel) => ownQueue(channel, queueNames.commands(deviceB.deviceId))],
-    ['declare any queue', (channel) => ownQueue(channel, 'elsewhere')],
-    ['delete the queue of B', (channel) => channel.deleteQueue(queueNames.commands(deviceB.deviceId))],
-    ['overhear all answers', async (channel) => channel.bindQueue(await ownQueue(channel), queueNames.answersExchange, '#')],
-    [
-      'overhear MQTT',
-      async (channel) => channel.bindQueue(await ownQueue(channel, `mqtt-subscription-${deviceA.deviceId}qos0`), 'amq.topic', '#'),
-    ],
-    ['declare an exchange', (channel) => channel.assertExchange('elsewhere', 'topic')],
-    ['delete the exchange', (channel) => channel.deleteExchange(queueNames.answersExchange)],
-  ];
-  // A name that is added to the protocol needs its tries here.
-  const triesOf = {
-    commands: ['command into the queue of B', 'consume the queue of B', 'declare the queue of B', 'delete the queue of B'],
-    answersExchange: ['overhear all answers', 'delete the exchange'],
-    answerKey: ['answer under B', 'answer under B as user B'],
-    presenceKey: ['presence under B'],
-  } satisfies Record<keyof typeof queueNames, string[]>;
-  expect(denied.map(([what]) => what)).toEqual(expect.arrayContaining(Object.values(triesOf).flat()));
-  for (const [what, attempt] of denied) {
-    const model = await connect(`amqp://${deviceA.deviceId}:${deviceA.secret}@${host()}`);
-    model.on('error', () => {});
-    const channel = await model.createChannel();
-    channel.on('error', () => {});
-    await expect(attempt(channel), what).rejects.toThrow();
-    await model.close().catch(() => {});
-  }
-  return { overheard: () => overheard, async end() {} };
-}

@@ -57,6 +57,16 @@ describe('broker authentication', () => {
     expect(await ask('topic', { ...topic, routing_key: `${other}.presence` })).toBe('deny');
   });
 
+  it('opens what belongs to MQTT when RabbitMQ says that the device is an MQTT client, and not else', async () => {
+    const about = { username: device.id, vhost: '/', name: 'amq.topic', permission: 'write' };
+    const exchange = { ...about, resource: 'exchange' };
+    expect(await ask('resource', { ...exchange, client_id: device.id })).toBe('allow');
+    expect(await ask('resource', exchange)).toBe('deny');
+    const topic = { ...about, resource: 'topic', routing_key: `tillgate.devices.${device.id}.presence` };
+    expect(await ask('topic', { ...topic, 'variable_map.client_id': device.id })).toBe('allow');
+    expect(await ask('topic', topic)).toBe('deny');
+  });
+
   it('denies a disabled device, or one nobody registered, whatever it asks', async () => {
     const questions = (username: string) =>
       Promise.all([

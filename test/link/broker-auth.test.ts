@@ -1,15 +1,18 @@
 // What devices may do on an outside broker: their own, and nothing else.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { decideResource, decideTopic, decideUser, decideVhost, mosquittoAcl } from '../../src/link/broker-auth.ts';
+import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost, mosquittoAcl } from '../../src/link/broker-auth.ts';
 import { deviceId, otherDeviceId } from './link-bench.ts';
 
 const base = { username: deviceId, vhost: '/' };
-const resource = (kind: string, name: string) =>
-  ['configure', 'write', 'read'].filter((permission) => decideResource({ ...base, resource: kind, name, permission }) === 'allow');
-const topic = (name: string, routingKey: string) =>
+/** As RabbitMQ says that it asks about an MQTT connection, with the client id. */
+const overMqtt = (clientId = deviceId) => ({ resource: { client_id: clientId }, topic: { 'variable_map.client_id': clientId } });
+const overAmqp = { resource: {}, topic: {} };
+const resource = (kind: string, name: string, { resource: over }: { resource: BrokerQuestion } = overAmqp) =>
+  ['configure', 'write', 'read'].filter((permission) => decideResource({ ...base, ...over, resource: kind, name, permission }) === 'allow');
+const topic = (name: string, routingKey: string, { topic: over }: { topic: BrokerQuestion } = overAmqp) =>
   ['write', 'read', 'configure'].filter(
-    (permission) => decideTopic({ ...base, resource: 'topic', name, permission, routing_key: routingKey }) === 'allow',
+    (permission) => decideTopic({ ...base, ...over, resource: 'topic', name, permission, routing_key: routingKey }) === 'allow',
   );
 
 describe('RabbitMQ asks', () => {
@@ -35,8 +38,8 @@ describe('RabbitMQ asks', () => {
 
   it('queues: its own, and those of the MQTT plugin under its own client id', () => {
     expect(resource('queue', `tillgate.device.${deviceId}`)).toEqual(['configure', 'read']);
-    expect(resource('queue', `mqtt-subscription-${deviceId}qos0`)).toEqual(['configure', 'write', 'read']);
-    expect(resource('queue', `mqtt-subscription-${deviceId}qos1`)).toEqual(['configure', 'write', 'read']);
+    expect(resource('queue', `mqtt-subscription-${deviceId}qos0`, overMqtt())).toEqual(['configure', 'write', 'read']);
+    expect(resource('queue', `mqtt-subscription-${deviceId}qos1`, overMqtt())).toEqual(['configure', 'write', 'read']);
     for (const foreign of [
       `tillgate.device.${otherDeviceId}`,
       `mqtt-subscription-${otherDeviceId}qos0`,
@@ -45,15 +48,16 @@ describe('RabbitMQ asks', () => {
       '',
     ]) {
       expect(resource('queue', foreign), foreign).toEqual([]);
+      expect(resource('queue', foreign, overMqtt()), foreign).toEqual([]);
     }
   });
 
   it('exchanges: answers to write, MQTT’s to write and read, the default one never', () => {
     expect(resource('exchange', 'tillgate.answers')).toEqual(['write']);
-    expect(resource('exchange', 'amq.topic')).toEqual(['write', 'read']);
+    expect(resource('exchange', 'amq.topic', overMqtt())).toEqual(['write', 'read']);
     for (const foreign of ['amq.default', '', 'amq.direct', 'amq.fanout', 'elsewhere'])
-      expect(resource('exchange', foreign), foreign).toEqual([]);
-    expect(resource('topic', 'amq.topic')).toEqual([]);
+      expect(resource('exchange', foreign, overMqtt()), foreign).toEqual([]);
+    expect(resource('topic', 'amq.topic', overMqtt())).toEqual([]);
   });
 
   it('routing keys: its own', () => {
@@ -71,9 +75,9 @@ describe('RabbitMQ asks', () => {
       expect(topic('tillgate.answers', foreign), foreign).toEqual([]);
     }
     const own = `tillgate.devices.${deviceId}`;
-    expect(topic('amq.topic', `${own}.commands`)).toEqual(['read']);
-    expect(topic('amq.topic', `${own}.presence`)).toEqual(['write']);
-    expect(topic('amq.topic', `${own}.answers.gateway-1`)).toEqual(['write']);
+    expect(topic('amq.topic', `${own}.commands`, overMqtt())).toEqual(['read']);
+    expect(topic('amq.topic', `${own}.presence`, overMqtt())).toEqual(['write']);
+    expect(topic('amq.topic', `${own}.answers.gateway-1`, overMqtt())).toEqual(['write']);
     for (const foreign of [
       '#',
       'tillgate.devices.*.commands',
@@ -82,9 +86,20 @@ describe('RabbitMQ asks', () => {
       `${own}.answers.*`,
       `${own}.answers.a.b`,
     ]) {
-      expect(topic('amq.topic', foreign), foreign).toEqual([]);
+      expect(topic('amq.topic', foreign, overMqtt()), foreign).toEqual([]);
     }
-    expect(topic('amq.direct', `${own}.commands`)).toEqual([]);
+    expect(topic('amq.direct', `${own}.commands`, overMqtt())).toEqual([]);
+  });
+
+  it('what belongs to MQTT: for an MQTT connection of the device alone, because AMQP has ways on from there that are not asked about', () => {
+    for (const connection of [overAmqp, overMqtt(''), overMqtt(otherDeviceId)]) {
+      expect(resource('queue', `mqtt-subscription-${deviceId}qos0`, connection)).toEqual([]);
+      expect(resource('queue', `mqtt-subscription-${deviceId}qos1`, connection)).toEqual([]);
+      expect(resource('exchange', 'amq.topic', connection)).toEqual([]);
+      for (const own of ['commands', 'presence', 'answers.gateway-1']) {
+        expect(topic('amq.topic', `tillgate.devices.${deviceId}.${own}`, connection), own).toEqual([]);
+      }
+    }
   });
 
   it('nothing is allowed in another vhost or to a user that is no device', () => {
