@@ -1,5 +1,6 @@
 // The built-in WebSocket queue keeps the channel's contract.
 import { request } from 'node:http';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { systemClock } from '../../src/kernel/system.ts';
@@ -11,6 +12,13 @@ import { startHttp } from './queue-server.ts';
 import { createRecorder } from './recorder.ts';
 import { connectSocketDevice } from './test-device.ts';
 
+const handshakeHeaders = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+
 /** What the server answers to a handshake that it does not take. */
 function handshake(port: number, headers: Record<string, string>): Promise<{ status: number | undefined; body: unknown; login: unknown }> {
   return new Promise((resolve, reject) => {
@@ -18,13 +26,7 @@ function handshake(port: number, headers: Record<string, string>): Promise<{ sta
       port,
       host: '127.0.0.1',
       path: '/tillgate/queue',
-      headers: {
-        connection: 'Upgrade',
-        upgrade: 'websocket',
-        'sec-websocket-version': '13',
-        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-        ...headers,
-      },
+      headers: { ...handshakeHeaders, ...headers },
     });
     asked.on('error', reject);
     asked.on('upgrade', () => reject(new Error('The handshake was taken.')));
@@ -144,4 +146,52 @@ describe('built-in queue, beyond the contract', () => {
     await queue.stop();
     await http.stop();
   });
+
+  it('hears nothing more of a device that was cut off and does not close its socket, and ends that after a second', async () => {
+    const http = await startHttp();
+    const queue = http.use(new BuiltInQueue({ clock: systemClock, logger: quietLogger }));
+    const recorder = createRecorder();
+    await queue.start(recorder);
+    const stubborn = await openStubbornSocket(http.port);
+    const { deviceId } = deviceA;
+    const say = () => {
+      stubborn.send({ answer: answerTo(command(), deviceId) });
+      stubborn.send({ presence: { v: 1, device: deviceId, online: true, clock: new Date().toISOString() } });
+    };
+    say();
+    await recorder.until(({ what }) => what === 'presence', 'what it says before');
+    const since = recorder.told.length;
+    const cutAt = performance.now();
+    queue.disconnectDevice(deviceId);
+    const talking = setInterval(say, 20);
+    await stubborn.ended;
+    clearInterval(talking);
+    expect(performance.now() - cutAt).toBeGreaterThan(900);
+    expect(performance.now() - cutAt).toBeLessThan(5_000);
+    expect(recorder.told.slice(since)).toEqual([{ what: 'gone', deviceId }]);
+    await queue.stop();
+    await http.stop();
+  });
 });
+
+/** The WebSocket of device A with a client that knows of no closing handshake. */
+async function openStubbornSocket(port: number) {
+  const asked = request({
+    ...{ port, host: '127.0.0.1', path: '/tillgate/queue' },
+    headers: { ...handshakeHeaders, ...basic(deviceA.deviceId, deviceA.secret) },
+  });
+  asked.end();
+  const socket = await new Promise<Socket>((resolve, reject) => {
+    asked.once('upgrade', (_response, upgraded: Socket) => resolve(upgraded));
+    asked.once('error', reject);
+  });
+  socket.on('error', () => {}).resume();
+  return {
+    ended: new Promise<void>((resolve) => socket.once('close', () => resolve())),
+    send(frame: object): void {
+      const payload = Buffer.from(JSON.stringify(frame));
+      // A whole frame of text, its length in two bytes, masked with zeros.
+      socket.write(Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]), payload]));
+    },
+  };
+}

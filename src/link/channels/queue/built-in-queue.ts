@@ -84,7 +84,7 @@ export class BuiltInQueue implements Channel {
   }
 
   disconnectDevice(deviceId: string): void {
-    this.#sockets.close(deviceId, endedCode, 'The device may no longer connect.');
+    this.#sockets.cutOff(deviceId, endedCode, 'The device may no longer connect.');
   }
 
   /** For the HTTP server's upgrades at `/queue`; before start and after stop it answers 503. */

@@ -1,6 +1,6 @@
 // The WebSockets of the built-in queue. One a device: a second one replaces the first, whose end is told before anything that the second
 // one says. A socket that does not answer pings is ended, and so is one that does not read what it asked for; one that sends more than
-// its share is read slowly [D62].
+// its share is read slowly [D62]. From the moment in which a device is cut off nothing is heard of it: whether it closes or not.
 import type { WebSocket } from 'ws';
 import { type Cancel, type Clock, every } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
@@ -24,6 +24,11 @@ interface Deps {
   onGone(deviceId: string): void;
 }
 
+interface Leaving {
+  deviceId: string;
+  stopWaiting: Cancel;
+}
+
 const pingEveryMs = 15_000;
 const leaveWithinMs = 1_000;
 const replacedCode = 4000;
@@ -34,8 +39,9 @@ export class DeviceSockets {
   readonly #deps: Deps;
   readonly #sockets = new Map<string, WebSocket>();
   readonly #silentSincePing = new WeakSet<WebSocket>();
-  /** Replaced sockets get a moment for the closing handshake. */
-  readonly #leaving = new Map<WebSocket, Cancel>();
+  /** Sockets that were replaced or cut off get a moment for the closing handshake. */
+  readonly #leaving = new Map<WebSocket, Leaving>();
+  readonly #unheard = new WeakSet<WebSocket>();
   #stopPinging: Cancel = () => {};
 
   constructor(deps: Deps) {
@@ -50,7 +56,7 @@ export class DeviceSockets {
     this.#stopPinging();
     const closing = [...this.#sockets.values(), ...this.#leaving.keys()];
     this.#sockets.clear();
-    for (const cancel of this.#leaving.values()) cancel();
+    for (const { stopWaiting } of this.#leaving.values()) stopWaiting();
     for (const socket of closing) {
       socket.close(1001, 'The gateway is stopping.');
       socket.terminate();
@@ -70,8 +76,15 @@ export class DeviceSockets {
     return socket !== undefined && socket.readyState === socket.OPEN && !hangs(socket) ? socket : undefined;
   }
 
-  close(deviceId: string, code: number, reason: string): void {
-    this.#sockets.get(deviceId)?.close(code, reason);
+  /** Of what is still on its way by the device's sockets, those that were replaced included, nothing counts any more. */
+  cutOff(deviceId: string, code: number, reason: string): void {
+    for (const [socket, leaving] of this.#leaving) if (leaving.deviceId === deviceId) this.#unheard.add(socket);
+    const socket = this.#sockets.get(deviceId);
+    if (socket === undefined) return;
+    this.#unheard.add(socket);
+    this.#sockets.delete(deviceId);
+    this.#deps.onGone(deviceId);
+    this.#letLeave(deviceId, socket, code, reason);
   }
 
   #listen(deviceId: string, socket: WebSocket): void {
@@ -83,6 +96,7 @@ export class DeviceSockets {
     };
     socket.on('message', (data, isBinary) => {
       heard((data as Buffer).length);
+      if (this.#unheard.has(socket)) return;
       onFrame({ deviceId, data: data as Buffer, isBinary, isFromCurrent: () => this.#sockets.get(deviceId) === socket });
     });
     socket.on('ping', (data) => {
@@ -101,17 +115,19 @@ export class DeviceSockets {
 
   #replace(deviceId: string, previous: WebSocket): void {
     this.#deps.onGone(deviceId);
-    previous.close(replacedCode, 'A second connection of this device has replaced this one.');
-    this.#leaving.set(
-      previous,
-      this.#deps.clock.after(leaveWithinMs, () => previous.terminate()),
-    );
+    this.#letLeave(deviceId, previous, replacedCode, 'A second connection of this device has replaced this one.');
+  }
+
+  #letLeave(deviceId: string, socket: WebSocket, code: number, reason: string): void {
+    socket.close(code, reason);
+    const stopWaiting = this.#deps.clock.after(leaveWithinMs, () => socket.terminate());
+    this.#leaving.set(socket, { deviceId, stopWaiting });
   }
 
   #closed(deviceId: string, socket: WebSocket): void {
-    this.#leaving.get(socket)?.();
+    this.#leaving.get(socket)?.stopWaiting();
     this.#leaving.delete(socket);
-    // The end of a replaced socket was reported when the second one came.
+    // The end of a socket that was replaced or cut off has been told already.
     if (this.#sockets.get(deviceId) !== socket) return;
     this.#sockets.delete(deviceId);
     this.#deps.onGone(deviceId);

@@ -98,11 +98,31 @@ describe('a device’s socket', () => {
     expect(first.done).toHaveLength(1);
   });
 
-  it('can be ended by name', () => {
+  it('is cut off by name: told as gone at once, closed, and ended if it stays', async () => {
     const socket = added();
-    sockets.close('a', 4001, 'enough');
-    sockets.close('b', 4001, 'nobody');
+    sockets.cutOff('a', 4001, 'enough');
+    sockets.cutOff('b', 4001, 'nobody');
     expect(socket.done).toEqual([['close', 4001, 'enough']]);
+    expect([told, sockets.writable('a')]).toEqual([['gone a'], undefined]);
+    await clock.advance(999);
+    expect(socket.done).toHaveLength(1);
+    await clock.advance(1);
+    expect(socket.done.at(-1)).toEqual(['terminate']);
+    socket.emit('close');
+    expect([told, clock.pending]).toEqual([['gone a'], 0]);
+  });
+
+  it('that is cut off is not heard any more, nor is one of the same device that was replaced before', () => {
+    const [replaced, current, other] = [added(), added(), added('b')];
+    const ofOther = added('b');
+    sockets.cutOff('a', 4001, 'enough');
+    for (const socket of [replaced, current]) say(socket, 'I am still here');
+    expect(frames).toEqual([]);
+    for (const socket of [other, ofOther]) say(socket, 'nobody means me');
+    expect(frames.map(({ deviceId }) => deviceId)).toEqual(['b', 'b']);
+    const again = added();
+    say(again, 'let in anew');
+    expect(frames.at(-1)).toMatchObject({ deviceId: 'a' });
   });
 
   it('that sends too large a message is told; another failure is not', () => {
@@ -171,15 +191,17 @@ describe('a socket that sends more than its share', () => {
 });
 
 describe('stopping', () => {
-  it('ends all, replaced ones too, tells nobody, and leaves no timer', async () => {
+  it('ends all, those that were replaced or cut off too, tells nobody, and leaves no timer', async () => {
     sockets.start();
     const replaced = added();
     const current = added();
     const other = added('b');
+    const cutOff = added('c');
+    sockets.cutOff('c', 4001, 'enough');
     told.length = 0;
     sockets.stop();
     expect(clock.pending).toBe(0);
-    for (const socket of [replaced, current, other]) {
+    for (const socket of [replaced, current, other, cutOff]) {
       expect(socket.done.slice(-2)).toEqual([['close', 1001, 'The gateway is stopping.'], ['terminate']]);
       socket.emit('close');
     }
