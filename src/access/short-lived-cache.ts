@@ -1,8 +1,9 @@
 // Remembers what a look-up found for a few seconds, so that a busy till does not ask the database at every call.
-// Always holds: at most `capacity` entries; nothing found before `forget` is ever handed out after it; at most `maxLookUps` look-ups
-// run together, and a name that was found lately waits only for others like it, so no right name that was seen before is turned away
-// because of others' wrong ones. Of names that were not, as many wait as are remembered, and one more is turned away: a flood of wrong
-// names (keys, devices) costs the database and the memory a bounded effort.
+// Always holds: at most `capacity` entries; what a look-up found that began before `forget` is not handed out after it (but to one whose
+// every look was overtaken: a storm of others' changes keeps nobody waiting for ever); at most `maxLookUps` look-ups run together, and a
+// name that was found lately waits only for others like it, so no right name that was seen before is turned away because of others' wrong
+// ones. Of names that were not, as many wait as are remembered, and one more is turned away: a flood of wrong names (keys, devices) costs
+// the database and the memory a bounded effort.
 import type { Clock } from '../kernel/clock.ts';
 import { createGate } from '../kernel/gate.ts';
 
@@ -16,6 +17,8 @@ interface Entry<Value> {
   answer: Promise<Value | undefined>;
   /** What the look-up found, once it has ended. */
   value?: Value | undefined;
+  /** How often `forget` was called before the look-up began. */
+  era: number;
   /** When the look-up began and until when it holds, on clock.elapsed(); undefined while it runs. */
   known: { fromMs: number; untilMs: number } | undefined;
 }
@@ -28,6 +31,8 @@ export interface ShortLivedCache<Value> {
   forget(): void;
 }
 
+/** Looks for one caller: the first, and again when `forget` was called meanwhile. */
+const maxLooks = 3;
 /** Look-ups at once; a connection or two of the database stay free for whoever is already in. */
 const maxLookUps = 6;
 
@@ -37,6 +42,7 @@ export function createShortLivedCache<Value>(
   lookUp: (name: string) => Promise<Found<Value>>,
 ): ShortLivedCache<Value> {
   const entries = new Map<string, Entry<Value>>();
+  let forgets = 0;
   const gate = createGate(maxLookUps, capacity);
   /** Names that were good when they were last looked up, the longest ago first; they survive `forget`, since they only say who goes first. */
   const wereGood = new Set<string>();
@@ -53,11 +59,12 @@ export function createShortLivedCache<Value>(
     if (entries.get(name) === entry) entries.delete(name);
   }
 
-  function begin(name: string): Promise<Value | undefined> {
-    const entry: Entry<Value> = { answer: Promise.resolve(undefined), known: undefined };
+  function begin(name: string): Entry<Value> {
+    const entry: Entry<Value> = { answer: Promise.resolve(undefined), era: forgets, known: undefined };
     let startedAtMs = 0;
     const look = () => {
       startedAtMs = clock.elapsed();
+      entry.era = forgets;
       return lookUp(name);
     };
     entry.answer = gate.run(look, wereGood.has(name)).then(
@@ -78,7 +85,7 @@ export function createShortLivedCache<Value>(
       const oldest = entries.keys().next();
       if (!oldest.done) entries.delete(oldest.value);
     }
-    return entry.answer;
+    return entry;
   }
 
   /** Moves to the young end, so that a flood of unknown names pushes out its own kind first. */
@@ -87,16 +94,24 @@ export function createShortLivedCache<Value>(
     entries.set(name, entry);
   }
 
+  /** Found, or being looked up. */
+  function remembered(name: string, maxAgeMs: number): Entry<Value> | undefined {
+    const entry = entries.get(name);
+    if (entry === undefined) return undefined;
+    const nowMs = clock.elapsed();
+    const isGood = entry.known === undefined || (nowMs < entry.known.untilMs && nowMs - entry.known.fromMs <= maxAgeMs);
+    if (isGood) usedAgain(name, entry);
+    else entries.delete(name);
+    return isGood ? entry : undefined;
+  }
+
   return {
     async get(name, maxAgeMs = Number.POSITIVE_INFINITY) {
-      const entry = entries.get(name);
-      const nowMs = clock.elapsed();
-      if (entry && (entry.known === undefined || (nowMs < entry.known.untilMs && nowMs - entry.known.fromMs <= maxAgeMs))) {
-        usedAgain(name, entry);
-        return entry.answer;
+      for (let looks = 1; ; looks += 1) {
+        const entry = remembered(name, maxAgeMs) ?? begin(name);
+        const value = await entry.answer;
+        if (entry.era === forgets || looks === maxLooks) return value;
       }
-      entries.delete(name);
-      return begin(name);
     },
     known(name) {
       const entry = entries.get(name);
@@ -104,8 +119,9 @@ export function createShortLivedCache<Value>(
       usedAgain(name, entry);
       return entry.value;
     },
-    // A look-up under way keeps its own caller, but a later call does not join it.
+    // A later call does not join a look-up that is under way, and whoever waits for that one looks again.
     forget() {
+      forgets += 1;
       entries.clear();
     },
   };

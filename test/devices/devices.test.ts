@@ -183,6 +183,35 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(await devices.checkSecret(id, third.secret)).toBeDefined();
   });
 
+  it.each(['newSecret', 'disable'] as const)('does not believe the secret of a login that %s has overtaken', async (change) => {
+    const { devices, database, clock, terminal } = await setUp();
+    const { id } = await devices.register('ana', terminal);
+    const { secret } = await devices.newSecret('ana', id);
+    // The first read is made before the change, and answered after it.
+    const [readMade, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const late = database.queries.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        readMade.resolve();
+        await answer.promise;
+        return result;
+      },
+    });
+    const there = createDevices({
+      ...{ database: { ...database, queries: late }, clock, random: seededRandom(8), banks: [] },
+      addresses: () => ({ mqttUrl: 'mqtt://x', queueUrl: 'ws://x' }),
+    });
+    onTestFinished(there.stop);
+    const told: string[] = [];
+    there.onCutOff(() => told.push('cut off'));
+    const login = there.checkSecret(id, secret).then((caller) => told.push(caller ? 'let in' : 'refused'));
+    await readMade.promise;
+    await devices[change]('ana', id);
+    answer.resolve();
+    await login;
+    expect(told).toEqual(['cut off', 'refused']);
+  });
+
   it('audits every change without a secret, and what changes nothing leaves no entry', async () => {
     const { devices, database, terminal, auditOf } = await setUp();
     const { id, pairingCode } = await devices.register('ana', terminal);
