@@ -101,6 +101,8 @@ export function createDesk(options: DeskOptions): Desk {
     findCaller: async () => undefined,
     findDevice: async (id, given) => (mayEnter(id, given) ? { deviceId: id, merchantId: '' } : undefined),
     isAdminToken: () => false,
+    // A login is judged here without waiting for anything: nothing can overtake it.
+    onCutOff: () => () => {},
   });
   if (queue) server.onUpgrade('/queue', (upgrade) => queue.handleUpgrade(upgrade));
   server.routes((app) => registerPairingRoute(app, { pair }));

@@ -34,7 +34,7 @@ import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
-import { createUpgrades, type UpgradeHandler, type Upgrades } from './upgrades.ts';
+import { createUpgrades, type UpgradeHandler, type Upgrades, type UpgradesDeps } from './upgrades.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 export interface HttpServerOptions extends AccessOptions {
@@ -48,6 +48,8 @@ export interface HttpServerOptions extends AccessOptions {
   clock: Clock;
   random: Random;
   metrics: Metrics;
+  /** Calls back with each device that loses the right to connect, as `findDevice` knows it from then on. */
+  onCutOff: UpgradesDeps['onCutOff'];
   /** For /health/ready: what works; it throws when nothing does. */
   readiness: () => Promise<Readiness>;
   /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
@@ -104,6 +106,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = createConnections(options.clock, (error) => noteUnreadable(options, error));
   const upgrades = createUpgrades({
     authenticate: createUpgradeLogin(options.findDevice),
+    onCutOff: options.onCutOff,
     whyNot,
     refuse: connections.refuse,
     failed: (error) => options.logger.error({ err: error }, 'the login of a device could not be judged'),

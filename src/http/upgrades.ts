@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { DeviceCaller } from '../kernel/callers.ts';
+import type { Cancel } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { protocolFailure } from './envelope.ts';
 
@@ -22,6 +23,8 @@ export type UpgradeHandler = (upgrade: Upgrade) => void;
 export interface UpgradesDeps {
   /** The device whose credential stands in the headers; throws when it is missing or wrong. */
   authenticate: (authorization: string | undefined) => Promise<DeviceCaller>;
+  /** Calls back with each device that loses the right to connect. */
+  onCutOff: (listener: (deviceId: string) => void) => Cancel;
   /** Why upgrades are refused now; undefined while they are accepted. */
   whyNot: () => GatewayError | undefined;
   refuse: (socket: Duplex, error: GatewayError, extraHeaders?: readonly string[]) => void;
@@ -50,7 +53,7 @@ function pathOf(request: IncomingMessage): string {
   );
 }
 
-export function createUpgrades({ authenticate, whyNot, refuse, failed, loggedIn }: UpgradesDeps): Upgrades {
+export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed, loggedIn }: UpgradesDeps): Upgrades {
   const handlers = new Map<string, UpgradeHandler>();
   const upgraded = new Set<Duplex>();
 
@@ -59,8 +62,12 @@ export function createUpgrades({ authenticate, whyNot, refuse, failed, loggedIn 
   }
 
   async function judge(request: IncomingMessage, socket: Duplex, head: Buffer, handler: UpgradeHandler): Promise<void> {
+    const cutOff = new Set<string>();
+    const stopListening = onCutOff((deviceId) => cutOff.add(deviceId));
     try {
       const { deviceId } = await authenticate(request.headers.authorization);
+      // Whoever takes over ends the device's connection when it is cut off, but not one that was not there yet.
+      if (cutOff.has(deviceId)) throw cutOffMeanwhile();
       const reason = whyNot();
       if (reason !== undefined) throw reason;
       if (socket.destroyed) return;
@@ -69,6 +76,8 @@ export function createUpgrades({ authenticate, whyNot, refuse, failed, loggedIn 
     } catch (thrown) {
       if (!(thrown instanceof GatewayError)) failed(thrown);
       refuseUpgrade(socket, refusalOf(thrown));
+    } finally {
+      stopListening();
     }
   }
 
@@ -100,6 +109,11 @@ export function createUpgrades({ authenticate, whyNot, refuse, failed, loggedIn 
       for (const socket of upgraded) socket.destroy();
     },
   };
+}
+
+function cutOffMeanwhile(): GatewayError {
+  const sentence = 'The right of this device to connect was changed while it logged in; try again.';
+  return new GatewayError('Internal_error', sentence, { httpStatus: 503, retryAfterS: 1 });
 }
 
 /** There is no status 200 for a refusal here: a client only looks at the number. */

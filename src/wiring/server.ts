@@ -61,6 +61,7 @@ export function createServer(deps: Deps): HttpServer {
     },
     findCaller: access.findCaller,
     findDevice: devices.checkSecret,
+    onCutOff: devices.onCutOff,
     isAdminToken: createTokenCheck(config.adminToken),
     isMetricsToken: createTokenCheck(config.metricsToken),
     onFailedLogin: failedLogins.note,

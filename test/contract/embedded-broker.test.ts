@@ -1,17 +1,18 @@
 // The embedded MQTT broker keeps the channel's contract.
-import { connectAsync } from 'mqtt';
+import { connect, connectAsync } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
 import { EmbeddedBroker } from '../../src/link/channels/mqtt/embedded-broker.ts';
+import { mqttTopics } from '../../src/link/protocol.ts';
 import type { CommandMessage } from '../../src/link/wire-schemas.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
+import { answerTo, channelContract, checkDevice, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { intrudeOverMqtt } from './mqtt-intruder.ts';
 import { createRecorder } from './recorder.ts';
-import { connectMqttDevice, mqttOptions } from './test-device.ts';
+import { connectMqttDevice, type Login, mqttOptions } from './test-device.ts';
 
-function create(): EmbeddedBroker {
-  return new EmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice });
+function create(check = checkDevice): EmbeddedBroker {
+  return new EmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice: check });
 }
 const urlOf = ({ port }: EmbeddedBroker) => `mqtt://127.0.0.1:${port}`;
 
@@ -58,6 +59,57 @@ describe('embedded broker, beyond the contract', () => {
     broker.disconnectDevice(deviceA.deviceId);
     await device.ended;
     expect(await recorder.until(({ what }) => what === 'gone', 'gone')).toMatchObject({ deviceId: deviceA.deviceId });
+    await broker.stop();
+  });
+
+  // A read that was made before the change may be answered after it, and then aedes takes a moment more to let the device in.
+  it.each([
+    ['in the same turn', (cut: () => void) => queueMicrotask(() => queueMicrotask(() => queueMicrotask(cut)))],
+    ['before the next turn', (cut: () => void) => process.nextTick(cut)],
+    ['in the next turn', (cut: () => void) => void setImmediate(cut)],
+    ['while its secret is judged', (cut: () => void) => cut()],
+  ])('does not keep a device that is cut off while it logs in, nor hear its will: %s', async (_when, soon) => {
+    let cuts = 0;
+    const broker = create(async () => {
+      cuts += 1;
+      if (cuts === 1) soon(() => broker.disconnectDevice(deviceA.deviceId));
+      return true;
+    });
+    const recorder = createRecorder();
+    await broker.start(recorder);
+    const forged = JSON.stringify(answerTo(command(), deviceA.deviceId));
+    const will = { topic: mqttTopics.answers(deviceA.deviceId, gatewayId), payload: Buffer.from(forged), qos: 0, retain: false } as const;
+    const client = connect(urlOf(broker), { ...mqttOptions(deviceA), will });
+    client.on('error', () => {});
+    await new Promise<void>((resolve) => client.once('close', () => resolve()));
+    await expect(broker.send(deviceA.deviceId, command(), 1_000)).rejects.toMatchObject({ name: 'DeviceNotOnChannel' });
+    // Its next login is judged after the change.
+    const again = await connectMqttDevice(urlOf(broker), deviceA);
+    again.presence({ v: 1, device: deviceA.deviceId, online: true, clock: new Date().toISOString() });
+    await recorder.until(({ what }) => what === 'presence', 'presence');
+    expect(recorder.told.filter(({ what }) => what === 'answer')).toEqual([]);
+    await again.close();
+    await broker.stop();
+  });
+
+  it('does not hear the will of a device that it cuts off', async () => {
+    const broker = create();
+    const recorder = createRecorder();
+    await broker.start(recorder);
+    const willing = async (login: Login) => {
+      const payload = Buffer.from(JSON.stringify(answerTo(command(), login.deviceId)));
+      const will = { topic: mqttTopics.answers(login.deviceId, gatewayId), payload, qos: 0, retain: false } as const;
+      const client = await connectAsync(urlOf(broker), { ...mqttOptions(login), will });
+      client.on('error', () => {});
+      return client;
+    };
+    await willing(deviceA);
+    const other = await willing(deviceB);
+    broker.disconnectDevice(deviceA.deviceId);
+    await recorder.until(({ what }) => what === 'gone', 'gone');
+    other.stream.destroy();
+    await recorder.until(({ what }) => what === 'answer', 'the will of the other');
+    expect(recorder.told.filter(({ what }) => what === 'answer')).toMatchObject([{ deviceId: deviceB.deviceId }]);
     await broker.stop();
   });
 

@@ -37,14 +37,20 @@ let loggedIn: unknown[];
 let asked: unknown[];
 let authenticate: () => Promise<{ deviceId: string; merchantId: string }>;
 let reason: GatewayError | undefined;
+let cutOffListeners: Set<(deviceId: string) => void>;
 
 beforeEach(() => {
   [handed, refused, failures, loggedIn, asked, reason] = [[], [], [], [], [], undefined];
+  cutOffListeners = new Set();
   authenticate = async () => ({ deviceId: 'd', merchantId: 'm' });
   upgrades = createUpgrades({
     authenticate(authorization) {
       asked.push(authorization);
       return authenticate();
+    },
+    onCutOff(listener) {
+      cutOffListeners.add(listener);
+      return () => cutOffListeners.delete(listener);
     },
     whyNot: () => reason,
     refuse: (socket, error, headers) => void refused.push({ socket, error, headers }),
@@ -85,6 +91,20 @@ describe('an upgrade', () => {
     expect([asked, loggedIn, socket.timeouts, refused]).toEqual([['Basic x'], [socket], [0], []]);
     // A socket that fails ends nothing.
     socket.emit('error', new Error('ECONNRESET'));
+  });
+
+  it('of a device that is cut off while its login is judged is refused, to be tried again; of any other it is not', async () => {
+    const cutOff = (deviceId: string) => () => {
+      for (const listener of cutOffListeners) listener(deviceId);
+    };
+    await knock(requestOf(), cutOff('d'));
+    expect([handed, loggedIn, failures]).toEqual([[], [], []]);
+    expect(refused).toMatchObject([{ error: { errorName: 'Internal_error', httpStatus: 503, retryAfterS: 1 }, headers: [] }]);
+    await knock(requestOf(), cutOff('other'));
+    expect([handed, cutOffListeners.size]).toEqual([[expect.objectContaining({ deviceId: 'd' })], 0]);
+    authenticate = () => Promise.reject(new GatewayError('Invalid_API_Key', 'no'));
+    await knock();
+    expect(cutOffListeners.size).toBe(0);
   });
 
   it('may still be refused by whoever takes it', async () => {

@@ -124,7 +124,7 @@ export class EmbeddedBroker implements Channel {
   }
 
   disconnectDevice(deviceId: string): void {
-    this.#clients.of(deviceId)?.close();
+    this.#clients.cutOff(deviceId);
   }
 
   /** What a client may do, in the order in which aedes asks. */
@@ -142,6 +142,7 @@ export class EmbeddedBroker implements Channel {
         done(null, true);
       },
       authenticate: (client, username, password, done) => {
+        this.#clients.loggingIn(client);
         void this.#judgeLogin(client, username, password).then((returnCode) => {
           if (returnCode === accepted) {
             this.#ports.loggedIn(client.conn);
@@ -161,6 +162,7 @@ export class EmbeddedBroker implements Channel {
           if (client) this.#listener?.dropped('mqtt', 'unknown-address', this.#clients.deviceIdOf(client), foreignTopic);
           return done(new Error('This topic is not yours.'));
         }
+        if (this.#clients.isCutOff(client)) return done(new Error('The device may no longer connect.'));
         // A closed client publishes only its will. `gone` says the same, and in the right order when the device is back already.
         if (client.closed && packet.topic === mqttTopics.presence(client.id))
           return done(new Error('The end of the connection was noticed.'));

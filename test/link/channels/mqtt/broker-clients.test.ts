@@ -5,13 +5,18 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { type BrokerClients, createBrokerClients } from '../../../../src/link/channels/mqtt/broker-clients.ts';
 import { mqttTopics } from '../../../../src/link/protocol.ts';
 
-const aClient = (id: string) => ({ id }) as Client;
+let closed: Client[];
+const aClient = (id: string) => {
+  const client = { id, close: () => void closed.push(client) } as unknown as Client;
+  return client;
+};
 let aedes: EventEmitter;
 let clients: BrokerClients;
 let gone: string[];
 beforeEach(() => {
   aedes = new EventEmitter();
   gone = [];
+  closed = [];
   clients = createBrokerClients((deviceId) => gone.push(deviceId));
   clients.watch(aedes as unknown as Aedes);
 });
@@ -50,6 +55,30 @@ describe('the clients of the broker', () => {
     expect(clients.isListening(client)).toBe(true);
     aedes.emit('unsubscribe', [mqttTopics.commands('a')], client);
     expect(clients.isListening(client)).toBe(false);
+  });
+
+  it('are cut off by name', () => {
+    const [client, other] = [aClient('a'), aClient('b')];
+    for (const each of [client, other]) {
+      clients.loggingIn(each);
+      aedes.emit('client', each);
+    }
+    clients.cutOff('a');
+    clients.cutOff('nobody');
+    expect([closed, clients.isCutOff(client), clients.isCutOff(other)]).toEqual([[client], true, false]);
+  });
+
+  it('that are cut off while they log in are cut off when they are in; who comes after that, or is another, stays', () => {
+    const [overtaken, other, later] = [aClient('a'), aClient('b'), aClient('a')];
+    for (const each of [overtaken, other]) clients.loggingIn(each);
+    clients.cutOff('a');
+    expect(closed).toEqual([]);
+    for (const each of [overtaken, other]) aedes.emit('client', each);
+    expect([closed, clients.isCutOff(overtaken), clients.isCutOff(other)]).toEqual([[overtaken], true, false]);
+    aedes.emit('clientDisconnect', overtaken);
+    clients.loggingIn(later);
+    aedes.emit('client', later);
+    expect([closed, gone, clients.of('a')]).toEqual([[overtaken], ['a'], later]);
   });
 
   it('are forgotten, without a word, when the broker closes', () => {
