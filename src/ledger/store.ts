@@ -192,7 +192,8 @@ export async function settle(queries: Queries, command: Command, settlement: Set
 
 /**
  * What a person decided without a word of the device, and the device agrees with now: its word and, if it was done, its report and its
- * numbers. Once, by the guard on `outcome`, which only a device says; undefined when it was written already.
+ * numbers. Once, by the guard on `outcome`, which only a device says (that it cannot tell is not its last word); undefined when it was
+ * written already.
  */
 export async function completeDecision(
   queries: Queries,
@@ -211,7 +212,7 @@ export async function completeDecision(
     })
     .where('id', '=', id)
     .where('settled_by', '=', sql.lit('person'))
-    .where('outcome', 'is', null)
+    .where((where) => where.or([where('outcome', 'is', null), where('outcome', '=', 'unknown')]))
     .where('removed_at', 'is', null)
     .returning(commandColumns)
     .executeTakeFirst();

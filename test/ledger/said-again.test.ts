@@ -8,6 +8,7 @@ import { type Contradictions, createContradictions } from '../../src/ledger/sett
 import { createReview } from '../../src/ledger/settling/review.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
 import { findCommand, type Settlement } from '../../src/ledger/store.ts';
+import { decidedUnheard } from '../../src/ledger/sweep-store.ts';
 import type { CommandEvent } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -68,6 +69,30 @@ describe('an answer to what was settled before', () => {
     expect(await contradictions.compare(settled, finding('done', { operationId: '1' }), { operationId: '1' })).toBe(settled);
     expect(counted).toEqual([{ commandId: settled.id, step: 'answered again', detail: 'done' }]);
     expect([await latest(settled.id), contradictions.count()]).toEqual([settled, 0]);
+  });
+
+  it('that a person decided completes it by the word of the device, after which it is not asked about any more', async () => {
+    const decided = await command({ ...refused, settled_by: 'person', settled_at: clock.now() });
+    const unheard = async () => (await decidedUnheard(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
+    expect(await unheard()).toEqual([decided.id]);
+    expect(await contradictions.compare(decided, finding('unknown'))).toEqual({ ...decided, outcome: 'unknown' });
+    expect(await unheard()).toEqual([]);
+    // "I cannot tell" is not the last word.
+    const told = await contradictions.compare({ ...decided, outcome: 'unknown' }, finding('refused'));
+    expect(told).toEqual({ ...decided, outcome: 'refused' });
+    expect(await contradictions.compare(told, finding('never'))).toBe(told);
+    expect([await latest(decided.id), contradictions.count()]).toEqual([told, 0]);
+  });
+
+  it('that a person called done is completed by a report that can be taken as it is, and by no other', async () => {
+    const decided = await command({ ...done, settled_by: 'person', operation_id: null, report: '{"amount":1}' });
+    const said = finding('done', { operationId: '7' });
+    expect(await contradictions.compare(decided, said)).toBe(decided);
+    const known = { ...decided, outcome: 'done', operationId: '7', rrn: '8', report: '{"operationId":"7"}' };
+    expect(await contradictions.compare(decided, said, { operationId: '7', rrn: '8' })).toEqual(known);
+    expect(await contradictions.compare(decided, said, { operationId: '7', rrn: '9' })).toBe(decided);
+    const answered = await command({ ...done, document_state: 'closed', operation_id: null, report: null });
+    expect(await contradictions.compare(answered, said, { operationId: '7' })).toBe(answered);
   });
 
   it('of one that is open after all says nothing yet', async () => {

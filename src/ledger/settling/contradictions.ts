@@ -32,9 +32,13 @@ export function createContradictions(deps: { database: Database; logger: Logger;
     timeline.addCounted({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report }) });
   }
 
-  /** What a person decided is completed by the device, once: what it cannot tell, and a report that cannot be taken as it is, completes nothing. */
+  /**
+   * What a person decided is completed by the device's own word, after which it need not be asked again. Only "unknown" leaves room for
+   * another; a report that cannot be taken as it is completes nothing.
+   */
   async function completed(settled: Command, { outcome, report }: Finding, extracted?: Extracted): Promise<Command | undefined> {
-    if (settled.settledBy !== 'person' || settled.outcome !== null || outcome === 'unknown') return undefined;
+    const isUnheard = settled.outcome === null || settled.outcome === 'unknown';
+    if (settled.settledBy !== 'person' || !isUnheard) return undefined;
     if (outcome !== 'done') return completeDecision(database.queries, settled, outcome, {});
     return extracted && completeDecision(database.queries, settled, outcome, { ...extracted, report });
   }

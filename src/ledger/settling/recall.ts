@@ -105,12 +105,13 @@ export function createRecall({ database, link, instanceId, settlements, timeline
       if (isOpen(command)) return ask(command);
       if (command.journalId === null) return command;
       const channel = channelOf(command);
-      timeline.add({ commandId: command.id, step: 'recall', channel });
+      // Counted: it is also asked whenever it comes back.
+      timeline.addCounted({ commandId: command.id, step: 'recall', channel });
       const answer = await sendRecall(command);
       const finding = answer && findingOfRecall(answer);
       if (!finding) return command;
       const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
-      timeline.add({ commandId: command.id, step: 'recalled', channel, detail });
+      timeline.addCounted({ commandId: command.id, step: 'recalled', channel, detail });
       return finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
     },
   };
