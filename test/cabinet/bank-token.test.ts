@@ -55,7 +55,7 @@ it('is starred on the review list, on the page of the sale with its timeline, an
 });
 
 it('is starred in the answer to a decision', async () => {
-  const { command } = await cabinet.post(`/commands/${id}/decide`, { state: 'done', reason: 'Seen.' });
+  const { command } = await cabinet.post(`/commands/${id}/decide`, { state: 'done', reason: 'Seen.', closesReview: true });
   expect(JSON.parse((command as { report: string }).report)).toEqual({ ...report, token: '***' });
 });
 

@@ -99,22 +99,28 @@ describe('a terminal without a journal', () => {
 });
 
 describe('a gateway that stood still', () => {
-  it('does not begin what nothing names and whose caller hung up meanwhile: he may have been told elsewhere [D117]', slowTest, async () => {
-    const terminal = await shop.addDevice('terminal');
-    const pay = (amount: number, documentNr?: string) => ({ DeviceID: terminal.id, amount, documentNr });
-    const named = randomUUID();
-    for (let time = 1; time <= 5; time += 1) {
+  // As far as TCP tells: on a machine that is very busy a hang-up was once in twenty times read too late. One that is never heeded fails each time.
+  const asTcpTells = { ...slowTest, retry: 2 };
+  it(
+    'does not begin what nothing names and whose caller hung up meanwhile: he may have been told elsewhere [D117]',
+    asTcpTells,
+    async () => {
+      const terminal = await shop.addDevice('terminal');
+      const pay = (amount: number, documentNr?: string) => ({ DeviceID: terminal.id, amount, documentNr });
+      const named = randomUUID();
+      for (let time = 1; time <= 5; time += 1) {
+        process.kill(shop.gateway.pid, 'SIGSTOP');
+        await shop.till.postAndHangUp('/Device/payment/Pay', pay(80 + time));
+        process.kill(shop.gateway.pid, 'SIGCONT');
+        await sell(terminal, time);
+      }
       process.kill(shop.gateway.pid, 'SIGSTOP');
-      await shop.till.postAndHangUp('/Device/payment/Pay', pay(80 + time));
+      await shop.till.postAndHangUp('/Device/payment/Pay', pay(90, named));
       process.kill(shop.gateway.pid, 'SIGCONT');
-      await sell(terminal, time);
-    }
-    process.kill(shop.gateway.pid, 'SIGSTOP');
-    await shop.till.postAndHangUp('/Device/payment/Pay', pay(90, named));
-    process.kill(shop.gateway.pid, 'SIGCONT');
-    const isCharged = () => readBank(terminal.stateDir).some(({ amountBani }) => amountBani === 9_000);
-    await eventually('what a documentNr names is done all the same', isCharged, Boolean);
-    const amounts = readBank(terminal.stateDir).flatMap(({ kind, amountBani }) => (kind === 'charge' ? [amountBani] : []));
-    expect(amounts).toEqual([100, 200, 300, 400, 500, 9_000]);
-  });
+      const isCharged = () => readBank(terminal.stateDir).some(({ amountBani }) => amountBani === 9_000);
+      await eventually('what a documentNr names is done all the same', isCharged, Boolean);
+      const amounts = readBank(terminal.stateDir).flatMap(({ kind, amountBani }) => (kind === 'charge' ? [amountBani] : []));
+      expect(amounts).toEqual([100, 200, 300, 400, 500, 9_000]);
+    },
+  );
 });
