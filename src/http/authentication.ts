@@ -103,9 +103,13 @@ export function knownAs(request: FastifyRequest, helper: string): void {
   identities.set(request, { helper });
 }
 
+/** Pages need few places, and for a moment. */
+const peoplesPercent = 20;
+
 /**
- * Whose slot the request takes; undefined while nobody has shown a credential. A device's requests are its merchant's;
- * a person in the cabinet counts alone, so that he can look at what floods his merchant.
+ * Whose slot the request takes; undefined while nobody has shown a credential. A device's requests are its merchant's; the people of a
+ * merchant count apart from it, so that they can look at what floods it, but together: with a share each, two of them who read no
+ * answers would leave no place to anybody.
  */
 export function ownerOf(request: FastifyRequest): Owner | undefined {
   const { caller, device, helper } = identities.of(request) ?? {};
@@ -113,7 +117,9 @@ export function ownerOf(request: FastifyRequest): Owner | undefined {
   if (device !== undefined) return { name: `merchant ${device.merchantId}`, sharePercent: device.sharePercent };
   if (helper !== undefined) return { name: helper };
   const viewer = optionalViewerOf(request);
-  return viewer === undefined ? undefined : { name: `person ${viewer.userId ?? viewer.actor}` };
+  if (viewer === undefined) return undefined;
+  const name = viewer.merchantId === undefined ? `person ${viewer.userId ?? viewer.actor}` : `people of ${viewer.merchantId}`;
+  return { name, sharePercent: peoplesPercent };
 }
 
 /** Compares in constant time. No token configured: nothing matches. */

@@ -214,7 +214,7 @@ describe('the cabinet', () => {
     const request = requestOf({ method: 'POST', headers: { authorization: 'bearer  admin', ...cookie } });
     expect(await refusal(cabinet({ isConfirmed: true }), request)).toBeUndefined();
     expect([viewerOf(request), factsOf(request).presentedSecrets, asked]).toEqual([adminViewer, ['admin'], []]);
-    expect([actorOf(request), ownerOf(request)]).toEqual(['admin token', { name: 'person admin token' }]);
+    expect([actorOf(request), ownerOf(request)]).toEqual(['admin token', { name: 'person admin token', sharePercent: 20 }]);
     const wrong = requestOf({ headers: { authorization: 'Bearer wrong', ...cookie } });
     expect(await refusal(cabinet({ who: 'anybody' }), wrong)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
     expect([failedLogins, factsOf(wrong).presentedSecrets, asked]).toEqual([['2001:db8::'], ['wrong'], []]);
@@ -228,13 +228,15 @@ describe('the cabinet', () => {
     expect([viewerOf(request), factsOf(request).presentedSecrets]).toEqual([viewer, ['mine']]);
     expect([factsOf(request).merchantId, ownerOf(request), actorOf(request)]).toEqual([
       undefined,
-      { name: 'person u' },
+      { name: 'person u', sharePercent: 20 },
       'Ana <ana@shop.md>',
     ]);
     viewer = { ...(viewer as Viewer), merchantId: 'shop' };
     const ofMerchant = requestOf({ headers: cookie });
     await refusal(cabinet(), ofMerchant);
     expect(factsOf(ofMerchant).merchantId).toBe('shop');
+    // All people of a merchant together: two with a share each would leave nothing to anybody.
+    expect(ownerOf(ofMerchant)).toEqual({ name: 'people of shop', sharePercent: 20 });
   });
 
   it.each([{}, { cookie: 'tillgate_session=unknown' }])('knows nobody by %j', async (headers: { cookie?: string }) => {

@@ -38,7 +38,8 @@ interface Deps {
   people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
 }
 
-const maxPauseMs = 30_000;
+/** The system asks for more only when much of what it holds was read: a slow line pauses for half a minute in between. */
+const maxPauseMs = 180_000;
 const tooMany = (message: string) => new GatewayError('Too_Many_Requests', message, { retryAfterS: 10 });
 
 export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
