@@ -1,6 +1,6 @@
 // A list as one long CSV: page by page as the reader takes it, so that a million rows need no more memory than one page.
 // Always holds: only a few exports run at once, of one user a quarter of them and of one merchant half, but one in any case; each asks the
-// database one short question at a time, and ends with its session, or when its reader takes no further page for half a minute. One that
+// database one short question at a time, and ends with its session, or when its reader takes no further page for three minutes. One that
 // reaches its bound says so in its last line, because a file that looks whole and is not would be believed.
 import { Readable } from 'node:stream';
 import { sessionOver } from '../../../access/people/sign-in.ts';
