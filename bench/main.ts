@@ -36,7 +36,7 @@ const usage = `npm run bench -- [--quick | --full] [--no-peers] [--only LIST] [-
   --only LIST  of ${parts.map(({ name }) => name).join(', ')}
   --json       print the run as JSON on standard output; progress goes to standard error
   --record     write the processor time of a call, beside a bare route's, to bench/recorded.json
-  --check      exit code 1 when a call costs more than twice what is recorded
+  --check      exit code 1 when a call costs more than three times what is recorded
   --page FILE  measure nothing: write docs/benchmarks.md from a run that was printed by --json; give it again for runs with --only,
                which stand in place of the same parts
 The page is written by a run with peers that left nothing out. Needs 20,000 open files a process for devices: ulimit -n 20000.`;

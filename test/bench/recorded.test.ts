@@ -49,11 +49,11 @@ it('says what is not reached, and why', () => {
   expect(asMarkdown({ ...run, rows: [{ ...perSecond, goal: 2 }] })).toContain('Every goal was reached');
 });
 
-it('complains of twice the recorded cost and of what is no longer measured, and of nothing less', () => {
+it('complains of three times the recorded cost and of what is no longer measured, and of nothing less', () => {
   const recorded = toRecord([costing(1), perSecond]);
   expect(recorded).toEqual({ commands: 0.1 });
-  expect(complaintsOf([costing(1.9)], recorded)).toEqual([]);
-  expect(complaintsOf([costing(2.1)], recorded)).toEqual([expect.stringContaining('costs 21.0 times the processor time of a bare route')]);
+  expect(complaintsOf([costing(2.9)], recorded)).toEqual([]);
+  expect(complaintsOf([costing(3.1)], recorded)).toEqual([expect.stringContaining('costs 31.0 times the processor time of a bare route')]);
   expect(complaintsOf([perSecond], recorded)).toEqual([expect.stringContaining('not measured')]);
 });
 
