@@ -1,5 +1,6 @@
 // The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock; for a command that is not
-// settled as long as that takes, and 24 hours more, or while its device contradicts how it was settled [D129]: "send it again" must not do once more what a device brings to its end after a weekend.
+// settled as long as that takes, and 24 hours more, or while its device contradicts how it was settled [D129]: "send it again" must not do
+// once more what a device brings to its end after a weekend.
 // A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
 // a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back. A batch of commands
 // claims by `claimAll` what it has seen unused; whoever is late fails it whole [D120].

@@ -87,7 +87,7 @@ export async function lockPayment(database: Database, queries: Queries, id: stri
   return toCommand(row);
 }
 
-/** What was refunded of a payment, unresolved refunds included [D17], and refunds and voids of which the device says that it made them after all [D129]. */
+/** What was refunded of a payment: unresolved refunds included [D17], and what its device says that it gave back after all [D129]. */
 export async function refundedOf(queries: Queries, paymentId: string): Promise<Bani> {
   const row = await queries
     .selectFrom('commands')

@@ -2,9 +2,9 @@
 // A call that needs locks or a guard of its own keeps its own transaction (first-commit.ts); all others come here and share a commit with
 // whoever comes along.
 //
-// What stands in a row's way (an index, a try under the same number that was removed or contradicted, a document that is no longer open, a used key [D120]) leaves
-// that row out and touches no other: who is missing lost, and is looked after by his own call. Nothing is published before the statement
-// has returned.
+// What stands in a row's way (an index, a try under the same number that was removed or contradicted, a document that is no longer open, a
+// used key [D120]) leaves that row out and touches no other: who is missing lost, and is looked after by his own call. Nothing is published
+// before the statement has returned.
 //
 // The process dies before the commit: no row is there, nothing was sent. After it: all are `sent` and nothing was published; Recall is
 //   answered `never`. There is no state between, since it is one statement.
@@ -32,7 +32,7 @@ export interface InsertedTogether extends NewCommand {
   findsTarget?: boolean | undefined;
   /** Only while the document of its target is open: then nothing else can be what this call repeats. */
   needsOpenTarget?: boolean | undefined;
-  /** Only if nothing under its number was removed or contradicted: whoever looked before knows better, since a later try may be there [D66, D129]. */
+  /** Only if nothing under its number was removed: whoever looked before knows better, since a later try may be there [D66]. */
   isFirstTry?: boolean | undefined;
   /** Only if nothing stands under this key; then it stands for this command. */
   idempotency?: { key: string; requestHash: string } | undefined;
@@ -193,7 +193,10 @@ function openPayment(held: RawBuilder<unknown>): RawBuilder<unknown> {
         ${held})`;
 }
 
-/** No try under the number was done after all [D129], or, unless somebody has looked, removed. With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
+/**
+ * No try under the number was done after all [D129] or, unless somebody has looked, removed. With a limit, so that PostgreSQL makes no join of
+ * it: planned while the table is small, that would read all of it for ever.
+ */
 function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
   const isTry = sql.raw(`"tried"."${number}" = "new"."${number}"`);
   return sql`not exists (

@@ -21,6 +21,8 @@ let merchantId: string;
 let inFlight: Set<string>;
 let asked: { id: string; isDeviceBack: boolean | undefined; atMs: number }[];
 let asking: () => Promise<Command>;
+let rechecked: string[];
+let rechecking: () => Promise<void>;
 let unknown: string[];
 /** What comes of the commands that cannot be ended. */
 let refusals: Map<string, Error>;
@@ -41,6 +43,8 @@ beforeEach(async () => {
   inFlight = new Set();
   asked = [];
   asking = async () => ({}) as Command;
+  rechecked = [];
+  rechecking = async () => {};
   unknown = [];
   refusals = new Map();
   events = [];
@@ -78,6 +82,10 @@ beforeEach(async () => {
       ask({ id }: Command, isDeviceBack?: boolean) {
         asked.push({ id, isDeviceBack, atMs: clock.elapsed() });
         return asking();
+      },
+      recheck({ id }: Command) {
+        rechecked.push(id);
+        return rechecking();
       },
     },
     settlements: {
@@ -168,6 +176,35 @@ describe('the background', () => {
     expect(unknown).toEqual([]);
     await clock.advance(2_000);
     expect(unknown).toEqual([over]);
+  });
+
+  it('asks a device that is back about what a person decided, one round at a time and once more for all returns meanwhile', async () => {
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const decided = { state: 'refused', settled_at: clock.now(), settled_by: 'person', journal_id: 'j' } as const;
+    const id = await open(decided, deviceId);
+    await open({ ...decided, outcome: 'refused' }, deviceId);
+    await open({ ...decided, journal_id: null }, deviceId);
+    await open({ ...decided, settled_at: clock.now() - 8 * 24 * 3_600_000 }, deviceId);
+    await open(decided);
+    let answer = () => {};
+    rechecking = () => new Promise<void>((resolve) => (answer = resolve));
+    recovery.start();
+    const comesBack = async () => {
+      listeners.seen?.(deviceId);
+      await clock.advance(1);
+    };
+    for (let returns = 0; returns < 4; returns += 1) await comesBack();
+    expect(rechecked).toEqual([id]);
+    answer();
+    await clock.advance(1);
+    expect(rechecked).toEqual([id, id]);
+    answer();
+    await clock.advance(1);
+    expect(rechecked).toHaveLength(2);
+    rechecking = () => Promise.reject(databaseDown('away'));
+    await comesBack();
+    await comesBack();
+    expect(rechecked).toHaveLength(4);
   });
 
   it('puts what has no outcome 15 minutes after its time on the review list, once, and says so', async () => {

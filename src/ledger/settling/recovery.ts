@@ -46,6 +46,8 @@ export class Recovery {
   /** Of those that no call carries any more. */
   readonly #aside: PutAside;
   readonly #restrained: Logger;
+  /** Devices that are being asked about what a person decided, and whether they have come back since. */
+  readonly #decisionRounds = new Map<string, boolean>();
   #isStopped = false;
 
   constructor(deps: Deps) {
@@ -148,8 +150,29 @@ export class Recovery {
 
   /** A person may have been wrong about what the device did while it was away: better known before the same is sent again [D129]. */
   async #askAboutDecisions(deviceId: string): Promise<void> {
-    const { database, instanceId, recall, logger } = this.#deps;
-    for (const command of await sweeps.decidedUnheard(database.queries, instanceId, deadAfterMs, deviceId, decidedSinceMs)) {
+    const rounds = this.#decisionRounds;
+    // One that comes and goes is asked by one round at a time, and once more for all its returns meanwhile: what was asked before may be lost.
+    const isUnderWay = rounds.has(deviceId);
+    rounds.set(deviceId, isUnderWay);
+    if (isUnderWay) return;
+    try {
+      do {
+        rounds.set(deviceId, false);
+        await this.#askAbout(await this.#decidedUnheard(deviceId));
+      } while (rounds.get(deviceId) === true);
+    } finally {
+      rounds.delete(deviceId);
+    }
+  }
+
+  #decidedUnheard(deviceId: string): Promise<Command[]> {
+    const { database, instanceId } = this.#deps;
+    return sweeps.decidedUnheard(database.queries, instanceId, deadAfterMs, deviceId, decidedSinceMs);
+  }
+
+  async #askAbout(decided: readonly Command[]): Promise<void> {
+    const { recall, logger } = this.#deps;
+    for (const command of decided) {
       if (this.#isStopped) return;
       await recall
         .recheck(command)

@@ -19,7 +19,7 @@ export interface Decision {
   actor: string;
   operationId?: string | undefined;
   rrn?: string | undefined;
-  /** The person has seen that it is settled and contradicted. Without it, one who has an old page before him would wave through what he never saw. */
+  /** The person has seen that it is settled and contradicted: whoever has an old page before him must not wave through what he never saw. */
   closesReview?: boolean | undefined;
 }
 
