@@ -6,6 +6,9 @@ import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
 import { launchChromium, newPerson, open as openPage, seriousFindings, type Watched, watch } from './support/chromium.ts';
 import { pages } from './support/pages.ts';
 
+const phone = { width: 390, height: 844 };
+const desk = { width: 1440, height: 1000 };
+
 let shop: SandboxShop;
 let browser: Browser;
 let page: Page;
@@ -56,15 +59,14 @@ describe('every page', () => {
     await page.evaluate("document.documentElement.setAttribute('data-mantine-color-scheme', 'light')");
   });
 
-  it('fits a phone without sideways scrolling', async () => {
-    await page.setViewportSize({ width: 390, height: 844 });
-    const wide: string[] = [];
-    for (const [name, path] of pages) {
+  it.each(pages)('%s fits a phone without sideways scrolling', async (_name, path) => {
+    await page.setViewportSize(phone);
+    try {
       await open(path);
-      if ((await sidewaysPx()) !== 0) wide.push(name);
+      expect(await sidewaysPx()).toBe(0);
+    } finally {
+      await page.setViewportSize(desk);
     }
-    await page.setViewportSize({ width: 1440, height: 1000 });
-    expect(wide).toEqual([]);
   });
 });
 
@@ -91,12 +93,12 @@ describe('a sale', () => {
   });
 
   it('fits a phone, with its timeline as one line', async () => {
-    await page.setViewportSize({ width: 390, height: 844 });
+    await page.setViewportSize(phone);
     await open(`/payments/${saleId}`);
     await page.getByRole('tab', { name: 'Timeline' }).waitFor();
     expect(await sidewaysPx()).toBe(0);
     expect(await seriousFindings(page)).toEqual([]);
-    await page.setViewportSize({ width: 1440, height: 1000 });
+    await page.setViewportSize(desk);
   });
 });
 
