@@ -1,17 +1,15 @@
 // The test command: provides the servers, runs Vitest with the arguments given, stops everything.
 // Exit code: Vitest's. The last line is always `N passed, N failed`, so that a CI can count.
+// A run of everything that fails in a few files tries these once more, one after the other with nothing beside them, and counts what comes
+// of that; what needed it is named [D132].
 // `--embedded`: no servers at all; files named *.server.test.ts are left out.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterSecondTry, countLine, failedTests, readReport, secondTry, type TestReport } from './test-report.ts';
 import { provideServers, type RunningServers, ServersMissing, serverVariables } from './test-servers.ts';
-
-interface VitestReport {
-  numPassedTests: number;
-  testResults: { status: string; assertionResults: { status: string }[] }[];
-}
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const say = (line: string) => console.log(`[test] ${line}`);
@@ -31,14 +29,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-function runVitest(variables: Record<string, string>, reportFile: string): Promise<number> {
-  const env = { ...process.env, ...variables };
+function runVitest(variables: Record<string, string>, reportFile: string, args: string[]): Promise<number> {
+  const env: NodeJS.ProcessEnv = { ...process.env, ...variables, TILLGATE_TEST_REPORT: reportFile };
   if (isEmbedded) {
     for (const name of serverVariables) delete env[name];
     env['TILLGATE_TEST_EMBEDDED'] = '1';
   }
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
-  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...vitestArgs], {
+  const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/test-report.ts')}`];
+  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...args], {
     cwd: root,
     env,
     stdio: 'inherit',
@@ -50,29 +48,28 @@ function runVitest(variables: Record<string, string>, reportFile: string): Promi
   });
 }
 
-function countLine(reportFile: string, exitCode: number): string {
-  let report: VitestReport = { numPassedTests: 0, testResults: [] };
-  try {
-    report = JSON.parse(readFileSync(reportFile, 'utf8')) as VitestReport;
-  } catch {
-    // Vitest died before it could report; the exit code below makes that a failure.
-  }
-  // A file that could not even be loaded counts as one.
-  const failures = report.testResults.map(({ status, assertionResults }) => {
-    const failed = assertionResults.filter((test) => test.status === 'failed').length;
-    return failed === 0 && status === 'failed' ? 1 : failed;
-  });
-  const failed = failures.reduce((sum, count) => sum + count, 0);
-  return `${report.numPassedTests} passed, ${exitCode !== 0 && failed === 0 ? 1 : failed} failed`;
-}
-
 const directory = mkdtempSync(join(tmpdir(), 'tillgate-test-'));
 const reportFile = join(directory, 'report.json');
+const secondReportFile = join(directory, 'second-report.json');
+let report: TestReport = { files: [], strayErrors: 0 };
 let exitCode = 1;
 let problem: string | undefined;
 try {
   if (!isEmbedded) servers = await provideServers(say);
-  exitCode = await runVitest(servers?.variables ?? {}, reportFile);
+  const variables = servers?.variables ?? {};
+  exitCode = await runVitest(variables, reportFile, vitestArgs);
+  report = readReport(reportFile);
+  // Whoever names files or options wants to see these fail.
+  const filesAgain = exitCode === 0 || vitestArgs.length > 0 || interruptedBy ? [] : secondTry(report);
+  if (filesAgain.length > 0) {
+    const firstFailed = failedTests(report);
+    say(`${firstFailed.length} failed; their files once more, with nothing beside them: ${filesAgain.join(', ')}`);
+    exitCode = await runVitest(variables, secondReportFile, ['--maxWorkers=1', ...filesAgain]);
+    report = afterSecondTry(report, readReport(secondReportFile));
+    const stillFailed = new Set(failedTests(report));
+    for (const name of firstFailed) if (!stillFailed.has(name)) say(`failed beside the others, passed alone: ${name}`);
+    if (stillFailed.size > 0) exitCode = 1;
+  }
 } catch (error) {
   problem = error instanceof ServersMissing ? error.message : String(error instanceof Error ? error.stack : error);
 } finally {
@@ -80,6 +77,6 @@ try {
 }
 if (problem) console.error(problem);
 if (interruptedBy) exitCode = 128 + constants.signals[interruptedBy];
-console.log(countLine(reportFile, exitCode));
+console.log(countLine(report, exitCode !== 0));
 rmSync(directory, { recursive: true, force: true });
 process.exit(exitCode);

@@ -1,0 +1,69 @@
+// What a run of Vitest came to, file by file, and what the second try of its failed files changes in it [D132].
+// Vitest takes the default export as a reporter, which writes the report to the file that TILLGATE_TEST_REPORT names.
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Reporter, TestModule } from 'vitest/node';
+
+export interface TestReport {
+  files: FileReport[];
+  /** What was thrown outside of every test: no second try of a file explains it. */
+  strayErrors: number;
+}
+
+export interface FileReport {
+  path: string;
+  passed: number;
+  /** Names of tests; of a file that could not even be loaded its path. */
+  failed: string[];
+}
+
+/** More than that is no bad moment of a busy machine. */
+const filesTriedAgainAtMost = 10;
+
+/** The files that may be tried once more, alone: none when too many failed, or something that no file answers for. */
+export function secondTry({ files, strayErrors }: TestReport): string[] {
+  const failed = files.filter((file) => file.failed.length > 0).map(({ path }) => path);
+  return strayErrors > 0 || failed.length > filesTriedAgainAtMost ? [] : failed;
+}
+
+/** The first run, with the files that were tried again as they came out of that. */
+export function afterSecondTry(first: TestReport, second: TestReport): TestReport {
+  const again = new Map(second.files.map((file) => [file.path, file]));
+  return { files: first.files.map((file) => again.get(file.path) ?? file), strayErrors: first.strayErrors + second.strayErrors };
+}
+
+export function failedTests({ files }: TestReport): string[] {
+  return files.flatMap(({ failed }) => failed);
+}
+
+/** Always the last line of a run, so that a CI can count: a run that failed counts one failure at least. */
+export function countLine(report: TestReport, hasFailed: boolean): string {
+  const passed = report.files.reduce((sum, file) => sum + file.passed, 0);
+  const failed = failedTests(report).length + report.strayErrors;
+  return `${passed} passed, ${hasFailed ? Math.max(1, failed) : failed} failed`;
+}
+
+/** A Vitest that died before it could report has reported nothing; its exit code makes that a failure. */
+export function readReport(path: string): TestReport {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as TestReport;
+  } catch {
+    return { files: [], strayErrors: 0 };
+  }
+}
+
+function fileReport(module: TestModule): FileReport {
+  const path = module.relativeModuleId;
+  const failed = [...module.children.allTests('failed')].map(({ fullName }) => `${path} > ${fullName}`);
+  // Its tests may all have passed when what comes before or after them failed.
+  return { path, passed: [...module.children.allTests('passed')].length, failed: failed.length > 0 || module.ok() ? failed : [path] };
+}
+
+// oxlint-disable-next-line no-default-export -- so Vitest finds a reporter
+export default class ReportToFile implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], strayErrors: readonly unknown[]): void {
+    const path = process.env['TILLGATE_TEST_REPORT'];
+    if (path === undefined) throw new Error('TILLGATE_TEST_REPORT does not say where to write the report.');
+    const report: TestReport = { files: modules.map(fileReport), strayErrors: strayErrors.length };
+    writeFileSync(path, JSON.stringify(report));
+  }
+}
