@@ -5,7 +5,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 
 export interface TestReport {
   files: FileReport[];
-  /** What was thrown outside of every test: no second try of a file explains it. */
+  /** What was thrown outside of every test, in files that did not fail: no second try explains it. */
   strayErrors: number;
 }
 
@@ -60,10 +60,13 @@ function fileReport(module: TestModule): FileReport {
 
 // oxlint-disable-next-line no-default-export -- so Vitest finds a reporter
 export default class ReportToFile implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], strayErrors: readonly unknown[]): void {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly { VITEST_TEST_PATH?: string }[]): void {
     const path = process.env['TILLGATE_TEST_REPORT'];
     if (path === undefined) throw new Error('TILLGATE_TEST_REPORT does not say where to write the report.');
-    const report: TestReport = { files: modules.map(fileReport), strayErrors: strayErrors.length };
+    const failed = modules.filter((module) => fileReport(module).failed.length > 0).map(({ moduleId }) => moduleId);
+    // A test that fails may leave behind what fails after it.
+    const stray = unhandled.filter(({ VITEST_TEST_PATH: from }) => from === undefined || !failed.includes(from));
+    const report: TestReport = { files: modules.map(fileReport), strayErrors: stray.length };
     writeFileSync(path, JSON.stringify(report));
   }
 }

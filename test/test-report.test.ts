@@ -57,7 +57,7 @@ describe('the report that Vitest writes', () => {
     symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
     test(
       'a.test.ts',
-      `describe('sums', () => { it('right', () => {}); it('wrong', () => { expect(1).toBe(2); }); it.skip('left', () => {}); });`,
+      `describe('sums', () => { it('right', () => {}); it('wrong', () => { Promise.reject(new Error('left behind')); expect(1).toBe(2); }); it.skip('left', () => {}); });`,
     );
     test('b.test.ts', `it('right', () => {}); afterAll(() => { throw new Error('late'); });`);
     test('c.test.ts', `throw new Error('early');`);

@@ -116,8 +116,8 @@ async function openTestSqlite(clock: Clock = systemClock): Promise<TestDatabase>
 
 async function openTestPostgres(clock?: Clock): Promise<TestDatabase> {
   const name = newName();
-  const template = await preparedTemplate();
-  await asAdmin((admin) => admin.query(`create database ${name} template ${template}`));
+  const migrated = await preparedTemplate();
+  await asAdmin((admin) => admin.query(`create database ${name} template ${migrated}`));
   const shift = { ms: 0 };
   const plugin = createClockPlugin(clock, shift);
   const url = urlOf(name);
@@ -164,8 +164,16 @@ function createClockPlugin(clock: Clock | undefined, shift: { ms: number }): Kys
   };
 }
 
-/** One migrated database that the others are copied from; test processes that start together take turns. */
-async function preparedTemplate(): Promise<string> {
+let template: Promise<string> | undefined;
+
+/** One migrated database that the others are copied from; asked for once by each test process. */
+function preparedTemplate(): Promise<string> {
+  template ??= prepareTemplate();
+  return template;
+}
+
+/** Test processes that start together take turns. */
+async function prepareTemplate(): Promise<string> {
   const checksums = readMigrations(migrationsDir).map((migration) => migration.checksum);
   const name = `tillgate_template_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 16)}`;
   await asAdmin(async (admin) => {
