@@ -4,7 +4,7 @@
 // of that; what needed it is named [D132].
 // `--embedded`: no servers at all; files named *.server.test.ts are left out.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { accessSync, chmodSync, constants as fileConstants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,8 @@ import { provideServers, type RunningServers, ServersMissing, serverVariables } 
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const say = (line: string) => console.log(`[test] ${line}`);
+const memoryPlace = '/dev/shm';
+const memoryNeededBytes = 8 * 2 ** 30;
 const isEmbedded = process.argv[2] === '--embedded';
 const vitestArgs = process.argv.slice(isEmbedded ? 3 : 2);
 
@@ -48,7 +50,23 @@ function runVitest(variables: Record<string, string>, reportFile: string, args: 
   });
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'tillgate-test-'));
+/** In memory where there is room: most of what a test of a database waits for is the disk, when its database is removed. */
+function placeForTests(): string {
+  try {
+    const { bavail, bsize } = statfsSync(memoryPlace);
+    accessSync(memoryPlace, fileConstants.W_OK);
+    return bavail * bsize >= memoryNeededBytes ? memoryPlace : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
+const directory = mkdtempSync(join(placeForTests(), 'tillgate-test-'));
+// As any temporary directory: servers that do not run as root go through it to their own.
+chmodSync(directory, 0o1777);
+process.env['TMPDIR'] = directory;
+// What one test process has compiled, and its threads, need not be compiled by the next four hundred.
+process.env['NODE_COMPILE_CACHE'] ??= join(directory, 'compiled');
 const reportFile = join(directory, 'report.json');
 const secondReportFile = join(directory, 'second-report.json');
 let report: TestReport = { files: [], strayErrors: 0 };

@@ -26,9 +26,11 @@ function run(directory: string): { isKept: boolean; answer: number } {
     flushCompileCache();
     console.log(JSON.stringify({ isKept, answer }));
     process.kill(process.pid, 'SIGKILL');`;
+  // The tests themselves keep what they compile elsewhere.
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
   // Its last act is its own death: what is kept was written before.
   try {
-    execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'inherit'] });
   } catch (error) {
     return JSON.parse((error as { stdout: string }).stdout) as { isKept: boolean; answer: number };
   }

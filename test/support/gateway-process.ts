@@ -51,7 +51,7 @@ export function temporaryDirectory(): string {
 }
 
 function cleanEnvironment(settings: Settings): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(TILLGATE_|VITEST|NODE_OPTIONS)/.test(name));
+  const kept = Object.entries(process.env).filter(([name]) => !/^(TILLGATE_|VITEST|NODE_OPTIONS|NODE_COMPILE_CACHE)/.test(name));
   return { ...Object.fromEntries(kept), ...settings };
 }
 
