@@ -1,7 +1,7 @@
 // What a run of Vitest came to, file by file, and what the second try of its failed files changes in it [D132].
 // Vitest takes the default export as a reporter, which writes the report to the file that TILLGATE_TEST_REPORT names.
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface TestReport {
   files: FileReport[];
@@ -60,7 +60,7 @@ function fileReport(module: TestModule): FileReport {
 
 // oxlint-disable-next-line no-default-export -- so Vitest finds a reporter
 export default class ReportToFile implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly { VITEST_TEST_PATH?: string }[]): void {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly (SerializedError & { VITEST_TEST_PATH?: string })[]): void {
     const path = process.env['TILLGATE_TEST_REPORT'];
     if (path === undefined) throw new Error('TILLGATE_TEST_REPORT does not say where to write the report.');
     const failed = modules.filter((module) => fileReport(module).failed.length > 0).map(({ moduleId }) => moduleId);
