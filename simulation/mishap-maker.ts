@@ -69,6 +69,7 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
       shop.state.isCalm = true;
       shop.interruptions.disarm();
       shop.lapses.calm();
+      shop.hastyPerson.calm();
       for (const undo of mend) undo();
       shop.fleet.mend();
     },
@@ -132,6 +133,11 @@ const makers: Record<Mishap, Maker> = {
   'device-forgets': (shop, random) => lapse(shop, random, 'forgets'),
   'journal-cut': (shop, random) => lapse(shop, random, 'cut'),
   'old-device-denies': (shop, random) => lapse(shop, random, 'denies'),
+  'hasty-person'({ devices, hastyPerson }, random) {
+    const able = devices.filter(({ hasJournal }) => hasJournal);
+    const restartsIt = random.fraction() < 0.5;
+    if (able.length > 0) hastyPerson.await(pick(random, able), restartsIt);
+  },
 };
 
 /** Of a device that keeps a journal, or for `denies` of one that keeps none. */

@@ -54,6 +54,7 @@ export const mishaps = [
   'device-forgets',
   'journal-cut',
   'old-device-denies',
+  'hasty-person',
 ] as const;
 export type Mishap = (typeof mishaps)[number];
 
@@ -98,6 +99,7 @@ export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {
       'device-forgets': seldomMs(),
       'journal-cut': seldomMs(),
       'old-device-denies': seldomMs(),
+      'hasty-person': seldomMs(),
     },
     isBrokerEmbedded: gateways === 1 && chance(0.7),
     lostResponseRate: pick([0, 0.05, 0.2]),

@@ -25,8 +25,8 @@ export function truthOf(target: ShopDevice, command: Command) {
   return { isDone, entry };
 }
 
-export function startReviewer(shop: Shop): { readonly decided: number; readonly heldBack: number } {
-  const counts = { decided: 0, heldBack: 0 };
+export function startReviewer(shop: Shop): { readonly decided: number; readonly heldBack: number; readonly closed: number } {
+  const counts = { decided: 0, heldBack: 0, closed: 0 };
 
   async function decide(life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>, command: Command): Promise<void> {
     const target = shop.devices.find(({ id }) => id === command.deviceId);
@@ -56,6 +56,16 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     }
   }
 
+  /** A device says otherwise than what was settled: he looks into its books once it has ended, and says what stands there. */
+  async function close(life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>, command: Command): Promise<void> {
+    const target = shop.devices.find(({ id }) => id === command.deviceId);
+    if (!target?.device.isOn() || target.device.journal().unfinished().length > 0) return;
+    const state = truthOf(target, command).isDone ? 'done' : 'refused';
+    await life.ledger.decide(command.id, { state, reason: 'It stands so in the books.', actor: 'reviewer', closesReview: true });
+    counts.closed += 1;
+    shop.trace(`reviewer closes the review of ${command.id}: ${state}`);
+  }
+
   function look(): void {
     const life = shop.fleet.anyLife();
     if (!life || shop.state.isDatabaseDown) return;
@@ -67,6 +77,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
       .execute()
       .then(async (rows) => {
         for (const row of rows) await decide(life, toCommand(row));
+        for (const row of await contradicted(life)) await close(life, toCommand(row));
       })
       .catch(() => {});
   }
@@ -80,4 +91,14 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     else look();
   });
   return counts;
+}
+
+function contradicted({ database }: NonNullable<ReturnType<Shop['fleet']['anyLife']>>) {
+  return database.queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('settled_at', 'is not', null)
+    .where('review_since', 'is not', null)
+    .where('reviewed_at', 'is', null)
+    .execute();
 }

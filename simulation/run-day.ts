@@ -87,6 +87,8 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
     decided: reviewer.decided,
     decisionsHeldBack: reviewer.heldBack,
     ...mishaps.counts,
+    ...shop.hastyPerson.counts,
+    contradictionsClosed: reviewer.closed,
     ...prefixed('device', shop.lapses.counts),
     calls: erp.calls.size,
     ...erp.counts,
@@ -155,8 +157,8 @@ async function compare(shop: Shop, erp: Erp): Promise<void> {
   const checking = checkBooks(shop, life.database, erp);
   if (!(await during(shop, checking))) return shop.violated('the books cannot be read: somebody keeps the database for ever');
   await checking;
-  // A device that says never of what it did contradicts whoever found out.
-  const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0);
+  // A device that says never of what it did contradicts whoever found out; one that did what a person called refused, the person.
+  const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0) || shop.hastyPerson.counts.guesses > 0;
   for (const place of shop.fleet.places) {
     const contradictions = place.life?.ledger.stats().contradictions ?? 0;
     if (contradictions > 0 && !hasForgotten) shop.violated(`${contradictions} answers contradicted the ledger`);

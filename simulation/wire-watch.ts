@@ -15,9 +15,11 @@ interface Deps {
   devices: readonly ShopDevice[];
   trace(line: string): void;
   violated(sentence: string): void;
+  /** Whether a person has settled this command without knowing. */
+  hasGuessed(commandId: string): boolean;
 }
 
-export function watchWire({ clock, storage, devices, trace, violated }: Deps): (passing: Passing) => void {
+export function watchWire({ clock, storage, devices, trace, violated, hasGuessed }: Deps): (passing: Passing) => void {
   const copies = new Map<string, { count: number; fence: string }>();
   return ({ kind, channel, deviceId, message }) => {
     const target = devices.find(({ id }) => id === deviceId);
@@ -40,9 +42,10 @@ export function watchWire({ clock, storage, devices, trace, violated }: Deps): (
     if (running && !isTombstone)
       violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);
     const unclosed = message.name === 'Pay' ? openDocumentOn(target, message.id) : undefined;
-    // An operator has closed it by hand: the terminal's own book does not know of that.
+    // An operator has closed it by hand, or a person has called it refused: the terminal's own book does not know of that.
     const byHand = unclosed && storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [unclosed]);
-    if (unclosed && byHand?.length === 0) violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
+    if (unclosed && byHand?.length === 0 && !hasGuessed(unclosed))
+      violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
     const count = (copies.get(message.id)?.count ?? 0) + 1;
     const fence = `${message.startBy} to ${message.answerBy}`;
     const first = copies.get(message.id)?.fence ?? fence;

@@ -24,7 +24,12 @@ function checkPrintedOnce({ shop }: Books, target: ShopDevice): void {
     }
     if (document.type !== 'receipt') continue;
     const same = everywhere.filter((other) => other.type === 'receipt' && other.totalBani === document.totalBani);
-    if (same.length > 1)
+    // A register that nobody hears of is not asked before the receipt goes to another one.
+    const isElsewhere = ({ commandId }: FiscalDocument) => own.every((other) => other.commandId !== commandId);
+    const isExcused =
+      same.some(({ commandId }) => shop.hastyPerson.isBeyondHelp(commandId)) ||
+      (same.some(isElsewhere) && same.some(({ commandId }) => shop.hastyPerson.hasGuessed(commandId)));
+    if (same.length > 1 && !isExcused)
       shop.violated(
         `the receipt of ${document.totalBani} was printed ${same.length} times: ${same.map(({ commandId }) => commandId).join(', ')}`,
       );
@@ -55,7 +60,7 @@ function checkSums({ shop }: Books, target: ShopDevice, commands: readonly Booke
   let shiftBani = 0;
   for (const document of memory.documents()) {
     const command = byId.get(document.commandId);
-    if (command?.state !== 'done') continue;
+    if (!command || (command.state !== 'done' && !shop.hastyPerson.hasGuessed(command.id))) continue;
     drawerBani += drawerChange(document, command);
     if (document.type === 'receipt') shiftBani += command.amountBani ?? 0;
     if (document.type !== 'Z') continue;

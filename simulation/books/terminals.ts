@@ -11,7 +11,8 @@ export function checkTerminal({ shop }: Books, target: ShopDevice, commands: rea
   }
   const byDocument = Map.groupBy(bank.charges(), ({ entry }) => entry.documentNr);
   for (const [documentNr, charges] of byDocument)
-    if (documentNr !== undefined && charges.length > 1) shop.violated(`document ${documentNr} was charged ${charges.length} times`);
+    if (documentNr !== undefined && charges.length > 1 && !charges.some(({ entry }) => shop.hastyPerson.isBeyondHelp(entry.reference)))
+      shop.violated(`document ${documentNr} was charged ${charges.length} times`);
   // Without a documentNr every sale of the day has an amount of its own.
   const byAmount = Map.groupBy(byDocument.get(undefined) ?? [], ({ entry }) => entry.amountBani);
   for (const [bani, charges] of byAmount)
@@ -22,7 +23,10 @@ export function checkTerminal({ shop }: Books, target: ShopDevice, commands: rea
   checkRefunds(shop.violated, commands);
   checkRefusals(shop.violated, target, commands);
   if (commands.some(isOpen)) return;
-  const ledgerBani = sumOf(commands, 'Pay') - sumOf(commands, 'Refund') - sumOf(commands, 'CancelTransaction');
+  const guessedBani = commands
+    .filter(({ id }) => shop.hastyPerson.hasGuessed(id) && bank.find(id).some(({ kind }) => kind === 'charge'))
+    .reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
+  const ledgerBani = sumOf(commands, 'Pay') + guessedBani - sumOf(commands, 'Refund') - sumOf(commands, 'CancelTransaction');
   if (ledgerBani !== bank.netBani()) shop.violated(`the ledger says ${ledgerBani} bani for ${target.name}, the bank ${bank.netBani()}`);
 }
 

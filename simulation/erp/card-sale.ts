@@ -87,7 +87,7 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay, { isUnnamed: style === 'neither' });
     const charges = chargesOf(sale);
     const isFailure = paid?.code === 50 || paid?.code === 30;
-    if (isFailure && charges.some(({ isVoided }) => !isVoided))
+    if (isFailure && charges.some(({ isVoided, entry }) => !isVoided && !shop.hastyPerson.hasGuessed(entry.reference)))
       shop.violated(`${name}: Pay ${documentNr} was answered ${paid?.code}, and the bank has charged it`);
     if (paid?.code === 0 && charges.length !== 1)
       shop.violated(`${name}: Pay ${documentNr} was answered 0, and the bank has ${charges.length} charges`);
@@ -206,6 +206,7 @@ async function abort(sale: CardSale): Promise<void> {
   // Its answer may come so late that the till has tried again meanwhile, and paid: it is about what had begun when it was asked.
   const charges = chargesOf(sale).filter(({ entry: { reference } }) => {
     const [issued] = shop.storage.peek('select issued_at from commands where id = ?', [reference]);
+    if (shop.hastyPerson.hasGuessed(reference)) return false;
     return reference === answer.oid || Number(issued?.['issued_at']) <= askedAtMs;
   });
   if (answer.code === 0 && charges.length > 0) shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);

@@ -119,6 +119,8 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
       if (answer.code === 3 && answer.oid !== undefined && chance(0.3)) answer = await askStatus(name, answer.oid);
       if (answer.isRepeated) counts.repeated += 1;
       if (answer.code !== undefined && ends.includes(answer.code)) return answer;
+      // It was done although a person had called it refused, and another one has looked: it is not done again [D129].
+      if (answer.code === 22 && answer.oid !== undefined && shop.hastyPerson.hasGuessed(answer.oid)) return answer;
       if (answer.code !== undefined && !unclear.includes(answer.code)) {
         shop.violated(`${name} was answered ${answer.code}, which it cannot be`);
         return undefined;

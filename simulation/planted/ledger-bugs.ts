@@ -289,4 +289,30 @@ export const ledgerBugs: readonly PlantedBug[] = [
     harm: 'stuck',
     edits: [{ room: link, find: '      clockOffsetMs: fence.clockOffsetMs,\n', instead: '      clockOffsetMs: 0,\n' }],
   },
+  {
+    name: 'tries again what a person called refused, without asking the device first',
+    kind: 'journal rules',
+    harm: 'double charge',
+    edits: [
+      { room: ledger, find: '    await hearOut(request);\n', instead: '' },
+      { room: ledger, find: ' and ${isHeardOut}', instead: '' },
+    ],
+  },
+  {
+    name: 'tries a number again of which the device says since that it did it',
+    kind: 'guards',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: '  if (contradicted) throw saidSinceThatItWasDone(contradicted);\n',
+        instead: '',
+      },
+      {
+        room: ledger,
+        find: '("tried"."contradicted_at" is not null and "tried"."name" = "new"."name")',
+        instead: '1 = 0',
+      },
+    ],
+  },
 ];

@@ -94,6 +94,8 @@ export const openOnly = sql<SqlBool>`state in ('sent', 'unknown')`;
 /** Open or done: what a documentNr, a Receipt.Uid or a refunded amount is held by. */
 export const openOrDone = sql<SqlBool>`state in ('sent', 'unknown', 'done')`;
 export const paymentsOnly = sql<SqlBool>`name = 'Pay'`;
+/** Settled by a person, and its device has said nothing about it. */
+export const decidedOnly = sql<SqlBool>`settled_by = 'person' and outcome is null`;
 export const openDocumentOnly = sql<SqlBool>`document_state = 'open'`;
 
 /** What stays as it was written, until its record is removed after its time. */

@@ -170,7 +170,7 @@ function inserting(engine: Engine, commands: readonly BatchRow<typeof given>[], 
     select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
     from (select ${allGiven}, case when "given"."found_in" is null then "given"."target_id" else ${openPayment(held)} end as "found_id"
       from ${rows} ${apart}) as "new"
-    where ${isUnspent('document_nr')} and ${isUnspent('receipt_uid')}
+    where ${isUnspent('document_nr')} and ${isUnspent('receipt_uid')} and ${isHeardOut}
       and ("new"."found_in" is null or "new"."found_id" is not null)
       and ("new"."needs_open_target" = 0
         or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id" ${held}) = 'open')
@@ -206,6 +206,14 @@ function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
           and ("new"."is_first_try" = 1 or ("tried"."contradicted_at" is not null and "tried"."name" = "new"."name")) limit 1 offset 0
       )`;
 }
+
+/** Who has looked for nothing yet does not try again what a person settled as not done, before the device was asked (tried-before.ts). */
+const isHeardOut = sql`("new"."is_first_try" = 0 or not exists (
+        select 1 from "commands" as "decided"
+        where "decided"."device_id" = "new"."device_id" and "decided"."settled_by" = 'person' and "decided"."outcome" is null
+          and "decided"."name" = "new"."name" and "decided"."journal_id" is not null
+          and ("decided"."document_nr" = "new"."document_nr" or "decided"."receipt_uid" = "new"."receipt_uid") limit 1 offset 0
+      ))`;
 
 function toRow(command: InsertedTogether) {
   return {

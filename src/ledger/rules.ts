@@ -149,6 +149,15 @@ export function saidSinceThatItWasDone({ id, reviewedAtMs }: Command, further: o
   );
 }
 
+/** A person settled an earlier try under the number as not done, and its device has not confirmed it: nothing goes out before it has [D129]. */
+export function notHeardOut({ id }: Command): GatewayError {
+  return new GatewayError(
+    'Timeout_or_no_response',
+    'An earlier attempt under this number was settled by a person as not done. The device is asked first whether it did it after all, and has not answered yet: nothing was sent. Repeat the request.',
+    { fields: { OID: id } },
+  );
+}
+
 /** A repeat of what is under way, one too many. It must not sound as if nothing had been charged, and what it advises is safe to do again. */
 export function tooManyWait(command: Command): GatewayError {
   return new GatewayError(

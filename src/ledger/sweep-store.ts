@@ -1,10 +1,10 @@
 // The SQL of the sweeps, which every gateway runs every few seconds: open commands that it has to ask about or to end. They only look.
-import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
-import { type Command, commandColumns, openOnly, toCommand } from './command.ts';
+import { type Command, commandColumns, decidedOnly, openOnly, toCommand } from './command.ts';
 
 /** This instance's own commands, and those of an instance that is dead: stopped, silent for `deadAfterMs`, or forgotten. */
 function ownOrOrphaned(instanceId: string, deadAfterMs: number) {
@@ -53,7 +53,7 @@ const decidedOfDevice = keptStatement(
       .selectFrom('commands')
       .select(commandColumns)
       .where('device_id', '=', deviceId)
-      .where(sql<SqlBool>`settled_by = 'person' and outcome is null`)
+      .where(decidedOnly)
       .where('journal_id', 'is not', null)
       .where('removed_at', 'is', null)
       .where('settled_at', '>', sql<number>`now_ms() - cast(${sinceMs} as bigint)`)

@@ -1,8 +1,9 @@
 // What was tried before under a number (a documentNr, a Receipt.Uid) and takes the number with it: a try whose record was removed [D66], and
 // one that was settled as not done although its device says since that it did it [D129]. Such a number is not tried again; for the second
-// kind a person may free it, who finds that nothing was done.
+// kind a person may free it, who finds that nothing was done. One that a person has settled as not done is tried again; but the device that
+// it is tried on is asked first, if it has not spoken since.
 import type { Queries } from '../database/database.ts';
-import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
+import { type Command, commandColumns, decidedOnly, paymentsOnly, toCommand } from './command.ts';
 import { refuseRemoved } from './removed.ts';
 import { saidSinceThatItWasDone } from './rules.ts';
 import type { NewCommand } from './store.ts';
@@ -29,6 +30,38 @@ export async function isContradicted(queries: Queries, { merchantId, name, docum
       ? await contradictedUnder(queries, merchantId, 'document_nr', documentNr ?? '')
       : await contradictedUnder(queries, merchantId, 'receipt_uid', receiptUid);
   return found?.name === name;
+}
+
+/**
+ * The try under the number of this command that a person settled as not done, and of which the device that is to try again has said nothing
+ * since. One without a journal has nothing to say.
+ */
+export async function decidedUnheard(
+  queries: Queries,
+  {
+    merchantId,
+    deviceId,
+    name,
+    documentNr,
+    receiptUid,
+  }: Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid'>,
+): Promise<Command | undefined> {
+  if (documentNr === undefined && receiptUid === undefined) return undefined;
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('device_id', '=', deviceId)
+    .where(decidedOnly)
+    .where('merchant_id', '=', merchantId)
+    .where('name', '=', name)
+    .where('state', '=', 'refused')
+    .where('journal_id', 'is not', null)
+    .$if(receiptUid === undefined, (query) => query.where('document_nr', '=', documentNr ?? ''))
+    .$if(receiptUid !== undefined, (query) => query.where('receipt_uid', '=', receiptUid ?? ''))
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toCommand(row);
 }
 
 export async function contradictedUnder(

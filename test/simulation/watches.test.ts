@@ -82,6 +82,7 @@ describe('who watches the wires', () => {
     ageMs = 0,
     closedByHand = [] as string[],
     said = undefined as string | undefined,
+    guessed = undefined as string | undefined,
   } = {}) {
     const clock = createEventClock();
     const storage = {
@@ -93,7 +94,7 @@ describe('who watches the wires', () => {
     const journal = () => ({ unfinished: () => running, find: () => ({ outcome: said }) });
     const device = { journal, bank: { charges: () => charges, entries: () => [] } };
     const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0 } as unknown as ShopDevice;
-    return watchWire({ clock, storage, devices: [target], trace: () => {}, violated });
+    return watchWire({ clock, storage, devices: [target], trace: () => {}, violated, hasGuessed: (id) => id === guessed });
   }
 
   it('lets copies pass that are the same', () => {
@@ -127,6 +128,14 @@ describe('who watches the wires', () => {
     watching({ charges, closedByHand: ['other'] })(command());
     expect(violations).toEqual([]);
     watching({ charges, closedByHand: ['another'] })(command());
+    expect(violations).toHaveLength(1);
+  });
+
+  it('tells of none that a person has called refused without knowing [D129]', () => {
+    const charges = [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }];
+    watching({ charges, guessed: 'other' })(command());
+    expect(violations).toEqual([]);
+    watching({ charges, guessed: 'another' })(command());
     expect(violations).toHaveLength(1);
   });
 

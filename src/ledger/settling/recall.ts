@@ -26,6 +26,8 @@ export interface Recall {
   ask(command: Command, isDeviceBack?: boolean): Promise<Command>;
   /** The same, also about one that is settled: its device's journal is read and compared. */
   recheck(command: Command): Promise<Command>;
+  /** The same of one that is settled; false: the device has not answered. */
+  hear(command: Command): Promise<boolean>;
   /**
    * What the device, if it can be asked, says of an open command just now: that it is at it, or something by which the command stands as
    * returned, settled or with a doubt. Undefined: nothing.
@@ -98,21 +100,26 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     return link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs, preferredChannel });
   }
 
+  /** Undefined: no answer. */
+  async function compareJournal(command: Command): Promise<Command | undefined> {
+    const channel = channelOf(command);
+    // Counted: it is also asked whenever it comes back.
+    timeline.addCounted({ commandId: command.id, step: 'recall', channel });
+    const answer = await sendRecall(command);
+    const finding = answer && findingOfRecall(answer);
+    if (!finding) return undefined;
+    const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
+    timeline.addCounted({ commandId: command.id, step: 'recalled', channel, detail });
+    return finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
+  }
+
   return {
     ask,
     whatNow: async (command) => (link.presence.isLiveAnywhere(command.deviceId) ? askWhatBecame(command) : undefined),
     async recheck(command) {
       if (isOpen(command)) return ask(command);
-      if (command.journalId === null) return command;
-      const channel = channelOf(command);
-      // Counted: it is also asked whenever it comes back.
-      timeline.addCounted({ commandId: command.id, step: 'recall', channel });
-      const answer = await sendRecall(command);
-      const finding = answer && findingOfRecall(answer);
-      if (!finding) return command;
-      const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
-      timeline.addCounted({ commandId: command.id, step: 'recalled', channel, detail });
-      return finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
+      return (command.journalId === null ? undefined : await compareJournal(command)) ?? command;
     },
+    hear: async (command) => (await compareJournal(command)) !== undefined,
   };
 }
