@@ -85,7 +85,8 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
     const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay, { isUnnamed: style === 'neither' });
-    const charges = chargesOf(sale);
+    // A payment that a person called refused, and whose terminal cannot tell any more, may be made once more.
+    const charges = chargesOf(sale).filter(({ entry }) => !shop.hastyPerson.isBeyondHelp(entry.reference));
     const isFailure = paid?.code === 50 || paid?.code === 30;
     if (isFailure && charges.some(({ isVoided, entry }) => !isVoided && !shop.hastyPerson.hasGuessed(entry.reference)))
       shop.violated(`${name}: Pay ${documentNr} was answered ${paid?.code}, and the bank has charged it`);
