@@ -3,8 +3,8 @@
 // A run of everything that fails in a few files tries these once more, one after the other with nothing beside them, and counts what comes
 // of that; what needed it is named [D132].
 // `--embedded`: no servers at all; files named *.server.test.ts are left out.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, chmodSync, constants as fileConstants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,19 +50,30 @@ function runVitest(variables: Record<string, string>, reportFile: string, args: 
   });
 }
 
-/** In memory where there is room: most of what a test of a database waits for is the disk, when its database is removed. */
-function placeForTests(): string {
+/**
+ * In memory where there is room and programs may run: most of what a test of a database waits for is the disk, when its database is removed.
+ * As any temporary directory it is open to others: servers that do not run as root go through it to their own.
+ */
+function makeDirectory(): string {
   try {
     const { bavail, bsize } = statfsSync(memoryPlace);
-    accessSync(memoryPlace, fileConstants.W_OK);
-    return bavail * bsize >= memoryNeededBytes ? memoryPlace : tmpdir();
+    if (bavail * bsize < memoryNeededBytes) return mkdtempSync(join(tmpdir(), 'tillgate-test-'));
+    const directory = removedAtTheEnd(mkdtempSync(join(memoryPlace, 'tillgate-test-')));
+    const program = join(directory, 'program');
+    writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
+    execFileSync(program);
+    return directory;
   } catch {
-    return tmpdir();
+    return mkdtempSync(join(tmpdir(), 'tillgate-test-'));
   }
 }
 
-const directory = mkdtempSync(join(placeForTests(), 'tillgate-test-'));
-// As any temporary directory: servers that do not run as root go through it to their own.
+function removedAtTheEnd(directory: string): string {
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }));
+  return directory;
+}
+
+const directory = removedAtTheEnd(makeDirectory());
 chmodSync(directory, 0o1777);
 process.env['TMPDIR'] = directory;
 // What one test process has compiled, and its threads, need not be compiled by the next four hundred.
@@ -96,5 +107,4 @@ try {
 if (problem) console.error(problem);
 if (interruptedBy) exitCode = 128 + constants.signals[interruptedBy];
 console.log(countLine(report, exitCode !== 0));
-rmSync(directory, { recursive: true, force: true });
 process.exit(exitCode);

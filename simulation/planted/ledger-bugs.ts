@@ -294,8 +294,9 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'journal rules',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: '    await hearOut(request);\n', instead: '' },
+      { room: ledger, find: 'heardUntilMs: await hearing.hearOut(request)', instead: 'heardUntilMs: undefined' },
       { room: ledger, find: ' and ${isHeardOut}', instead: '' },
+      { room: ledger, find: '      if (command) await refuseIfUnheard(queries, request);\n', instead: '' },
     ],
   },
   {

@@ -4,14 +4,14 @@ import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
 import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';
 import { lastIssueOf } from '../ledger/store.ts';
 import { abort } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
-import { findOperation, findPaymentOfDocument, isOperationKnown, lockPayment, refundedOf } from './store.ts';
+import { findDoneAfterAll, findOperation, findPaymentOfDocument, isOperationKnown, lockPayment, refundedOf } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {
   documentNr: string;
@@ -51,6 +51,8 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
         mayPass: payment.id,
         async guard(queries) {
           const locked = await lockPayment(deps.database, queries, payment.id);
+          const doneAfterAll = await findDoneAfterAll(queries, payment.id);
+          if (doneAfterAll) throw saidSinceThatItWasDone(doneAfterAll);
           checkVoid(locked, { amountBani, refundedBani: await refundedOf(queries, payment.id) });
         },
       };

@@ -5,11 +5,11 @@ import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, checkRefund, noSuchOperation, sameDocument } from './rules.ts';
-import { findOperation, lockPayment, refundedOf } from './store.ts';
+import { findDoneAfterAll, findOperation, lockPayment, refundedOf } from './store.ts';
 
 export interface RefundRequest extends DeviceCall {
   documentNr: string;
@@ -42,6 +42,8 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
         targetId: payment.id,
         async guard(queries) {
           const locked = await lockPayment(deps.database, queries, payment.id);
+          const doneAfterAll = await findDoneAfterAll(queries, payment.id);
+          if (doneAfterAll) throw saidSinceThatItWasDone(doneAfterAll);
           checkRefund(locked, { amountBani, refundedBani: await refundedOf(queries, payment.id) });
         },
       };

@@ -102,6 +102,20 @@ export async function refundedOf(queries: Queries, paymentId: string): Promise<B
   return row.bani;
 }
 
+/** A refund or void of the payment that was settled as not done, and of which its terminal says that it did it: nobody has looked yet [D129]. */
+export async function findDoneAfterAll(queries: Queries, paymentId: string): Promise<Command | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('target_id', '=', paymentId)
+    .where('name', 'in', ['Refund', 'CancelTransaction'])
+    .where('contradicted_at', 'is not', null)
+    .where('reviewed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
 /** The CloseDoc of a payment that is in flight, unresolved or done. */
 export async function findCloseOf(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries

@@ -34,6 +34,8 @@ export interface InsertedTogether extends NewCommand {
   needsOpenTarget?: boolean | undefined;
   /** Only if nothing under its number was removed: whoever looked before knows better, since a later try may be there [D66]. */
   isFirstTry?: boolean | undefined;
+  /** What a person settled until then has been asked about [D129]; undefined: nothing has. */
+  heardUntilMs?: number | undefined;
   /** Only if nothing stands under this key; then it stands for this command. */
   idempotency?: { key: string; requestHash: string } | undefined;
 }
@@ -67,6 +69,7 @@ const given = {
   found_in: 'text',
   needs_open_target: 'int8',
   is_first_try: 'int8',
+  heard_until: 'int8',
   unused_key: 'text',
 } as const;
 const names = listed(columns);
@@ -207,13 +210,22 @@ function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
       )`;
 }
 
-/** Who has looked for nothing yet does not try again what a person settled as not done, before the device was asked (tried-before.ts). */
-const isHeardOut = sql`("new"."is_first_try" = 0 or not exists (
+/**
+ * Nothing that a person settled as not done is tried again before its device was asked (tried-before.ts), whoever has looked for what; and
+ * none that is open as this statement sees it: it may be settled so while the index waits for it, which would let this one in unasked.
+ */
+const isHeardOut = sql`not exists (
         select 1 from "commands" as "decided"
         where "decided"."device_id" = "new"."device_id" and "decided"."settled_by" = 'person' and "decided"."outcome" is null
-          and "decided"."name" = "new"."name" and "decided"."journal_id" is not null
-          and ("decided"."document_nr" = "new"."document_nr" or "decided"."receipt_uid" = "new"."receipt_uid") limit 1 offset 0
-      ))`;
+          and "decided"."state" = 'refused' and "decided"."settled_at" > "new"."heard_until"
+          and (("decided"."name" = "new"."name"
+              and ("decided"."document_nr" = "new"."document_nr" or "decided"."receipt_uid" = "new"."receipt_uid"))
+            or "decided"."target_id" = "new"."target_id") limit 1 offset 0
+      ) and not exists (
+        select 1 from "commands" as "open"
+        where "open"."device_id" = "new"."device_id" and "open"."state" in ('sent', 'unknown') and "open"."name" = "new"."name"
+          and ("open"."document_nr" = "new"."document_nr" or "open"."receipt_uid" = "new"."receipt_uid") limit 1 offset 0
+      )`;
 
 function toRow(command: InsertedTogether) {
   return {
@@ -223,6 +235,7 @@ function toRow(command: InsertedTogether) {
     found_in: command.findsTarget ? 'open' : null,
     needs_open_target: command.needsOpenTarget ? 1 : 0,
     is_first_try: command.isFirstTry ? 1 : 0,
+    heard_until: command.heardUntilMs ?? 0,
     unused_key: command.idempotency?.key ?? null,
   } satisfies BatchRow<typeof given>;
 }

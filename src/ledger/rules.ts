@@ -149,12 +149,14 @@ export function saidSinceThatItWasDone({ id, reviewedAtMs }: Command, further: o
   );
 }
 
-/** A person settled an earlier try under the number as not done, and its device has not confirmed it: nothing goes out before it has [D129]. */
-export function notHeardOut({ id }: Command): GatewayError {
+/**
+ * A person settled an earlier try as not done, and its device has not confirmed it: nothing goes out before it has [D129]. Without the OID of
+ * that one, under which its caller would be told that it was refused.
+ */
+export function notHeardOut(): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',
-    'An earlier attempt under this number was settled by a person as not done. The device is asked first whether it did it after all, and has not answered yet: nothing was sent. Repeat the request.',
-    { fields: { OID: id } },
+    'An earlier attempt of this was settled by a person as not done. The device is asked first whether it did it after all, and has not answered yet: nothing was sent. Repeat the request.',
   );
 }
 

@@ -352,7 +352,12 @@ const takenIfNotDone = sql<number | null>`case when state in ('refused', 'never'
 export async function closeReview(queries: Queries, id: string, found: 'done' | 'refused'): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({ reviewed_at: nowMs, contradicted_at: found === 'refused' ? null : takenIfNotDone })
+    .set({
+      reviewed_at: nowMs,
+      contradicted_at: found === 'refused' ? null : takenIfNotDone,
+      // Whatever its device goes on saying, the person has seen it: it is not asked about any more.
+      outcome: sql<string | null>`case when settled_by = 'person' then coalesce(outcome, 'unknown') else outcome end`,
+    })
     .where('id', '=', id)
     .where('settled_at', 'is not', null)
     .where('review_since', 'is not', null)

@@ -32,37 +32,35 @@ export async function isContradicted(queries: Queries, { merchantId, name, docum
   return found?.name === name;
 }
 
+/** More than a few there are only where somebody decides without end. */
+const maxDecided = 20;
+
 /**
- * The try under the number of this command that a person settled as not done, and of which the device that is to try again has said nothing
- * since. One without a journal has nothing to say.
+ * What a person settled as not done, and of which the device that is to try again has said nothing since: tries of the same under the number
+ * of this command, or of anything about the same payment. Those that were settled until `sinceMs` are left out.
  */
-export async function decidedUnheard(
-  queries: Queries,
-  {
-    merchantId,
-    deviceId,
-    name,
-    documentNr,
-    receiptUid,
-  }: Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid'>,
-): Promise<Command | undefined> {
-  if (documentNr === undefined && receiptUid === undefined) return undefined;
-  const row = await queries
+export async function decidedUnheard(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
+  const { merchantId, deviceId, name, documentNr, receiptUid, targetId } = fresh;
+  if (documentNr === undefined && receiptUid === undefined && targetId === undefined) return [];
+  const rows = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('device_id', '=', deviceId)
     .where(decidedOnly)
     .where('merchant_id', '=', merchantId)
-    .where('name', '=', name)
     .where('state', '=', 'refused')
-    .where('journal_id', 'is not', null)
-    .$if(receiptUid === undefined, (query) => query.where('document_nr', '=', documentNr ?? ''))
-    .$if(receiptUid !== undefined, (query) => query.where('receipt_uid', '=', receiptUid ?? ''))
-    .orderBy('issued_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row && toCommand(row);
+    .where('settled_at', '>', sinceMs)
+    .where((where) => {
+      const isNumber = where.or([where('document_nr', '=', documentNr ?? null), where('receipt_uid', '=', receiptUid ?? null)]);
+      return where.or([where.and([where('name', '=', name), isNumber]), where('target_id', '=', targetId ?? null)]);
+    })
+    .orderBy('settled_at')
+    .limit(maxDecided)
+    .execute();
+  return rows.map(toCommand);
 }
+
+type Tried = Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid' | 'targetId'>;
 
 export async function contradictedUnder(
   queries: Queries,

@@ -34,7 +34,9 @@ describe.each(engines)('refunds on %s', (engine) => {
     expect(doneBani).toBeLessThanOrEqual(1_000);
     expect(doneBani).toBeGreaterThan(500);
     expect(terminal.bank.netBani()).toBe(1_000 - doneBani);
-    expect(new Set(codes)).toEqual(new Set([0, 31, 40]));
+    // 31 only for who meets another one on its way: they may also come one after the other.
+    expect(codes.filter((code) => code !== 31)).toEqual(expect.arrayContaining([0, 40]));
+    expect(codes.every((code) => [0, 31, 40].includes(code))).toBe(true);
     // Not one reached the bank only to be turned down there.
     expect(refunds.every(({ state }) => state === 'done')).toBe(true);
     await world.stop();

@@ -121,7 +121,9 @@ it('a refund that was called refused and was made counts as made: the rest is al
   };
   await world.run(world.cards.closeDoc(named));
   const refund = (amountBani: number) => world.cards.refund({ ...named, amountBani, currency: undefined });
-  await decidedUnheard(terminal.id, () => refund(600), 'refused');
+  const id = await decidedUnheard(terminal.id, () => refund(600), 'refused');
+  expect((await world.run(refund(400))).code).toBe(3);
+  await decide(id, 'done', true);
   expect((await world.run(refund(500))).code).toBe(40);
   expect((await world.run(refund(400))).code).toBe(0);
   expect(terminal.bank.netBani()).toBe(0);
@@ -134,8 +136,10 @@ it('a void that was called refused and was made counts as made: nothing more is 
   const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(operationId) };
   await world.run(world.cards.closeDoc(named));
   const cancel = () => world.cards.cancelTransaction({ ...named, amountBani: 1_000, token: String(token) });
-  await decidedUnheard(terminal.id, cancel, 'refused');
+  const id = await decidedUnheard(terminal.id, cancel, 'refused');
   expect(terminal.bank.netBani()).toBe(0);
+  expect((await world.run(cancel())).code).toBe(3);
+  await decide(id, 'done', true);
   expect((await world.run(world.cards.refund({ ...named, rrn: String(rrn), amountBani: 100, currency: undefined }))).code).toBe(40);
   const again = { key: 'again', requestHash: 'again' };
   expect(

@@ -31,6 +31,7 @@ async function calledRefused(deviceId: string, begin: () => ReturnType<typeof wo
 const lost = () => {
   world.onAnswer = () => undefined;
 };
+const withoutReport = ({ report: _, ...answer }: AnswerMessage): AnswerMessage => answer;
 const recallsOf = async (id: string) =>
   (await world.ledger.timelineOf(id)).filter(({ step }) => step === 'recall').reduce((sum, { further }) => sum + (further ?? 1), 0);
 
@@ -66,7 +67,8 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
   it('is not made again while its device says nothing, which the caller is told', async () => {
     const { id, begin, deeds } = await settled();
     world.onAnswer = noJournal;
-    expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('nothing was sent') });
+    // Without the OID of the earlier one, under which he would be told that it was refused.
+    expect(await world.run(begin())).toMatchObject({ code: 3, oid: undefined, message: expect.stringContaining('nothing was sent') });
     expect(deeds()).toBe(1);
     world.onAnswer = (answer) => answer;
     expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('a person has to look') });
@@ -87,25 +89,89 @@ it('a payment that was not made is tried again as soon as its terminal has said 
   expect(terminal.bank.charges()).toHaveLength(1);
 });
 
-it('a refund that was made, and called refused, counts as made before another one goes out', async () => {
+describe('of what goes back to the customer', () => {
+  async function paid(documentNr?: string) {
+    const terminal = await world.terminal();
+    const { merchantId } = world;
+    const { report } = await world.run(world.cards.pay({ merchantId, deviceId: terminal.id, amountBani: 1_000, documentNr }));
+    const operationId = String(report?.['operationId']);
+    const rrn = String(report?.['rrn']);
+    const named = { merchantId, deviceId: terminal.id, operationId, rrn };
+    const token = String(report?.['token']);
+    const refund = (amountBani: number, document: string) =>
+      world.cards.refund({ ...named, documentNr: document, amountBani, currency: undefined });
+    const cancel = (document: string) => world.cards.cancelTransaction({ ...named, documentNr: document, token, amountBani: 1_000 });
+    await world.run(world.cards.closeDoc({ ...named, documentNr: documentNr ?? 'any' }));
+    return { terminal, refund, cancel };
+  }
+
+  it('a refund that was made, and called refused, is not made again although there is enough left for it', async () => {
+    const { terminal, refund } = await paid('d-1');
+    lost();
+    const id = await calledRefused(terminal.id, () => refund(300, 'd-1'));
+    expect(await world.run(refund(300, 'd-1'))).toMatchObject({
+      code: 3,
+      oid: id,
+      message: expect.stringContaining('a person has to look'),
+    });
+    expect(await world.run(refund(100, 'd-1'))).toMatchObject({ code: 3, oid: id });
+    expect(terminal.bank.netBani()).toBe(700);
+    await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'It is in the book.', actor: 'ana', closesReview: true }));
+    expect((await world.run(refund(701, 'd-1'))).code).toBe(40);
+    expect((await world.run(refund(700, 'd-1'))).code).toBe(0);
+  });
+
+  it.each<[string, string, string]>([
+    ['a refund', 'another refund under another text', 'refund'],
+    ['a refund', 'a void', 'cancel'],
+  ])('%s is heard out before %s of the same payment', async (_one, _other, next) => {
+    const { terminal, refund, cancel } = await paid();
+    lost();
+    const id = await calledRefused(terminal.id, () => refund(300, 'abc'));
+    expect(await world.run(next === 'refund' ? refund(300, 'ABC') : cancel('ABC'))).toMatchObject({ code: 3, oid: id });
+    expect(terminal.bank.netBani()).toBe(700);
+  });
+
+  it('a void is heard out before a refund of the same payment', async () => {
+    const { terminal, refund, cancel } = await paid('d-1');
+    lost();
+    const id = await calledRefused(terminal.id, () => cancel('d-1'));
+    expect(await world.run(refund(300, 'd-1'))).toMatchObject({ code: 3, oid: id });
+    expect(terminal.bank.netBani()).toBe(0);
+  });
+});
+
+it('a terminal without a journal is asked for its last transaction', async () => {
+  const terminal = await world.terminal({ faults: { noJournal: true } });
+  const documentNr = world.random.uuid();
+  lost();
+  const pay = () => world.pay(terminal.id, 50, documentNr);
+  const id = await calledRefused(terminal.id, pay);
+  world.onAnswer = () => undefined;
+  expect((await world.run(pay())).message).toContain('nothing was sent');
+  world.onAnswer = (answer) => answer;
+  expect(await world.run(pay())).toMatchObject({ code: 3, oid: id });
+  expect(terminal.bank.charges()).toHaveLength(1);
+});
+
+it('a device that knows nothing of Recall any more holds nothing up: the person’s word stands', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
-  const { report } = await world.run(world.pay(terminal.id, 10, documentNr));
-  const named = {
-    merchantId: world.merchantId,
-    deviceId: terminal.id,
-    documentNr,
-    operationId: String(report?.['operationId']),
-    rrn: String(report?.['rrn']),
-  };
-  await world.run(world.cards.closeDoc(named));
-  const refund = () => world.cards.refund({ ...named, amountBani: 600, currency: undefined });
   lost();
-  await calledRefused(terminal.id, refund);
-  // Whoever was told 3 hears the decision; asked once more it is a new refund.
-  await world.run(refund());
-  expect((await world.run(refund())).code).toBe(40);
-  expect(terminal.bank.netBani()).toBe(400);
+  await calledRefused(terminal.id, () => world.pay(terminal.id, 50.61, documentNr));
+  world.onAnswer = (answer) => (answer.report?.['state'] === undefined ? answer : { ...withoutReport(answer), outcome: 'unsupported' });
+  expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
+});
+
+it('one that says for ever that it is at it does not take back what a person has freed', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  lost();
+  const id = await calledRefused(terminal.id, () => world.pay(terminal.id, 50.61, documentNr));
+  world.onAnswer = (answer) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'running' } });
+  expect(await world.run(world.pay(terminal.id, 50, documentNr))).toMatchObject({ code: 3, oid: id });
+  await world.meanwhile(world.ledger.decide(id, { state: 'refused', reason: 'It hangs.', actor: 'ana', closesReview: true }));
+  expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
 });
 
 it('nobody else is kept waiting: another number goes out at once', async () => {

@@ -39,6 +39,8 @@ export interface CommandPlan
   needsOpenTarget?: boolean | undefined;
   /** Nothing was looked for, so the insert must see whether an earlier try under the same number was removed. */
   isFirstTry?: boolean | undefined;
+  /** What a person settled as not done until then, its device was asked about before this goes out [D129]. */
+  heardUntilMs?: number | undefined;
   /** Checks inside the insert's transaction, under its locks; throws to refuse. */
   guard?(queries: Queries): Promise<void>;
 }

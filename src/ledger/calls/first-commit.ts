@@ -12,7 +12,7 @@ import { type Command, neverBegan } from '../command.ts';
 import type { InsertedTogether, InsertGroup } from '../insert-batch.ts';
 import { callerIsGone } from '../rules.ts';
 import * as store from '../store.ts';
-import { isContradicted } from '../tried-before.ts';
+import { decidedUnheard, isContradicted } from '../tried-before.ts';
 import type { CommandRequest } from './call.ts';
 import { findUntold } from './content-store.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
@@ -79,6 +79,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
       if (command) await refuseIfRepeat(queries, request, command.id);
       if (command) await refuseIfEnded(queries, request, command);
+      if (command) await refuseIfUnheard(queries, request);
       refuseIfGone(request);
       if (!command || !idempotency) return command;
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
@@ -130,6 +131,11 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
 /** Its number was done after all since it was looked for [D129]. */
 async function refuseIfContradicted(queries: Queries, fresh: store.NewCommand): Promise<void> {
   if (await isContradicted(queries, fresh)) throw new LostRace();
+}
+
+/** A person settled the same as not done since its device was asked, or while the insert waited for it [D129]. */
+async function refuseIfUnheard(queries: Queries, request: CommandRequest): Promise<void> {
+  if ((await decidedUnheard(queries, request, request.heardUntilMs)).length > 0) throw new LostRace();
 }
 
 /**

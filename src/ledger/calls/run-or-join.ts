@@ -7,12 +7,12 @@ import { deviceOffline, GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Link } from '../../link/link.ts';
 import { type Command, isOpen, namesOf } from '../command.ts';
-import { busyWith, notHeardOut, tooManyWait } from '../rules.ts';
+import { busyWith, tooManyWait } from '../rules.ts';
 import type { Recall } from '../settling/recall.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
-import { decidedUnheard } from '../tried-before.ts';
 import type { CommandCall, CommandPlan, CommandRequest } from './call.ts';
+import { createHearing } from './hearing.ts';
 import type { CommandsInFlight } from './in-flight.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import type { Earlier, Repeats } from './repeats.ts';
@@ -64,7 +64,7 @@ interface Deps {
 export function createRunOrJoin(deps: Deps): RunOrJoin {
   const { database, link, clock, logger, timeline, repeats, keyedCalls, inFlight, recall, outcomeWaits } = deps;
   const { joinersPerCommand = defaultJoiners } = deps;
-  const hearings = new Map<string, Promise<boolean>>();
+  const hearing = createHearing(deps);
 
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
     return newestOf(call, (await tryAtOnce(call, plan)) ?? (await joinOrBegin(call, plan)));
@@ -112,28 +112,11 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     return command && { command, isRepeated: false };
   }
 
-  /**
-   * A person may have been wrong about an earlier try under this number: the device, which is there now, is asked before the same goes out
-   * again [D129]. If it says that it did it, the insert is refused and the caller told why; nothing goes out while it says nothing.
-   */
-  async function hearOut(request: CommandRequest): Promise<void> {
-    const decided = await decidedUnheard(database.queries, request);
-    if (decided && !(await (hearings.get(decided.id) ?? hear(decided)))) throw notHeardOut(decided);
-  }
-
-  /** Many calls at once are one question. */
-  function hear(decided: Command): Promise<boolean> {
-    const hearing = recall.hear(decided).finally(() => hearings.delete(decided.id));
-    hearings.set(decided.id, hearing);
-    return hearing;
-  }
-
   async function begin(request: CommandRequest): Promise<Ran> {
     const holder = await store.findHolder(database.queries, request.deviceId);
     if (holder && holder.id !== request.mayPass) throw busyWith(holder);
     if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
-    await hearOut(request);
-    const command = await inFlight.run(request);
+    const command = await inFlight.run({ ...request, heardUntilMs: await hearing.hearOut(request) });
     if (!command) throw busyWith(await store.findHolder(database.queries, request.deviceId));
     return { command, isRepeated: false };
   }

@@ -26,7 +26,7 @@ export interface Recall {
   ask(command: Command, isDeviceBack?: boolean): Promise<Command>;
   /** The same, also about one that is settled: its device's journal is read and compared. */
   recheck(command: Command): Promise<Command>;
-  /** The same of one that is settled; false: the device has not answered. */
+  /** The same of one that is settled, also of a device without a journal; false: it has not answered. */
   hear(command: Command): Promise<boolean>;
   /**
    * What the device, if it can be asked, says of an open command just now: that it is at it, or something by which the command stands as
@@ -73,8 +73,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
 
   async function askLastTransaction(command: Command): Promise<Command | 'running' | undefined> {
     timeline.add({ commandId: command.id, step: 'asked last transaction' });
-    const preferredChannel = channelOf(command);
-    const answer = await link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs, preferredChannel });
+    const answer = await sendLastTransaction(command);
     const finding = answer && findingOfLastTransaction(command, answer);
     if (finding === 'running') settlements.accepted(command.id);
     else if (finding) return settlements.apply(command, finding, 'last-transaction');
@@ -95,22 +94,30 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     return link.presence.of(deviceId)?.liveOn[0] ?? 'mqtt';
   }
 
+  function sendLastTransaction(command: Command): Promise<AnswerMessage | undefined> {
+    const preferredChannel = channelOf(command);
+    return link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs, preferredChannel });
+  }
+
   function sendRecall(command: Command): Promise<AnswerMessage | undefined> {
     const preferredChannel = channelOf(command);
     return link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs, preferredChannel });
   }
 
-  /** Undefined: no answer. */
-  async function compareJournal(command: Command): Promise<Command | undefined> {
+  /** About one that is settled: what its device says now is compared with that. */
+  async function compare(command: Command): Promise<{ command: Command; isAnswered: boolean }> {
     const channel = channelOf(command);
     // Counted: it is also asked whenever it comes back.
     timeline.addCounted({ commandId: command.id, step: 'recall', channel });
-    const answer = await sendRecall(command);
-    const finding = answer && findingOfRecall(answer);
-    if (!finding) return undefined;
+    const answer = await (command.journalId === null ? sendLastTransaction(command) : sendRecall(command));
+    if (!answer) return { command, isAnswered: false };
+    const finding = command.journalId === null ? findingOfLastTransaction(command, answer) : findingOfRecall(answer);
+    if (!finding) return { command, isAnswered: true };
     const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
     timeline.addCounted({ commandId: command.id, step: 'recalled', channel, detail });
-    return finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
+    const by = command.journalId === null ? 'last-transaction' : 'recall';
+    const compared = finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, by);
+    return { command: await compared, isAnswered: true };
   }
 
   return {
@@ -118,8 +125,8 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     whatNow: async (command) => (link.presence.isLiveAnywhere(command.deviceId) ? askWhatBecame(command) : undefined),
     async recheck(command) {
       if (isOpen(command)) return ask(command);
-      return (command.journalId === null ? undefined : await compareJournal(command)) ?? command;
+      return command.journalId === null ? command : (await compare(command)).command;
     },
-    hear: async (command) => (await compareJournal(command)) !== undefined,
+    hear: async (command) => (await compare(command)).isAnswered,
   };
 }

@@ -1,0 +1,109 @@
+// The insert itself lets nothing pass that a person settled as not done and that its device was not asked about [D129]: whoever has asked
+// may stand still until another one is settled so, or come in the moment in which that is committed.
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Schema } from '../../src/database/schema.ts';
+import type { CommandRequest } from '../../src/ledger/calls/call.ts';
+import { createFirstCommits } from '../../src/ledger/calls/first-commit.ts';
+import { createInsertGroup, type InsertedTogether } from '../../src/ledger/insert-batch.ts';
+import { findCommand, settle } from '../../src/ledger/store.ts';
+import type { Link } from '../../src/link/link.ts';
+import { engines, openTestDatabase, type TestDatabase, waitsForLock } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { until } from '../support/until.ts';
+
+const settledAt = 1_000;
+const decided = { state: 'refused', settled_by: 'person', settled_at: settledAt, journal_id: 'j' } as const;
+
+describe.each(engines)('on %s', (engine) => {
+  let database: TestDatabase;
+  let merchantId: string;
+  let deviceId: string;
+  beforeEach(async () => {
+    database = await openTestDatabase(engine);
+    merchantId = (await seedMerchant(database.queries)).id;
+    deviceId = (await seedDevice(database.queries, merchantId)).id;
+  });
+  afterEach(() => database.close());
+
+  const seed = (overrides: Partial<Schema['commands']> = {}) =>
+    seedCommand(database.queries, merchantId, deviceId, { ...decided, document_nr: 'd', ...overrides } as never);
+  const fresh = (more: Partial<InsertedTogether> = {}): InsertedTogether => {
+    const own = { id: randomUUID(), merchantId, deviceId, instanceId: 'i', name: 'Pay', args: {}, documentNr: 'd' } as const;
+    return { ...own, answerWithinMs: 1, journalId: 'j', ...more };
+  };
+  /** Whether it goes in, with others and under locks of its own; nothing of it stays. */
+  async function goesIn(more: Partial<InsertedTogether> = {}): Promise<[together: boolean, underLocks: boolean]> {
+    const insertGroup = createInsertGroup(database);
+    const link = { presence: { journalOf: () => 'j' } } as unknown as Link;
+    const commits = createFirstCommits({ database, link, instanceId: 'i', reception: { noteOn: () => undefined }, insertGroup });
+    const gone = ({ id } = { id: '' }) => database.queries.deleteFrom('commands').where('id', '=', id).execute();
+    const together = await insertGroup.add(fresh(more));
+    await gone(together);
+    const request = { ...fresh(more), preferredChannel: 'mqtt', guard: async () => {} } as CommandRequest;
+    const underLocks = await commits.begin(request, randomUUID());
+    await gone(underLocks);
+    return [together !== undefined, underLocks !== undefined];
+  }
+  const both = [true, true];
+  const neither = [false, false];
+
+  it('nothing goes in that was decided and not asked about, whoever has looked for what', async () => {
+    await seed();
+    for (const isFirstTry of [true, false]) expect(await goesIn({ isFirstTry })).toEqual(neither);
+    expect(await goesIn({ heardUntilMs: settledAt })).toEqual(both);
+  });
+
+  it('nor what was decided after somebody had asked about another one', async () => {
+    await seed();
+    await seed({ settled_at: settledAt + 1 });
+    expect(await goesIn({ heardUntilMs: settledAt })).toEqual(neither);
+    expect(await goesIn({ heardUntilMs: settledAt + 1 })).toEqual(both);
+  });
+
+  it('by the Uid of a receipt, and by the payment that it is about, whatever it is called', async () => {
+    await seed({ name: 'PrintReceipt', document_nr: null, receipt_uid: 'u' });
+    expect(await goesIn({ name: 'PrintReceipt', documentNr: undefined, receiptUid: 'u' })).toEqual(neither);
+    expect(await goesIn({ name: 'PrintReceipt', documentNr: undefined, receiptUid: 'other' })).toEqual(both);
+    const { id: targetId } = await seed({ state: 'done', outcome: 'done', document_state: 'closed', document_nr: 'paid' });
+    await seed({ name: 'Refund', target_id: targetId, document_nr: 'abc' });
+    expect(await goesIn({ name: 'CancelTransaction', targetId, documentNr: 'ABC' })).toEqual(neither);
+    expect(await goesIn({ name: 'CancelTransaction', targetId: undefined, documentNr: 'ABC' })).toEqual(both);
+  });
+
+  it.each<[string, Partial<Schema['commands']>, Partial<InsertedTogether>]>([
+    ['its device has spoken', { outcome: 'refused' }, {}],
+    ['it was settled as done, and its number is free for another kind', { state: 'done', name: 'Refund' }, {}],
+    ['nobody has decided it', { settled_by: 'answer' }, {}],
+    ['it has another number', {}, { documentNr: 'other' }],
+    ['it is of another kind', { name: 'Refund' }, {}],
+  ])('it goes in when %s', async (_why, row, command) => {
+    await seed(row);
+    expect(await goesIn(command)).toEqual(both);
+  });
+
+  it('it goes in on another device: that is what the person has freed it for', async () => {
+    await seed();
+    const { id } = await seedDevice(database.queries, merchantId);
+    expect(await goesIn({ deviceId: id })).toEqual(both);
+  });
+
+  // SQLite writes one transaction after the other.
+  if (engine === 'sqlite') return;
+  it('it does not go in behind a decision that is just being committed', async () => {
+    const { id } = await seed({ state: 'unknown', settled_by: null, settled_at: null, answer_by: 1 });
+    const settled = Promise.withResolvers<void>();
+    const adding = settled.promise.then(() => createInsertGroup(database).add(fresh({ isFirstTry: true })));
+    const waiting = settled.promise.then(() => until(() => waitsForLock(database)));
+    waiting.catch(() => {});
+    await database.transaction(async (queries) => {
+      const command = await findCommand(queries, id);
+      const decision = { state: 'refused', by: 'person', outcome: undefined, report: undefined, reason: 'Gone.' } as const;
+      if (command) expect(await settle(queries, command, decision)).toMatchObject({ state: 'refused' });
+      settled.resolve();
+      // It has either been left out by then, or waits for this commit.
+      await Promise.race([adding, waiting]);
+    });
+    expect(await adding).toBeUndefined();
+  });
+});
