@@ -68,6 +68,7 @@ describe.each(engines)('on %s', (engine) => {
     const { id: targetId } = await seed({ state: 'done', outcome: 'done', document_state: 'closed', document_nr: 'paid' });
     await seed({ name: 'Refund', target_id: targetId, document_nr: 'abc' });
     expect(await goesIn({ name: 'CancelTransaction', targetId, documentNr: 'ABC' })).toEqual(neither);
+    expect(await goesIn({ name: 'CancelTransaction', targetId, documentNr: undefined })).toEqual(neither);
     expect(await goesIn({ name: 'CancelTransaction', targetId: undefined, documentNr: 'ABC' })).toEqual(both);
   });
 

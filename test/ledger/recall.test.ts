@@ -52,8 +52,12 @@ beforeEach(async () => {
         said.push(['apply', command.id, outcome, by]);
         return { ...command, state: 'done', settledBy: by };
       },
+      async stillRuns(command: Command) {
+        said.push(['stillRuns', command.id]);
+        return command;
+      },
     },
-    timeline: { add: (event: CommandEvent) => events.push(event) },
+    timeline: { add: (event: CommandEvent) => events.push(event), addCounted: (event: CommandEvent) => events.push(event) },
   };
   recall = createRecall(deps as unknown as Parameters<typeof createRecall>[0]);
 });
@@ -221,5 +225,56 @@ describe('a person who asks about an open command', () => {
     expect(questions.map(({ asked }) => asked.name)).toEqual(['LastTransaction']);
     questions[0]?.answer();
     await asking;
+  });
+});
+
+describe('a device that is asked about a settled command', () => {
+  const settled = (overrides: object = {}) =>
+    command({ state: 'refused', settled_at: 1, settled_by: 'person', journal_id: 'j', ...overrides });
+  const ask = async (asked: Command, said?: AnswerMessage) => {
+    const hearing = recall.hear(asked);
+    await clock.settle();
+    questions.at(-1)?.answer(said);
+    return hearing;
+  };
+
+  it('is heard when it answers, whatever it says, and compared when that makes sense', async () => {
+    const asked = await settled();
+    expect(await ask(asked)).toBe(false);
+    expect(await ask(asked, { ...final, outcome: 'unsupported' })).toBe(true);
+    expect(said).toEqual([]);
+    expect(await ask(asked, final)).toBe(true);
+    expect(await ask(asked, answer({ state: 'running' }))).toBe(true);
+    expect(said).toEqual([
+      ['apply', asked.id, 'done', 'recall'],
+      ['stillRuns', asked.id],
+    ]);
+    const step = { commandId: asked.id, channel: 'queue' };
+    const recalls = { ...step, step: 'recall' };
+    expect(events).toEqual([
+      recalls,
+      recalls,
+      recalls,
+      { ...step, step: 'recalled', detail: 'final done' },
+      recalls,
+      { ...step, step: 'recalled', detail: 'running' },
+    ]);
+  });
+
+  it('and keeps no journal, by its last transaction', async () => {
+    const asked = await settled({ journal_id: null });
+    expect(await ask(asked, answer({ commandId: 'other', state: 'approved' }))).toBe(true);
+    expect(said).toEqual([]);
+    expect(await ask(asked, answer({ commandId: asked.id, state: 'approved' }))).toBe(true);
+    expect(said).toEqual([['apply', asked.id, 'done', 'recall']]);
+    expect(questions.map(({ asked: { name } }) => name)).toEqual(['LastTransaction', 'LastTransaction']);
+  });
+
+  it('leaves it as it stands when it is silent', async () => {
+    const asked = await settled();
+    const asking = recall.recheck(asked);
+    await clock.settle();
+    questions[0]?.answer();
+    expect(await asking).toEqual(asked);
   });
 });

@@ -115,18 +115,14 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     if (!finding) return { command, isAnswered: true };
     const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
     timeline.addCounted({ commandId: command.id, step: 'recalled', channel, detail });
-    const by = command.journalId === null ? 'last-transaction' : 'recall';
-    const compared = finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, by);
+    const compared = finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
     return { command: await compared, isAnswered: true };
   }
 
   return {
     ask,
     whatNow: async (command) => (link.presence.isLiveAnywhere(command.deviceId) ? askWhatBecame(command) : undefined),
-    async recheck(command) {
-      if (isOpen(command)) return ask(command);
-      return command.journalId === null ? command : (await compare(command)).command;
-    },
+    recheck: async (command) => (isOpen(command) ? ask(command) : (await compare(command)).command),
     hear: async (command) => (await compare(command)).isAnswered,
   };
 }

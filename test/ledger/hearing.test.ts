@@ -1,0 +1,86 @@
+// Whom a decision that nobody has confirmed is asked of before the same goes out again, and when the person's word stands without that [D129].
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import type { CommandRequest } from '../../src/ledger/calls/call.ts';
+import { createHearing } from '../../src/ledger/calls/hearing.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+let database: Database;
+let merchantId: string;
+let deviceId: string;
+let journalNow: string | undefined;
+let answers: boolean[];
+let asked: string[];
+
+beforeEach(async () => {
+  database = await memoryDatabase(createVirtualClock());
+  merchantId = (await seedMerchant(database.queries)).id;
+  deviceId = (await seedDevice(database.queries, merchantId)).id;
+  journalNow = 'j';
+  answers = [];
+  asked = [];
+});
+
+const decided = async (settledAt: number, journalId: string | null = 'j') => {
+  const row = { state: 'refused', settled_by: 'person', settled_at: settledAt, journal_id: journalId, document_nr: 'd' } as const;
+  return (await seedCommand(database.queries, merchantId, deviceId, row)).id;
+};
+
+function hearOut(): Promise<number | undefined> {
+  const link = {
+    presence: { journalOf: (id: string, stored?: string) => (id === deviceId && stored === 'stored' ? journalNow : 'wrong') },
+  };
+  const recall = {
+    async hear({ id }: Command) {
+      asked.push(id);
+      return answers.shift() ?? false;
+    },
+  };
+  const request = { merchantId, deviceId, name: 'Pay', documentNr: 'd', journalId: 'stored' } as CommandRequest;
+  return createHearing({ database, link, recall }).hearOut(request);
+}
+
+it('asks nobody where nothing was decided', async () => {
+  expect(await hearOut()).toBeUndefined();
+  expect(asked).toEqual([]);
+});
+
+it('asks about each, the oldest first, and says until when all was decided', async () => {
+  const [second, first] = [await decided(20), await decided(10)];
+  answers = [true, true];
+  expect(await hearOut()).toBe(20);
+  expect(asked).toEqual([first, second]);
+});
+
+it('goes no further while one is not answered', async () => {
+  const [first] = [await decided(10), await decided(20)];
+  await expect(hearOut()).rejects.toThrow('nothing was sent');
+  expect(asked).toEqual([first]);
+});
+
+describe('without an answer', () => {
+  it('the word of the person stands of a device that has begun another journal, which is not even asked', async () => {
+    await decided(10, 'before');
+    expect(await hearOut()).toBe(10);
+    expect(asked).toEqual([]);
+  });
+
+  it('and of one that keeps none any more, which need not answer', async () => {
+    journalNow = undefined;
+    const id = await decided(10);
+    expect(await hearOut()).toBe(10);
+    expect(asked).toEqual([id]);
+  });
+
+  it('nothing goes out to one that kept none then, whatever it keeps now', async () => {
+    for (journalNow of [undefined, 'j']) {
+      const id = await decided(10, null);
+      await expect(hearOut()).rejects.toThrow('nothing was sent');
+      expect(asked.at(-1)).toBe(id);
+      await database.queries.deleteFrom('commands').execute();
+    }
+  });
+});
