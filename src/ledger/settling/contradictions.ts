@@ -63,7 +63,8 @@ export function createContradictions(deps: { database: Database; logger: Logger;
       const why = second
         ? `The device reports a second operation, ${second.reported}, for a command that was settled with ${second.settled}.`
         : `The device now says "${finding.outcome}", but the command was settled as "${settled.state}".`;
-      const wasDone = finding.outcome === 'done' && settled.state !== 'done';
+      // Only a yes contradicts what was not done.
+      const wasDone = settled.state !== 'done';
       await putOnReview(database.queries, settled.id, why, { wasDone, said: finding.outcome });
       note(settled, finding.outcome, why, finding.report);
       return latestOf(database.queries, settled);
