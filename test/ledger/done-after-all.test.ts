@@ -84,6 +84,19 @@ describe.each([
   });
 });
 
+it('what is settled, and what a person has looked at already, is told as that and nothing more', async () => {
+  const terminal = await world.terminal();
+  expect((await world.run(world.pay(terminal.id, 10))).code).toBe(0);
+  const { id: done } = await world.lastCommand('Pay');
+  await expect(decide(done, 'refused')).rejects.toThrow(/settled already: done by answer\.$/);
+  await world.stop();
+  world = await createSaleWorld();
+  const other = await world.terminal();
+  const id = await decidedUnheard(other.id, () => world.pay(other.id, 50, world.random.uuid()), 'refused');
+  await decide(id, 'done', true);
+  await expect(decide(id, 'refused')).rejects.toThrow(/settled already: refused by person\.$/);
+});
+
 it('a decision from a page that still shows it as open closes no contradiction that nobody has seen', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
