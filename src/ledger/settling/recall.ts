@@ -122,7 +122,10 @@ export function createRecall({ database, link, instanceId, settlements, timeline
   return {
     ask,
     whatNow: async (command) => (link.presence.isLiveAnywhere(command.deviceId) ? askWhatBecame(command) : undefined),
-    recheck: async (command) => (isOpen(command) ? ask(command) : (await compare(command)).command),
+    async recheck(command) {
+      if (isOpen(command)) return ask(command);
+      return command.journalId === null ? command : (await compare(command)).command;
+    },
     hear: async (command) => (await compare(command)).isAnswered,
   };
 }
