@@ -5,7 +5,7 @@ import { runDay } from '../../simulation/run-day.ts';
 
 const tradingMs = 15 * 60_000;
 const firstSeed = 4;
-const days = 8;
+const days = 10;
 
 function sumUp(into: Record<string, number>, from: Record<string, number>): void {
   for (const [name, value] of Object.entries(from)) into[name] = (into[name] ?? 0) + value;
@@ -32,6 +32,7 @@ describe('simulated shop-days', () => {
       'device forgets': 1,
       'device cut': 1,
       'device denies': 1,
+      wrongGuesses: 1,
       left: 5,
       hungUpOnStill: 5,
       askedElsewhere: 5,
