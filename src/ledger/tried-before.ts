@@ -32,12 +32,12 @@ export async function isContradicted(queries: Queries, { merchantId, name, docum
   return found?.name === name;
 }
 
-/** More than a few there are only where somebody decides without end. */
+/** How many one reading brings: more there are only where somebody decides without end. */
 const maxDecided = 20;
 
 /**
  * What a person settled as not done, and of which the device that is to try again has said nothing since: tries of the same under the number
- * of this command, or of anything about the same payment. Those that were settled until `sinceMs` are left out.
+ * of this command, or of anything about the same payment. Those that were settled until `sinceMs` are left out; the oldest come first.
  */
 export async function decidedUnheard(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
   const { merchantId, deviceId, name, documentNr, receiptUid, targetId } = fresh;

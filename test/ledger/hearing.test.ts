@@ -55,6 +55,13 @@ it('asks about each, the oldest first, and says until when all was decided', asy
   expect(asked).toEqual([first, second]);
 });
 
+it('asks about more than one reading brings', async () => {
+  for (let at = 1; at <= 41; at += 1) await decided(at);
+  answers = Array.from({ length: 41 }, () => true);
+  expect(await hearOut()).toBe(41);
+  expect(new Set(asked).size).toBe(41);
+});
+
 it('goes no further while one is not answered', async () => {
   const [first] = [await decided(10), await decided(20)];
   await expect(hearOut()).rejects.toThrow('nothing was sent');

@@ -40,9 +40,13 @@ export function createHearing({ database, link, recall }: Deps): Hearing {
 
   return {
     async hearOut(request) {
-      const decided = await decidedUnheard(database.queries, request);
-      for (const command of decided) if (!(await hasAnswered(command, request))) throw notHeardOut();
-      return decided.at(-1)?.settledAtMs ?? undefined;
+      let heardUntilMs: number | undefined;
+      for (;;) {
+        const decided = await decidedUnheard(database.queries, request, heardUntilMs);
+        for (const command of decided) if (!(await hasAnswered(command, request))) throw notHeardOut();
+        if (decided.length === 0) return heardUntilMs;
+        heardUntilMs = decided.at(-1)?.settledAtMs ?? undefined;
+      }
     },
   };
 }
