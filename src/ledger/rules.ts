@@ -79,7 +79,7 @@ const deedNumbers = ['operationId', 'receiptId', 'documentNumber', 'number'] as 
 
 /** Done twice [D49]: which number the report has, and which the one that was settled with. */
 export function secondDeed(command: Command, { report }: Finding): { reported: string; settled: string } | undefined {
-  const settled = command.report === null ? {} : (JSON.parse(command.report) as JsonObject);
+  const settled = JSON.parse(command.report ?? '{}') as JsonObject;
   for (const name of deedNumbers) {
     const [before, now] = [numberIn(settled, name), numberIn(report, name)];
     if (before !== undefined && now !== undefined && before !== now) return { reported: now, settled: before };

@@ -203,13 +203,8 @@ export async function completeDecision(
 ): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({
-      outcome,
-      ...(report === undefined ? {} : { report: JSON.stringify(report) }),
-      ...(operationId === undefined ? {} : { operation_id: operationId }),
-      ...(rrn === undefined ? {} : { rrn }),
-      ...(receiptId === undefined ? {} : { receipt_id: receiptId }),
-    })
+    // What is undefined stays as it is.
+    .set({ outcome, report: report && JSON.stringify(report), operation_id: operationId, rrn, receipt_id: receiptId })
     .where('id', '=', id)
     .where('settled_by', '=', sql.lit('person'))
     .where((where) => where.or([where('outcome', 'is', null), where('outcome', '=', 'unknown')]))

@@ -78,6 +78,25 @@ describe('a device that agrees', () => {
     expect(contradictions.count()).toBe(0);
   });
 
+  it('brings what a person could not know of what was done; what it does not tell stays as it is', async () => {
+    const agreed = await contradictions.compare(await settled({ ...done, rrn: '7' }), says('done', { receiptId: 3 }), {
+      operationId: '1',
+      receiptId: '3',
+    });
+    expect(agreed).toMatchObject({ outcome: 'done', settledBy: 'person', report: '{"receiptId":3}' });
+    const row = await database.queries.selectFrom('commands').selectAll().executeTakeFirstOrThrow();
+    expect(row).toMatchObject({ operation_id: '1', receipt_id: '3', rrn: '7' });
+    const unreported = await contradictions.compare(await settled({ ...done, report: '{"of":"the person"}' }), says('done'), { rrn: '8' });
+    expect(unreported).toMatchObject({ outcome: 'done', report: '{"of":"the person"}' });
+  });
+
+  it('completes a decision once, whatever another gateway saw a moment ago', async () => {
+    const command = await settled(refused);
+    await contradictions.compare(command, says('refused'));
+    expect(await contradictions.compare(command, says('refused'))).toBe(command);
+    expect(namesOfSteps()).toEqual(['answered again', 'answered again']);
+  });
+
   it('may say more once it could not tell', async () => {
     const unsure = await settled({ ...refused, outcome: 'unknown' });
     expect(await contradictions.compare(unsure, says('refused'))).toMatchObject({ outcome: 'refused' });

@@ -23,6 +23,7 @@ let asked: { id: string; isDeviceBack: boolean | undefined; atMs: number }[];
 let asking: () => Promise<Command>;
 let rechecked: string[];
 let rechecking: () => Promise<void>;
+let tried: string[];
 let unknown: string[];
 /** What comes of the commands that cannot be ended. */
 let refusals: Map<string, Error>;
@@ -45,6 +46,7 @@ beforeEach(async () => {
   asking = async () => ({}) as Command;
   rechecked = [];
   rechecking = async () => {};
+  tried = [];
   unknown = [];
   refusals = new Map();
   events = [];
@@ -90,6 +92,7 @@ beforeEach(async () => {
     },
     settlements: {
       async becomeUnknown({ id }: Command) {
+        tried.push(id);
         const refusal = refusals.get(id);
         if (refusal) throw refusal;
         unknown.push(id);
@@ -205,6 +208,18 @@ describe('the background', () => {
     await comesBack();
     await comesBack();
     expect(rechecked).toHaveLength(4);
+    expect(logger.lines).toEqual([expect.objectContaining({ level: 'warn' }), expect.objectContaining({ level: 'warn' })]);
+  });
+
+  it('asks about no further decision once it is stopped', async () => {
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const decided = { state: 'refused', settled_at: clock.now(), settled_by: 'person', journal_id: 'j' } as const;
+    for (let count = 0; count < 3; count += 1) await open(decided, deviceId);
+    rechecking = async () => recovery.stop();
+    recovery.start();
+    listeners.seen?.(deviceId);
+    await clock.advance(1);
+    expect(rechecked).toHaveLength(1);
   });
 
   it('puts what has no outcome 15 minutes after its time on the review list, once, and says so', async () => {
@@ -267,6 +282,17 @@ describe('a command that cannot be ended', () => {
     expect(unknown).toContain(good);
     // So many are told in a minute.
     expect(ofLevel('error')).toHaveLength(20);
+  });
+
+  it('costs a look no more than itself: as many more are read as stand aside, and fifty are tried', async () => {
+    for (let count = 0; count < 200; count += 1) refusals.set(await over(), new Error('All of these.'));
+    recovery.start();
+    await clock.advance(1);
+    expect([mostRows, tried.length]).toEqual([50, 50]);
+    // Meanwhile they have ended after all.
+    await database.queries.deleteFrom('commands').where('id', 'in', tried).execute();
+    await clock.advance(2_000);
+    expect([mostRows, tried.length]).toEqual([100, 100]);
   });
 
   it('because somebody holds its row, as if the database were away, lets the others go first next time', async () => {
