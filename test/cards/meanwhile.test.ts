@@ -4,9 +4,12 @@ import { abort } from '../../src/cards/abort.ts';
 import { cancelTransaction } from '../../src/cards/cancel-transaction.ts';
 import type { CardsDeps } from '../../src/cards/cards-deps.ts';
 import { closeDoc } from '../../src/cards/close-document.ts';
+import { refund } from '../../src/cards/refund.ts';
+import type { Command } from '../../src/ledger/command.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { findCommand } from '../../src/ledger/store.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
-import { seedInvoice } from '../support/fixtures.ts';
+import { seedCommand, seedInvoice } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -121,4 +124,41 @@ it('a CloseDoc of a payment that was voided, and removed since, is told that not
   await world.database.queries.updateTable('commands').set({ removed_at: 1 }).where('name', '=', 'Pay').execute();
   const told = await world.run(world.cards.closeDoc(payment));
   expect(told).toMatchObject({ code: 22, message: expect.stringContaining('removed') as string });
+});
+
+describe('what was settled as not done, and of which the terminal says since that it did it,', () => {
+  const contradicted = {
+    state: 'refused',
+    settled_by: 'person',
+    settled_at: 1,
+    outcome: 'done',
+    contradicted_at: 1,
+    review_since: 1,
+    review_reason: 'so',
+  } as const;
+  const unclear = { errorName: 'Timeout_or_no_response' };
+
+  it.each(['Refund', 'CancelTransaction'] as const)(
+    'a %s, keeps every other of its payment back until a person has looked',
+    async (name) => {
+      const payment = await paid('n');
+      const { id: target_id, rrn } = await world.lastCommand();
+      await world.run(closeDoc(deps(), payment));
+      const row = { ...contradicted, name, target_id, amount_bani: 100 };
+      const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
+      const refunding = () => refund(deps(), { ...payment, rrn: rrn ?? '', amountBani: 300, currency: 'MDL' });
+      const told = { ...unclear, fields: { OID: id } };
+      await expect(refunding()).rejects.toMatchObject(told);
+      await expect(cancelTransaction(deps(), payment)).rejects.toMatchObject(told);
+      await world.database.queries.updateTable('commands').set({ reviewed_at: 1 }).where('id', '=', id).execute();
+      expect((await world.run(refunding())).code).toBe(0);
+    },
+  );
+
+  it('a payment, is not told as aborted', async () => {
+    const row = { ...contradicted, abort_requested_at: 1 };
+    const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
+    const payment = await findCommand(world.database.queries, id);
+    await expect(abort(deps(), call(), payment as Command)).rejects.toMatchObject({ ...unclear, fields: { OID: id } });
+  });
 });

@@ -1,3 +1,4 @@
+import type { PluginTransformResultArgs } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
@@ -14,18 +15,28 @@ describe('the sweep', () => {
   let isDown = false;
   /** It goes away in the middle of a transaction. */
   let isLost = false;
+  /** Nothing is written, and no invoice is the reason. */
+  let refusal: string | undefined;
 
   beforeEach(async () => {
+    refusal = undefined;
     isDown = false;
     isLost = false;
     clock = createVirtualClock(undefined, { settle: 'microtasks' });
     database = await memoryDatabase(clock);
+    const refusing = {
+      transformQuery: () => {
+        throw new Error('Permission denied.');
+      },
+      transformResult: async ({ result }: PluginTransformResultArgs) => result,
+    };
     const fragile: Database = {
       ...database,
       async transaction(work) {
         if (isDown) throw databaseDown('The database is offline.');
+        if (refusal === 'before it has looked') throw new Error('Permission denied.');
         return await database.transaction(async (queries) => {
-          const result = await work(queries);
+          const result = await work(refusal === 'while it looks' ? queries.withPlugin(refusing) : queries);
           if (isLost) throw databaseDown('The connection was lost.');
           return result;
         });
@@ -96,6 +107,16 @@ describe('the sweep', () => {
     isLost = false;
     await clock.advance(1_000);
     for (const { oid } of [first, second]) expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
+  });
+
+  it.each(['before it has looked', 'while it looks'])('blames no invoice for a refusal %s', async (when) => {
+    const { oid } = await create(1_500);
+    refusal = when;
+    await clock.advance(2_000);
+    expect(shop.logger.lines.map(({ message }) => message)).toEqual(Array(2).fill('overdue invoices could not be swept'));
+    refusal = undefined;
+    await clock.advance(1_000);
+    expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
   });
 
   it('stops when it is told to, and leaves no timer', async () => {

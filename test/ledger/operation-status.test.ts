@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
 import { type OperationNames, operationStatus } from '../../src/ledger/operation-status.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
+import { seedCommand } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -84,6 +85,40 @@ describe('an operation', () => {
     expect((await told({ documentNr })).code).toBe(0);
     expect(world.sendsOf('Recall').length).toBeGreaterThan(recallsBefore);
     expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('that was done after all is unclear until a person has looked, and then done, whatever was tried since', async () => {
+    const documentNr = world.random.uuid();
+    const settled = { settled_by: 'person', settled_at: 1, document_nr: documentNr } as const;
+    const contradicted = {
+      ...settled,
+      state: 'refused',
+      outcome: 'done',
+      contradicted_at: 1,
+      review_since: 1,
+      review_reason: 'so',
+      issued_at: 1,
+    } as const;
+    const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, contradicted);
+    await seedCommand(world.database.queries, world.merchantId, terminal.id, { ...settled, state: 'refused', issued_at: 2 });
+    await expect(status({ documentNr })).rejects.toMatchObject({ fields: { OID: id, State: 'Unknown' } });
+    await world.database.queries.updateTable('commands').set({ reviewed_at: 1 }).where('id', '=', id).execute();
+    await expect(status({ documentNr })).rejects.toMatchObject({ fields: { OID: id, State: 'Completed' } });
+  });
+
+  it('under a documentNr is a payment, of which the one that was done comes before any later try', async () => {
+    const documentNr = world.random.uuid();
+    const seed = (row: Parameters<typeof seedCommand>[3]) =>
+      seedCommand(world.database.queries, world.merchantId, terminal.id, {
+        settled_at: 1,
+        settled_by: 'answer',
+        document_nr: documentNr,
+        ...row,
+      });
+    const { id } = await seed({ state: 'done', document_state: 'closed', issued_at: 1 });
+    await seed({ state: 'refused', issued_at: 2 });
+    await seed({ state: 'done', name: 'CloseDoc', issued_at: 3, target_id: id });
+    expect(await status({ documentNr })).toMatchObject({ OID: id, Operation: 'Pay' });
   });
 
   it('that went out once more, because of a wrong clock, is told under the id that it had before, too', async () => {

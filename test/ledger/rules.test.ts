@@ -1,8 +1,19 @@
 // What a device's word means for a command, as tables.
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/kernel/error-codes.ts';
-import { type Command, type CommandState, isOpen } from '../../src/ledger/command.ts';
-import { answerOf, busyWith, contradicts, endsAsUnknown, type Finding, judge, secondDeed } from '../../src/ledger/rules.ts';
+import { type Command, type CommandState, isOpen, isUnclear } from '../../src/ledger/command.ts';
+import {
+  answerOf,
+  busyWith,
+  callerIsGone,
+  contradicts,
+  endsAsUnknown,
+  type Finding,
+  judge,
+  notHeardOut,
+  secondDeed,
+  tooManyWait,
+} from '../../src/ledger/rules.ts';
 import { type EndingOutcome, type JsonObject, outcomes } from '../../src/link/protocol.ts';
 
 const command = (overrides: Partial<Command> = {}): Command =>
@@ -197,4 +208,16 @@ describe('a command', () => {
     const states: CommandState[] = ['sent', 'unknown', 'done', 'refused', 'never'];
     expect(states.map((state) => isOpen(command({ state })))).toEqual([true, true, false, false, false]);
   });
+});
+
+it('is unclear while it is open, or contradicted and no person has looked', () => {
+  const contradicted = { state: 'refused', contradictedAtMs: 1 } as const;
+  expect([command({ state: 'unknown' }), command({ ...contradicted, reviewedAtMs: null })].every(isUnclear)).toBe(true);
+  expect([command({ state: 'refused' }), command({ ...contradicted, reviewedAtMs: 2 })].some(isUnclear)).toBe(false);
+});
+
+it('says of what was not begun, or goes on without this caller, what he may do', () => {
+  expect(callerIsGone()).toMatchObject({ errorName: 'Too_Many_Requests', httpStatus: 503 });
+  expect(tooManyWait(command())).toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 5, fields: { OID: 'c' } });
+  expect(notHeardOut()).toMatchObject({ errorName: 'Timeout_or_no_response', fields: undefined });
 });

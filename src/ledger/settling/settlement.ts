@@ -73,7 +73,7 @@ export function createSettlements(deps: Deps): Settlements {
     // Another instance was told `accepted` in this very moment, and the settling statement saw it.
     const isNewlyAccepted = isOpen(latest) && latest.acceptedAtMs !== null;
     if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
-    return contradictions.compare(latest, finding, outcome === 'done' ? (extracted ?? {}) : undefined);
+    return contradictions.compare(latest, finding, extracted ?? {});
   }
 
   /** With others that are settled now, unless its slice writes something alongside. */

@@ -161,6 +161,27 @@ describe('what a device may hear and say', () => {
     expect((await publish(client, { topic: mqttTopics.answers(deviceId, gatewayId) })).error).toBeUndefined();
   });
 
+  it('is nothing any more once the device was cut off, also by one whose login was under way at that moment', async () => {
+    let letIn = (_isRight: boolean) => {};
+    await at.open({ checkDevice: () => new Promise((resolve) => (letIn = resolve)) });
+    const answer = { topic: mqttTopics.answers(deviceId, gatewayId) };
+    const late = new FakeClient();
+    const loggingIn = logIn(late);
+    at.broker.disconnectDevice(deviceId);
+    letIn(true);
+    await loggingIn;
+    at.aedes.emit('client', late);
+    expect((await publish(late, answer)).error).toBeInstanceOf(Error);
+    const again = new FakeClient();
+    const anew = logIn(again);
+    letIn(true);
+    await anew;
+    at.aedes.emit('client', again);
+    expect((await publish(again, answer)).error).toBeUndefined();
+    at.broker.disconnectDevice(deviceId);
+    expect((await publish(again, answer)).error).toBeInstanceOf(Error);
+  });
+
   it('reaches the gateway, as text or as bytes, until it stops', async () => {
     await at.open();
     const client = at.present();
