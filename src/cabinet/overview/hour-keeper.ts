@@ -1,6 +1,7 @@
 // Keeps the sums of hours ready, in the background, so that nobody who opens the first page waits for weeks to be summed (views/hour-sums.ts).
-// An hour at a time with a pause between, by one instance at a time. Hours of the last day are summed again every hour: what belongs to a
-// receipt or an invoice may be paid later than it. Sums that no page shows any more are removed.
+// An hour at a time with a pause between, by one instance at a time; those before the first sale, weeks of them in a new shop, all at once.
+// Hours of the last day are summed again every hour: what belongs to a receipt or an invoice may be paid later than it. Sums that no page
+// shows any more are removed.
 //
 // It only repeats what a page would do by itself: if it dies, lags behind or runs twice, pages are slower and no figure is wrong.
 import type { Database } from '../../database/database.ts';
@@ -9,7 +10,7 @@ import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createRounds } from '../../kernel/rounds.ts';
 import { keepTurn, takeTurn } from '../../removal/turn.ts';
-import { hourMs, restsAfterMs, sumHour } from '../views/figures/hour-sums.ts';
+import { hourMs, restsAfterMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
 
 export interface HourKeeper {
   start(): void;
@@ -46,7 +47,7 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps):
       .deleteFrom('hour_sums')
       .where('start_ms', '<', now - keptForMs)
       .execute();
-    for (const startMs of await dueHours(now)) {
+    for (const startMs of await sumIdleHours(database, await dueHours(now))) {
       if (isStopped || !(await keepTurn(queries, turn, turnMs))) return;
       await sumHour(database, startMs);
       await sleep(clock, pauseMs);

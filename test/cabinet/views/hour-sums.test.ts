@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createHourKeeper } from '../../../src/cabinet/overview/hour-keeper.ts';
 import { addUp, readFigures } from '../../../src/cabinet/views/figures/hour-figures.ts';
-import { createHourSums, type HourSums, hourMs } from '../../../src/cabinet/views/figures/hour-sums.ts';
+import { createHourSums, type HourSums, hourMs, sumIdleHours } from '../../../src/cabinet/views/figures/hour-sums.ts';
 import { modesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
 import { engines, memoryDatabase, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
@@ -204,6 +204,42 @@ describe.each(engines)('sums of hours on %s', (engine) => {
 });
 
 describe('the keeper of hours', () => {
+  it.each(engines)('on %s keeps those before the first deed of any kind at once, as empty, and no other', async (engine) => {
+    const clock = createVirtualClock(noonMs);
+    const database = await openTestDatabase(engine, clock);
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const hours = [4, 3, 2, 1].map((ago) => noonMs - ago * hourMs);
+    const idle = async () => {
+      await database.queries.deleteFrom('hour_sums').execute();
+      const rest = await sumIdleHours(database, hours);
+      const rows = await database.queries.selectFrom('hour_sums').selectAll().orderBy('start_ms').execute();
+      expect(rows.every(({ merchant_id, figures }) => merchant_id === '' && figures === JSON.stringify(addUp([])))).toBe(true);
+      expect([...rows.map(({ start_ms }) => start_ms), ...rest]).toEqual(hours);
+      return rows.length;
+    };
+    expect(await idle()).toBe(4);
+    const settled = { state: 'refused', settled_at: noonMs, settled_by: 'answer' } as const;
+    await seedInvoice(database.queries, merchantId, { state: 4, ended_at: noonMs - hourMs });
+    expect(await idle()).toBe(3);
+    await seedCommand(database.queries, merchantId, deviceId, { ...settled, name: 'Report', issued_at: noonMs - 2 * hourMs });
+    expect(await idle()).toBe(2);
+    await seedCommand(database.queries, merchantId, deviceId, { ...settled, issued_at: noonMs - 2 * hourMs - 1 });
+    expect(await idle()).toBe(1);
+    await database.close();
+  });
+
+  it('has weeks without a sale ready at once', async () => {
+    const clock = createVirtualClock(noonMs, { settle: 'microtasks' });
+    const database = await memoryDatabase(clock);
+    const keeper = createHourKeeper({ database, clock, logger: quietLogger, instanceId: 'one' });
+    keeper.start();
+    await clock.advance(60_001);
+    expect(await database.queries.selectFrom('hour_sums').selectAll().execute()).toHaveLength(16 * 24 - 2);
+    await keeper.stop();
+    await database.close();
+  });
+
   it('sums what is over, the last day again every hour, and forgets what no page shows', async () => {
     const clock = createVirtualClock(noonMs + 20 * 60_000, { settle: 'microtasks' });
     const database = await memoryDatabase(clock);

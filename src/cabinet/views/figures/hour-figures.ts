@@ -83,6 +83,22 @@ export async function readFigures(queries: Queries, scope: Scope, fromMs: number
   return new Map([...parts].map(([merchantId, own]) => [merchantId, addUp(own)]));
 }
 
+/** When the first of all that is summed was done: the hours before it are empty. */
+export async function readFirstMs(queries: Queries): Promise<number> {
+  const { rows } = await sql<{ at: number }>`
+    select at from (select c.issued_at as at from commands c where ${cardCommands} order by c.issued_at limit 1) card
+    union all select at from (select c.issued_at as at from commands c where ${fiscalCommands} order by c.issued_at limit 1) fiscal
+    union all select at from (select i.ended_at as at from invoices i where ${endedInvoices} order by i.ended_at limit 1) qr`.execute(
+    queries,
+  );
+  return Math.min(...rows.map(({ at }) => at));
+}
+
+/** As the indexes by time say it. */
+const cardCommands = sql<SqlBool>`c.name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction')`;
+const fiscalCommands = sql<SqlBool>`c.name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt')`;
+const endedInvoices = sql<SqlBool>`i.removed_at is null and i.ended_at is not null`;
+
 interface Asked {
   queries: Queries;
   span(column: ReturnType<typeof sql>): ReturnType<typeof sql<SqlBool>>;
@@ -110,7 +126,7 @@ async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
     select c.merchant_id, c.device_id, c.name, c.state, c.settled_by, ${isVoided} as is_voided, ${step} as step, cast(count(*) as bigint) as count,
       cast(coalesce(sum(c.amount_bani), 0) as bigint) as bani,
       cast(coalesce(max(case when c.settled_by in ('recall', 'late-answer', 'last-transaction') then c.settled_at - c.issued_at end), 0) as bigint) as unclear_ms
-    from commands c where c.name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction') and c.name in ('Pay', 'Refund')
+    from commands c where ${cardCommands} and c.name in ('Pay', 'Refund')
       and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}
     group by c.merchant_id, c.device_id, c.name, c.state, c.settled_by, ${isVoided}, ${step}`.execute(queries);
   return rows.map((row) => {
@@ -134,7 +150,7 @@ async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
     select c.merchant_id,
       cast(coalesce(sum(case when c.cash_bani > 0 then 1 else 0 end), 0) as bigint) as cash_count, cast(coalesce(sum(c.cash_bani), 0) as bigint) as cash,
       cast(coalesce(sum(case when c.card_bani > 0 then 1 else 0 end), 0) as bigint) as card_count, cast(coalesce(sum(c.card_bani), 0) as bigint) as card
-    from commands c where c.name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt') and c.name = 'PrintReceipt' and c.state = 'done'
+    from commands c where ${fiscalCommands} and c.name = 'PrintReceipt' and c.state = 'done'
       and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}
       and (c.receipt_uid is null or not exists (select 1 from commands p where p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)
         and p.document_nr is not null and p.name = 'Pay' and p.state = 'done'))
@@ -153,7 +169,7 @@ async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
 async function readQr({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows } = await sql<{ merchant_id: string; count: number; bani: number }>`
     select i.merchant_id, cast(count(*) as bigint) as count, cast(coalesce(sum(i.amount_bani), 0) as bigint) as bani from invoices i
-    where i.removed_at is null and i.ended_at is not null and i.state = 2 and ${span(sql`i.ended_at`)}${own(sql`i.merchant_id`)}
+    where ${endedInvoices} and i.state = 2 and ${span(sql`i.ended_at`)}${own(sql`i.merchant_id`)}
       and not exists (select 1 from commands p where p.merchant_id = i.merchant_id and p.document_nr = i.oid and p.document_nr is not null
         and p.name = 'Pay' and p.state = 'done')
     group by i.merchant_id`.execute(queries);

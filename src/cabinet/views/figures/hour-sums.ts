@@ -12,7 +12,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../../../database/database.ts';
 import type { Scope } from '../scope.ts';
-import { addUp, emptyHour, type HourFigures, readFigures } from './hour-figures.ts';
+import { addUp, emptyHour, type HourFigures, readFigures, readFirstMs } from './hour-figures.ts';
 
 export const hourMs = 3_600_000;
 /** The same as in the predicate of the index commands_settled_late. */
@@ -62,15 +62,37 @@ export async function sumHour({ queries, transaction }: Reading, startMs: number
   const madeAtMs = await databaseNow(queries);
   const byMerchant = await readFigures(queries, { merchantId: undefined }, startMs, startMs + hourMs);
   byMerchant.set(everybody, addUp(byMerchant.values()));
-  const rows = [...byMerchant].map(([merchantId, figures]) => ({
-    merchant_id: merchantId,
-    start_ms: startMs,
-    made_at: madeAtMs,
-    figures: JSON.stringify(figures),
-  }));
+  await keep(
+    transaction,
+    [...byMerchant].map(([merchantId, figures]) => rowOf(merchantId, startMs, madeAtMs, figures)),
+  );
+  return byMerchant;
+}
+
+/** Keeps those hours as empty, all at once, in which nobody had done anything yet; returns the others. */
+export async function sumIdleHours({ queries, transaction }: Reading, hours: readonly number[]): Promise<number[]> {
+  const madeAtMs = await databaseNow(queries);
+  const firstMs = await readFirstMs(queries);
+  const isIdle = (startMs: number) => startMs + hourMs <= firstMs;
+  await keep(
+    transaction,
+    hours.filter(isIdle).map((startMs) => rowOf(everybody, startMs, madeAtMs, emptyHour())),
+  );
+  return hours.filter((startMs) => !isIdle(startMs));
+}
+
+function rowOf(merchantId: string, startMs: number, madeAtMs: number, figures: HourFigures) {
+  return { merchant_id: merchantId, start_ms: startMs, made_at: madeAtMs, figures: JSON.stringify(figures) };
+}
+
+/** Whole hours, summed at one moment. */
+async function keep(transaction: Reading['transaction'], rows: ReturnType<typeof rowOf>[]): Promise<void> {
+  const [one] = rows;
+  if (!one) return;
+  const hours = [...new Set(rows.map(({ start_ms }) => start_ms))];
   await transaction(async (tx) => {
-    if ((await databaseNow(tx)) - madeAtMs > keptWithinMs) return;
-    await tx.deleteFrom('hour_sums').where('start_ms', '=', startMs).execute();
+    if ((await databaseNow(tx)) - one.made_at > keptWithinMs) return;
+    await tx.deleteFrom('hour_sums').where('start_ms', 'in', hours).execute();
     for (let first = 0; first < rows.length; first += rowsPerStatement) {
       await tx
         .insertInto('hour_sums')
@@ -83,7 +105,6 @@ export async function sumHour({ queries, transaction }: Reading, startMs: number
         .execute();
     }
   });
-  return byMerchant;
 }
 
 async function readKept(queries: Queries, { merchantId }: Scope, fromMs: number, toMs: number): Promise<Map<number, HourFigures>> {
