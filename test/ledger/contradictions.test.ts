@@ -97,6 +97,12 @@ describe('a device that agrees', () => {
     expect(namesOfSteps()).toEqual(['answered again', 'answered again']);
   });
 
+  it('or not of what is open again is for whoever settles it', async () => {
+    const command = await settled({ state: 'unknown', settled_at: null, settled_by: null });
+    expect(await contradictions.compare(command, says('done'))).toBe(command);
+    expect(steps).toEqual([]);
+  });
+
   it('may say more once it could not tell', async () => {
     const unsure = await settled({ ...refused, outcome: 'unknown' });
     expect(await contradictions.compare(unsure, says('refused'))).toMatchObject({ outcome: 'refused' });

@@ -29,7 +29,7 @@ const decided = async (settledAt: number, journalId: string | null = 'j') => {
   return (await seedCommand(database.queries, merchantId, deviceId, row)).id;
 };
 
-function hearOut(): Promise<number | undefined> {
+function createHearer(): () => Promise<number | undefined> {
   const link = {
     presence: { journalOf: (id: string, stored?: string) => (id === deviceId && stored === 'stored' ? journalNow : 'wrong') },
   };
@@ -40,8 +40,10 @@ function hearOut(): Promise<number | undefined> {
     },
   };
   const request = { merchantId, deviceId, name: 'Pay', documentNr: 'd', journalId: 'stored' } as CommandRequest;
-  return createHearing({ database, link, recall }).hearOut(request);
+  const hearing = createHearing({ database, link, recall });
+  return () => hearing.hearOut(request);
 }
+const hearOut = () => createHearer()();
 
 it('asks nobody where nothing was decided', async () => {
   expect(await hearOut()).toBeUndefined();
@@ -60,6 +62,16 @@ it('asks about more than one reading brings', async () => {
   answers = Array.from({ length: 41 }, () => true);
   expect(await hearOut()).toBe(41);
   expect(new Set(asked).size).toBe(41);
+});
+
+it('asks one question for many calls at once, and another one afterwards', async () => {
+  await decided(10);
+  answers = [true, true];
+  const hearer = createHearer();
+  expect(await Promise.all([hearer(), hearer()])).toEqual([10, 10]);
+  expect(asked).toHaveLength(1);
+  await hearer();
+  expect(asked).toHaveLength(2);
 });
 
 it('goes no further while one is not answered', async () => {

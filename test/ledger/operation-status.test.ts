@@ -119,6 +119,8 @@ describe('an operation', () => {
     await seed({ state: 'refused', issued_at: 2 });
     await seed({ state: 'done', name: 'CloseDoc', issued_at: 3, target_id: id });
     expect(await status({ documentNr })).toMatchObject({ OID: id, Operation: 'Pay' });
+    await seed({ state: 'done', name: 'CloseDoc', target_id: id, document_nr: 'another' });
+    await expect(status({ documentNr: 'another' })).rejects.toMatchObject({ errorName: 'Record_not_exist' });
   });
 
   it('that went out once more, because of a wrong clock, is told under the id that it had before, too', async () => {

@@ -44,8 +44,9 @@ export function createHearing({ database, link, recall }: Deps): Hearing {
       for (;;) {
         const decided = await decidedUnheard(database.queries, request, heardUntilMs);
         for (const command of decided) if (!(await hasAnswered(command, request))) throw notHeardOut();
-        if (decided.length === 0) return heardUntilMs;
-        heardUntilMs = decided.at(-1)?.settledAtMs ?? undefined;
+        const last = decided.at(-1);
+        if (!last) return heardUntilMs;
+        heardUntilMs = last.settledAtMs ?? undefined;
       }
     },
   };
