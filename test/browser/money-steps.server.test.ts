@@ -12,6 +12,7 @@ let other: Shop;
 let browser: Browser;
 let page: Page;
 let asked: Awaited<ReturnType<typeof paid>>;
+let decided: { id: string; documentNr: string };
 let who: { email: string; password: string };
 
 beforeAll(async () => {
@@ -116,6 +117,8 @@ describe('the other steps', () => {
     void shop.till.tryPost('/Device/payment/Pay', { DeviceID: shop.terminal, amount: 90.64, documentNr });
     const isSent = async () => (await served.admin('/commands?mode=cards&minAmount=90.64&maxAmount=90.64'))['commands'] as { id: string }[];
     const [{ id } = { id: '' }] = await eventually('the command is sent', isSent, ({ length }) => length === 1);
+    const told = async () => JSON.stringify(await served.admin(`/commands/${id}`));
+    await eventually('the terminal is at it', told, (sale) => sale.includes('"accepted"'));
     shop.device.setFaults({ mqtt: false, queue: false });
     served.clock.leapTo(served.clock.now() + 11 * 60_000);
     await openStep(`/payments/${id}`, 'Decide with a reason…', 'Settles it for good as you say');
@@ -129,6 +132,25 @@ describe('the other steps', () => {
     await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
     expect((await served.commandsOf(documentNr)).map(({ name, state }) => `${name} ${state}`)).toEqual(['Pay refused']);
     shop.device.setFaults({ mqtt: true, queue: true });
+    decided = { id, documentNr };
+  });
+
+  it('a decision that the terminal contradicts when it is back is on the list until a person has looked', async () => {
+    await open(page, served.cabinet, '/attention');
+    const entry = page.getByText('the command was settled as "refused"');
+    await entry.waitFor();
+    await openStep(`/payments/${decided.id}`, 'Decide with a reason…', 'What was settled stays as it is');
+    expect(await seriousFindings(page)).toEqual([]);
+    await dialog().getByLabel('It happened').check();
+    await dialog().getByLabel('Reason').fill('The bank has charged it');
+    await dialog().getByRole('button', { name: 'Take it off the list' }).click();
+    await dialog().waitFor({ state: 'detached' });
+    await page.getByText('took it off the list').waitFor();
+    const Pay = { DeviceID: shop.terminal, amount: 90.64, documentNr: decided.documentNr };
+    expect((await shop.till.post('/Device/payment/Pay', Pay)).errorCode).toBe(22);
+    await open(page, served.cabinet, '/attention');
+    await page.getByText('Nothing needs attention').waitFor();
+    expect(await entry.count()).toBe(0);
   });
 
   it('cancel ends an unpaid invoice', async () => {
