@@ -21,6 +21,7 @@ import { tellFirstOperator } from './first-operator.ts';
 import { createLogger } from './logger.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
+import { collectStartGarbage } from './start-garbage.ts';
 import { UsageError } from './usage-error.ts';
 
 type Values = Record<string, string | undefined>;
@@ -229,6 +230,7 @@ async function runSandbox(values: Values): Promise<number> {
   const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
   flushCompileCache();
+  collectStartGarbage();
   out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
   return untilStopped(sandbox.stop);
 }
@@ -240,6 +242,7 @@ async function runServe(values: Values): Promise<number> {
   const gateway = await startGateway(config, world(config.logLevel));
   // What bin/ lets Node keep for the next start: a process that is killed would never write it.
   flushCompileCache();
+  collectStartGarbage();
   // Whoever reads the line may send a signal at once.
   const stopped = untilStopped(gateway.drainAndStop);
   // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
