@@ -85,6 +85,8 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
   { packages: ['node:dns', 'node:dns/promises'], places: ['callbacks'] },
   { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'conformance', 'wiring'] },
+  // The collection after the start.
+  { packages: ['node:v8', 'node:vm'], places: ['wiring'] },
   // A hook that a person names on the command line.
   { packages: ['node:child_process'], places: ['wiring'] },
   { packages: ['node:https', 'node:tls'], places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
