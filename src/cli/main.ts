@@ -242,9 +242,9 @@ async function runServe(values: Values): Promise<number> {
   const gateway = await startGateway(config, world(config.logLevel));
   // What bin/ lets Node keep for the next start: a process that is killed would never write it.
   flushCompileCache();
-  collectStartGarbage();
   // Whoever reads the line may send a signal at once.
   const stopped = untilStopped(gateway.drainAndStop);
+  collectStartGarbage();
   // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
   if (values['json']) out(JSON.stringify(gateway.addresses()));
   else err(`Tillgate listens at ${gateway.addresses().baseUrl}`);

@@ -5,8 +5,7 @@ import { runInNewContext } from 'node:vm';
 
 /** Takes 40 ms, in which nothing else happens: whoever waits for the start waits that much longer. */
 export function collectStartGarbage(): void {
-  // The only way to ask for it without another flag for whoever starts the program; global names stay as they are. A Node whose flags cannot be
-  // changed starts all the same.
+  // The only way to ask for it without another flag for whoever starts the program; global names stay as they are.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('globalThis.gc') as (() => void) | undefined;
   setFlagsFromString('--no-expose-gc');

@@ -220,7 +220,7 @@ const isHeardOut = sql`not exists (
           and "decided"."state" = 'refused' and "decided"."settled_at" > "new"."heard_until"
           and (("decided"."name" = "new"."name"
               and ("decided"."document_nr" = "new"."document_nr" or "decided"."receipt_uid" = "new"."receipt_uid"))
-            or "decided"."target_id" = "new"."target_id") limit 1 offset 0
+            or "decided"."target_id" = "new"."found_id") limit 1 offset 0
       ) and not exists (
         select 1 from "commands" as "open"
         where "open"."device_id" = "new"."device_id" and "open"."state" in ('sent', 'unknown') and "open"."name" = "new"."name"

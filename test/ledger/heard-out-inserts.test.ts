@@ -72,6 +72,17 @@ describe.each(engines)('on %s', (engine) => {
     expect(await goesIn({ name: 'CancelTransaction', targetId: undefined, documentNr: 'ABC' })).toEqual(both);
   });
 
+  it('nor a CloseDoc that finds its payment by itself, when a void of it was decided', async () => {
+    const open = { outcome: 'done', document_state: 'open', operation_id: '7' } as const;
+    const { id: paid } = await seed({ state: 'done', settled_by: 'answer', ...open });
+    const closing = { name: 'CloseDoc', findsTarget: true, operationId: '7', args: {} } as const;
+    const [before] = await goesIn(closing);
+    await seed({ name: 'CancelTransaction', target_id: paid });
+    const [after] = await goesIn(closing);
+    const [heard] = await goesIn({ ...closing, heardUntilMs: settledAt });
+    expect([before, after, heard]).toEqual([true, false, true]);
+  });
+
   it.each<[string, Partial<Schema['commands']>, Partial<InsertedTogether>]>([
     ['its device has spoken', { outcome: 'refused' }, {}],
     ['it was settled as done, and its number is free for another kind', { state: 'done', name: 'Refund' }, {}],

@@ -43,9 +43,10 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps):
   async function look(): Promise<void> {
     if (!(await takeTurn(queries, turn, turnMs))) return;
     const { now } = await queries.selectNoFrom(nowMs.as('now')).executeTakeFirstOrThrow();
+    // And what was summed in a future that was none, by a clock that was ahead for a while: it would hide all that was sold since.
     await queries
       .deleteFrom('hour_sums')
-      .where('start_ms', '<', now - keptForMs)
+      .where((where) => where.or([where('start_ms', '<', now - keptForMs), where('made_at', '>', now)]))
       .execute();
     for (const startMs of await sumIdleHours(database, await dueHours(now))) {
       if (isStopped || !(await keepTurn(queries, turn, turnMs))) return;

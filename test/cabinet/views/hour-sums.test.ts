@@ -229,6 +229,20 @@ describe('the keeper of hours', () => {
     await database.close();
   });
 
+  it('drops what a clock that was ahead for a while has summed', async () => {
+    const clock = createVirtualClock(noonMs, { settle: 'microtasks' });
+    const database = await memoryDatabase(clock);
+    const ahead = { merchant_id: '', start_ms: noonMs - 2 * hourMs, made_at: noonMs + 72 * hourMs, figures: 'of the future' };
+    await database.queries.insertInto('hour_sums').values(ahead).execute();
+    const keeper = createHourKeeper({ database, clock, logger: quietLogger, instanceId: 'one' });
+    keeper.start();
+    await clock.advance(60_001);
+    const rows = await database.queries.selectFrom('hour_sums').selectAll().where('start_ms', '=', ahead.start_ms).execute();
+    expect(rows.map(({ figures }) => figures)).toEqual([JSON.stringify(addUp([]))]);
+    await keeper.stop();
+    await database.close();
+  });
+
   it('has weeks without a sale ready at once', async () => {
     const clock = createVirtualClock(noonMs, { settle: 'microtasks' });
     const database = await memoryDatabase(clock);
