@@ -161,7 +161,7 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
   const answers = await Promise.all(
     parts.map((amountBani) => {
       const own = recognised(clerk, clerk.pick(['key', 'neither']), ['refund', target.id, operation, amountBani]);
-      const named = sharedKey === undefined ? own : { ...own, idempotency: { key: sharedKey, requestHash: own.requestHash } };
+      const named = sharedKey === undefined ? own : { ...own, idempotency: { key: sharedKey, requestHash: own.hashRequest() } };
       return clerk.insist(
         `${name} refund ${amountBani} of ${documentNr}`,
         [0, 22, 40, 50],

@@ -120,7 +120,7 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
     const answer = await caller.ask(`last sale at ${target.name} ${documentNr}`, (life, via) =>
       target.kind === 'terminal'
         ? life.cards.pay({ ...call, documentNr, ...via })
-        : life.fiscal.cashIn({ ...call, requestHash: documentNr, ...via }),
+        : life.fiscal.cashIn({ ...call, hashRequest: () => documentNr, ...via }),
     );
     if (answer.code !== 0 && shop.violations.length === before)
       shop.violated(`${target.name} does not sell any more when all is calm: ${answer.code ?? 'no answer'} to ${documentNr}`);

@@ -6,13 +6,14 @@ export const styles = ['document', 'key', 'both', 'neither'] as const;
 export type Style = (typeof styles)[number];
 
 export interface Recognised {
-  requestHash: string;
+  hashRequest: () => string;
   idempotency?: { key: string; requestHash: string };
 }
 
 /** The same for every repeat of one request. */
 export function recognised(clerk: Clerk, style: Style, content: unknown): Recognised {
   const requestHash = createHash('sha256').update(JSON.stringify(content)).digest('hex');
-  if (style !== 'key' && style !== 'both') return { requestHash };
-  return { requestHash, idempotency: { key: clerk.random.uuid(), requestHash } };
+  const hashRequest = () => requestHash;
+  if (style !== 'key' && style !== 'both') return { hashRequest };
+  return { hashRequest, idempotency: { key: clerk.random.uuid(), requestHash } };
 }

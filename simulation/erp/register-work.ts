@@ -51,9 +51,9 @@ async function moveUnderSameKey(clerk: Clerk, target: ShopDevice, { idempotency 
   const others = shop.devices.filter(({ kind, id }) => kind === 'register' && id !== target.id);
   const deviceId = clerk.pick(others.length > 0 ? others : [target]).id;
   const amountBani = clerk.amountBani(true);
-  const { requestHash } = recognised(clerk, 'neither', ['rival', deviceId, amountBani]);
+  const { hashRequest } = recognised(clerk, 'neither', ['rival', deviceId, amountBani]);
   const call = { merchantId: shop.merchantId, deviceId, callbackUri: shop.receiver.template(), amountBani };
-  const recognition = { requestHash, idempotency: { key: idempotency?.key ?? '', requestHash } };
+  const recognition = { hashRequest, idempotency: { key: idempotency?.key ?? '', requestHash: hashRequest() } };
   if (clerk.chance(0.5)) await clerk.pause(clerk.between(1, 3_000));
   const name = `sale ${clerk.random.uuid()} cashIn ${amountBani} under the key of another`;
   const rival = (life: GatewayLife, via: Via) => life.fiscal.cashIn({ ...call, ...recognition, ...via });

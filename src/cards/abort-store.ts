@@ -45,9 +45,8 @@ export async function confirmAbort(queries: Queries, id: string): Promise<Comman
 /** The newest payment under this documentNr of which this very request to abort it has not been answered yet to a caller who was there [D58]. */
 export async function findUnheardAbort(
   queries: Queries,
-  asked: { merchantId: string; deviceId: string; documentNr: string; requestHash?: string | undefined },
+  asked: { merchantId: string; deviceId: string; documentNr: string; abortHash: string },
 ): Promise<Command | undefined> {
-  if (asked.requestHash === undefined) return undefined;
   const row = await queries
     .selectFrom('commands')
     .select(commandColumns)
@@ -55,7 +54,7 @@ export async function findUnheardAbort(
     .where('document_nr', '=', asked.documentNr)
     .where(paymentsOnly)
     .where('device_id', '=', asked.deviceId)
-    .where('abort_hash', '=', asked.requestHash)
+    .where('abort_hash', '=', asked.abortHash)
     .where((where) => where.or([openOnly, where('settled_at', '>', sql<number>`now_ms() - cast(${recognisedForMs} as bigint)`)]))
     .orderBy('issued_at', 'desc')
     .limit(1)

@@ -53,7 +53,7 @@ async function abortNext(deps: CardsDeps, request: DeviceCall, reissued: Command
 async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command): Promise<Command | undefined> {
   const { ledger, clock, database, random } = deps;
   const abortId = random.uuid();
-  const abortHash = request.idempotency ? undefined : request.requestHash;
+  const abortHash = abortHashOf(request);
   await ledger.keepKey(request, payment.id);
   if (!(await markAbortRequested(database.queries, payment.id, abortId, abortHash))) {
     const settled = (await findCommand(database.queries, payment.id)) ?? payment;
@@ -107,11 +107,17 @@ async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcom
   return answer?.outcome;
 }
 
+/** By what a repeat of it is recognised if it brings no key. */
+export function abortHashOf({ idempotency, hashRequest }: DeviceCall): string | undefined {
+  return idempotency ? undefined : hashRequest?.();
+}
+
 /** The same request again is a new one from now on; if that cannot be written, it is only told the same once more. */
-function noteTold({ database, logger }: CardsDeps, { recipient, requestHash, idempotency }: DeviceCall, payment: Command): void {
-  if (requestHash === undefined || idempotency) return;
-  const forget = (isReceived: boolean) => (isReceived ? forgetAbortCaller(database.queries, payment.id, requestHash) : undefined);
-  (recipient?.received ?? Promise.resolve(true))
+function noteTold({ database, logger }: CardsDeps, request: DeviceCall, payment: Command): void {
+  const abortHash = abortHashOf(request);
+  if (abortHash === undefined) return;
+  const forget = (isReceived: boolean) => (isReceived ? forgetAbortCaller(database.queries, payment.id, abortHash) : undefined);
+  (request.recipient?.received ?? Promise.resolve(true))
     .then(forget)
     .catch((error: unknown) => logger.warn({ err: error, ...namesOf(payment) }, 'that an abort was answered could not be written'));
 }

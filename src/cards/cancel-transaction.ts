@@ -7,7 +7,7 @@ import { requireKept } from '../ledger/removed.ts';
 import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
 import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';
 import { lastIssueOf } from '../ledger/store.ts';
-import { abort } from './abort.ts';
+import { abort, abortHashOf } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
@@ -30,7 +30,8 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
     if (next) throw keyOfEarlierTry(next);
     return abort(deps, request, earlier);
   }
-  const unheard = request.idempotency ? undefined : await findUnheardAbort(queries, { ...request, documentNr });
+  const abortHash = abortHashOf(request);
+  const unheard = abortHash === undefined ? undefined : await findUnheardAbort(queries, { merchantId, deviceId, documentNr, abortHash });
   if (unheard && !(await triedAgain(deps, unheard, documentNr))) return abort(deps, request, unheard);
   const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.reception.known(payment);

@@ -33,13 +33,12 @@ export function idempotencyOf(request: FastifyRequest): { key: string; requestHa
 
 export interface Recognition {
   idempotency: { key: string; requestHash: string } | undefined;
-  requestHash: string;
+  /** Worked out where it is asked for: most calls are known by a number. */
+  hashRequest: () => string;
   recipient: Recipient;
 }
 
 /** By what the ledger recognises a repeat of this call, with or without a key, and who waits for its answer. */
 export function recognitionOf(request: FastifyRequest, reply: FastifyReply): Recognition {
-  const key = idempotencyKeyOf(request);
-  const asked = requestHash(request);
-  return { idempotency: key === undefined ? undefined : { key, requestHash: asked }, requestHash: asked, recipient: recipientOf(reply) };
+  return { idempotency: idempotencyOf(request), hashRequest: () => requestHash(request), recipient: recipientOf(reply) };
 }

@@ -57,7 +57,7 @@ export async function runOnDeviceAtOnce(
 /** Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone. */
 function askedOf(call: DeviceCall, { isKnownByContent, findEarlier, isSingle }: DeviceWork): CommandCall {
   const { merchantId, deviceId, idempotency, recipient, origin } = call;
-  const requestHash = isKnownByContent ? call.requestHash : undefined;
+  const requestHash = isKnownByContent ? call.hashRequest?.() : undefined;
   return { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier, isSingle };
 }
 

@@ -165,7 +165,7 @@ describe('an abort', () => {
   it('that was answered 3, or whose caller hung up, is told how it ended when it is asked for again [D58]', async () => {
     const { terminal, paying, abort, invoice } = await askedBank(10_000);
     world.setAway(terminal.id, true);
-    expect((await world.run(abort({ requestHash: 'abort' }))).code).toBe(3);
+    expect((await world.run(abort({ hashRequest: () => 'abort' }))).code).toBe(3);
     world.setAway(terminal.id, false);
     expect((await world.run(paying)).code).toBe(50);
     expect(await invoice()).toBe(cancelled);
@@ -173,10 +173,10 @@ describe('an abort', () => {
     world.database.wake(deviceAccessTopic);
     const caller = createFakeRecipient();
     const { id } = await world.lastCommand();
-    expect(await world.run(abort({ requestHash: 'abort', recipient: caller }))).toMatchObject({ code: 0, isRepeated: true, oid: id });
+    expect(await world.run(abort({ hashRequest: () => 'abort', recipient: caller }))).toMatchObject({ code: 0, isRepeated: true, oid: id });
     caller.leave();
-    expect(await world.run(abort({ requestHash: 'abort' }))).toMatchObject({ code: 0, isRepeated: true, oid: id });
-    expect((await world.run(abort({ requestHash: 'abort' }))).code).toBe(30);
+    expect(await world.run(abort({ hashRequest: () => 'abort' }))).toMatchObject({ code: 0, isRepeated: true, oid: id });
+    expect((await world.run(abort({ hashRequest: () => 'abort' }))).code).toBe(30);
   });
 });
 
@@ -223,8 +223,8 @@ describe('the abort of a payment that is the second try of its document', () => 
   }
 
   it('stops that one, though the same request about the first try was never heard: not 0 while it is charged', async () => {
-    const { terminal, abort, again, now } = await triedTwice({ requestHash: 'abort' });
-    expect(await world.run(abort({ requestHash: 'abort' }))).toMatchObject({ code: 0, oid: now?.id, isRepeated: false });
+    const { terminal, abort, again, now } = await triedTwice({ hashRequest: () => 'abort' });
+    expect(await world.run(abort({ hashRequest: () => 'abort' }))).toMatchObject({ code: 0, oid: now?.id, isRepeated: false });
     expect((await world.run(again)).code).toBe(50);
     expect(world.sendsOf('Abort')).toHaveLength(2);
     expect(terminal.bank.charges()).toHaveLength(0);
@@ -246,7 +246,7 @@ describe('the abort of a payment that is the second try of its document', () => 
   it('under the key of the first one’s abort is told how that ended once the second has come to nothing, too', async () => {
     const key = { idempotency: { key: 'cancel', requestHash: 'abort' } };
     const { abort, again, before } = await triedTwice(key);
-    expect((await world.run(abort({ requestHash: 'other' }))).code).toBe(0);
+    expect((await world.run(abort({ hashRequest: () => 'other' }))).code).toBe(0);
     expect((await world.run(again)).code).toBe(50);
     expect(await world.run(abort(key))).toMatchObject({ code: 0, oid: before?.id });
   });

@@ -134,7 +134,7 @@ describe('whoever names a payment by the number that its answer had', () => {
   it.each(['closeDoc', 'refund', 'cancelTransaction'] as const)('in %s has its outcome: an equal Pay is a new one', async (name) => {
     const caller = createFakeRecipient();
     const pay = () =>
-      world.run(world.cards.pay({ ...call(), amountBani: 1_000, documentNr: undefined, requestHash: 'equal', recipient: caller }));
+      world.run(world.cards.pay({ ...call(), amountBani: 1_000, documentNr: undefined, hashRequest: () => 'equal', recipient: caller }));
     const { report } = await pay();
     caller.leave();
     await world.clock.advance(100);

@@ -34,7 +34,7 @@ describe('Pay', () => {
   it('and CloseDoc, which their numbers name, are not recognised by their content', async () => {
     const documentNr = world.random.uuid();
     const leaving = createFakeRecipient();
-    const hash = { requestHash: 'equal', recipient: leaving };
+    const hash = { hashRequest: () => 'equal', recipient: leaving };
     const { report } = await world.run(world.cards.pay({ ...call(), amountBani: 1_000, documentNr, ...hash }));
     const close = { ...call(), documentNr, operationId: String(report?.['operationId']), ...hash };
     const closed = await world.run(world.cards.closeDoc(close));

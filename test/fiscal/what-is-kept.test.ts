@@ -58,7 +58,7 @@ describe('the same request of a caller who was left without the outcome', () => 
 
   it('is answered as a repeat, without a second print: a receipt without Uid', async () => {
     const { first, again } = await twice((recipient) =>
-      world.fiscal.printReceipt({ ...call(), receipt: receipt(), requestHash: 'print', recipient }),
+      world.fiscal.printReceipt({ ...call(), receipt: receipt(), hashRequest: () => 'print', recipient }),
     );
     expect(again).toEqual({ ...first, isRepeated: true });
     expect(documents()).toBe(1);
@@ -67,7 +67,7 @@ describe('the same request of a caller who was left without the outcome', () => 
   it('is answered by the print of its Uid, which is no guess: a receipt with one', async () => {
     const Uid = world.random.uuid();
     const { first, again } = await twice((recipient) =>
-      world.fiscal.printReceipt({ ...call(), receipt: receipt({ Uid }), requestHash: 'print', recipient }),
+      world.fiscal.printReceipt({ ...call(), receipt: receipt({ Uid }), hashRequest: () => 'print', recipient }),
     );
     expect(first).toMatchObject({ code: 0, isRepeated: false });
     expect(again).toEqual(first);
@@ -76,7 +76,9 @@ describe('the same request of a caller who was left without the outcome', () => 
   });
 
   it('is answered as a repeat, without moving money twice: cash', async () => {
-    const { first, again } = await twice((recipient) => world.fiscal.cashIn({ ...call(), amountBani: 500, requestHash: 'in', recipient }));
+    const { first, again } = await twice((recipient) =>
+      world.fiscal.cashIn({ ...call(), amountBani: 500, hashRequest: () => 'in', recipient }),
+    );
     expect(again).toEqual({ ...first, isRepeated: true });
     expect(documents()).toBe(1);
   });

@@ -131,6 +131,8 @@ describe('a body', () => {
     ['{"__proto__":1}', 'The name __proto__ is not allowed.'],
     ['{"a":{"__proto__":{}}}', 'The name a.__proto__ is not allowed.'],
     ['{"constructor":{"prototype":1}}', 'The name constructor is not allowed.'],
+    ['{"\\u005f_proto__":1}', 'The name __proto__ is not allowed.'],
+    ['{"c\\u006fnstructor":{"prototype":1}}', 'The name constructor is not allowed.'],
   ])('%s: %s', (text, sentence) => {
     expect(read(text)).toBe(sentence);
   });

@@ -88,9 +88,26 @@ describe('a call', () => {
     const recognise = (headers?: Record<string, unknown>) => recognitionOf(call({ a: 1 }, headers), { raw } as unknown as FastifyReply);
     const asked = requestHash(call({ a: 1 }));
     const keyed = recognise({ 'idempotency-key': 'k' });
-    expect(keyed).toMatchObject({ idempotency: { key: 'k', requestHash: asked }, requestHash: asked });
+    expect([keyed.idempotency, keyed.hashRequest()]).toEqual([{ key: 'k', requestHash: asked }, asked]);
     expect([keyed.recipient.hasLeft(), await keyed.recipient.received]).toEqual([true, false]);
     const bare = recognise();
-    expect([bare.idempotency, bare.requestHash]).toEqual([undefined, asked]);
+    expect([bare.idempotency, bare.hashRequest()]).toEqual([undefined, asked]);
+  });
+
+  it('is hashed when somebody asks for it, and with a key at once', () => {
+    const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished: false, socket: null });
+    let reads = 0;
+    const body = {
+      get a() {
+        return ++reads;
+      },
+    };
+    const recognise = (headers?: Record<string, unknown>) => recognitionOf(call(body, headers), { raw } as unknown as FastifyReply);
+    const bare = recognise();
+    expect(reads).toBe(0);
+    bare.hashRequest();
+    expect(reads).toBe(1);
+    recognise({ 'idempotency-key': 'k' });
+    expect(reads).toBe(2);
   });
 });

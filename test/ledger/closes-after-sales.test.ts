@@ -15,9 +15,9 @@ beforeEach(async () => {
 });
 
 const call = (deviceId: string) => ({ merchantId: world.merchantId, deviceId });
-const closeDay = () => world.run(world.cards.closeDay({ ...call(terminal.id), requestHash: 'closeDay' }));
+const closeDay = () => world.run(world.cards.closeDay({ ...call(terminal.id), hashRequest: () => 'closeDay' }));
 const report = (isFiscal: boolean) =>
-  world.run(world.fiscal.createReport({ ...call(register.id), isFiscal, requestHash: isFiscal ? 'Z' : 'X' }));
+  world.run(world.fiscal.createReport({ ...call(register.id), isFiscal, hashRequest: () => (isFiscal ? 'Z' : 'X') }));
 
 async function pay(lei: number) {
   const documentNr = world.random.uuid();
@@ -107,7 +107,7 @@ describe('a Z report', () => {
 });
 
 it('any other call keeps its outcome, whatever its device did since: a cash deposit is not made twice', async () => {
-  const deposit = () => world.run(world.fiscal.cashIn({ ...call(register.id), amountBani: 500, requestHash: 'in 5' }));
+  const deposit = () => world.run(world.fiscal.cashIn({ ...call(register.id), amountBani: 500, hashRequest: () => 'in 5' }));
   const first = await unheard(deposit);
   expect((await print(7, 'a')).code).toBe(0);
   expect(await deposit()).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });

@@ -197,7 +197,7 @@ describe('an outcome that cannot be committed', () => {
     const paying = world.pay(terminal.id, 10.61, documentNr);
     await world.clock.advance(1_000);
     const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'x', token: 'x', amountBani: 1061 };
-    const abort = () => world.run(world.cards.cancelTransaction({ ...call, requestHash: 'abort' }));
+    const abort = () => world.run(world.cards.cancelTransaction({ ...call, hashRequest: () => 'abort' }));
     world.hook = ({ sql }) => {
       if (world.sendsOf('Abort').length > 0 && sql.includes('"abort_requested_at" =')) throw lost();
       return undefined;

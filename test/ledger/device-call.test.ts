@@ -11,8 +11,8 @@ beforeAll(() => {
   server.routes((app) => {
     app.post('/test/call', { config: { access: keyFor('POS') }, schema: { hide: true } }, async (request, reply) => {
       const { DeviceID } = request.body as { DeviceID: string };
-      const { recipient, ...call } = deviceCallOf(request, reply, DeviceID, 'Receipt');
-      return { ...call, hasLeft: recipient?.hasLeft() };
+      const { recipient, hashRequest, ...call } = deviceCallOf(request, reply, DeviceID, 'Receipt');
+      return { ...call, requestHash: hashRequest?.(), hasLeft: recipient?.hasLeft() };
     });
   });
 });

@@ -164,7 +164,7 @@ it('a void that was called refused and was made counts as made: nothing more is 
 it('a payment that nothing names stays known by its content while a person has to look, however often it is sent', async () => {
   const terminal = await world.terminal();
   const pay = () => {
-    const call = world.cards.pay({ merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, requestHash: 'h' });
+    const call = world.cards.pay({ merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, hashRequest: () => 'h' });
     call.catch(() => {});
     return call;
   };

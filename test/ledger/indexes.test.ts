@@ -29,7 +29,7 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   findPaymentOfDocument: ({ queries }) => findPaymentOfDocument(queries, 'merchant', 'document'),
   findOperation: ({ queries }) => findOperation(queries, { merchantId: 'm', deviceId: 'd', operationId: 'o', documentNr: 'n' }),
   findUntold: ({ queries }) => findUntold(queries, { merchantId: 'm', deviceId: 'd', requestHash: 'h' }),
-  findUnheardAbort: ({ queries }) => findUnheardAbort(queries, { merchantId: 'm', deviceId: 'd', documentNr: 'n', requestHash: 'h' }),
+  findUnheardAbort: ({ queries }) => findUnheardAbort(queries, { merchantId: 'm', deviceId: 'd', documentNr: 'n', abortHash: 'h' }),
   newestUnderDocument: ({ queries }) => newestUnder(queries, 'm', 'document_nr', 'n'),
   newestUnderReceipt: ({ queries }) => newestUnder(queries, 'm', 'receipt_uid', 'u'),
   contradictedUnderDocument: ({ queries }) => contradictedUnder(queries, 'm', 'document_nr', 'n'),

@@ -22,7 +22,7 @@ function status(names: OperationNames, extras: object = {}) {
 }
 const told = (names: OperationNames, extras: object = {}) => world.run(status(names, extras));
 const cashIn = (extras: object = {}) =>
-  world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, requestHash: 'in', ...extras });
+  world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, hashRequest: () => 'in', ...extras });
 
 describe('an operation', () => {
   it('is told as its call was, by each of its names, although the device is disabled', async () => {

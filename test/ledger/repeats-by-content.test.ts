@@ -31,9 +31,9 @@ const bringAnswers = () => {
 };
 
 const cashIn = (extras: object = {}, hash = 'in 5') =>
-  world.fiscal.cashIn({ ...call(register.id), amountBani: 500, requestHash: hash, ...extras });
+  world.fiscal.cashIn({ ...call(register.id), amountBani: 500, hashRequest: () => hash, ...extras });
 const pay = (extras: object = {}, lei = 10, hash = 'pay') =>
-  world.cards.pay({ ...call(terminal.id), amountBani: lei * 100, requestHash: hash, ...extras });
+  world.cards.pay({ ...call(terminal.id), amountBani: lei * 100, hashRequest: () => hash, ...extras });
 const deposits = () =>
   register
     .fiscalMemory()
@@ -54,26 +54,26 @@ type Make = (extras?: object) => Promise<DeviceAnswer>;
 const calls: Record<string, () => Promise<Make>> = {
   'Pay without documentNr': async () => (extras) => pay(extras),
   Refund: async () => {
-    const asked = { ...call(terminal.id), ...(await sold()), amountBani: 1000, currency: 'MDL', requestHash: 'refund' };
+    const asked = { ...call(terminal.id), ...(await sold()), amountBani: 1000, currency: 'MDL', hashRequest: () => 'refund' };
     return (extras) => world.cards.refund({ ...asked, ...extras });
   },
   CancelTransaction: async () => {
-    const asked = { ...call(terminal.id), ...(await sold()), amountBani: 5000, requestHash: 'void' };
+    const asked = { ...call(terminal.id), ...(await sold()), amountBani: 5000, hashRequest: () => 'void' };
     return (extras) => world.cards.cancelTransaction({ ...asked, ...extras });
   },
   closeDay: async () => {
     await sold();
-    return (extras) => world.cards.closeDay({ ...call(terminal.id), requestHash: 'day', ...extras });
+    return (extras) => world.cards.closeDay({ ...call(terminal.id), hashRequest: () => 'day', ...extras });
   },
   'Money/In': async () => (extras) => cashIn(extras),
   'Money/Out': async () => {
     await world.run(cashIn({}, 'opening'));
-    return (extras) => world.fiscal.cashOut({ ...call(register.id), amountBani: 100, requestHash: 'out', ...extras });
+    return (extras) => world.fiscal.cashOut({ ...call(register.id), amountBani: 100, hashRequest: () => 'out', ...extras });
   },
-  'Z report': async () => (extras) => world.fiscal.createReport({ ...call(register.id), isFiscal: true, requestHash: 'z', ...extras }),
+  'Z report': async () => (more) => world.fiscal.createReport({ ...call(register.id), isFiscal: true, hashRequest: () => 'z', ...more }),
   'Device/Invoice/Pay without Receipt.Uid': async () => {
     const receipt = { Items: [{ Name: 'Bread', Quantity: 1, Price: 10 }], Payments: [{ PaymentCode: 0, Amount: 10 }] };
-    return (extras) => world.fiscal.printReceipt({ ...call(register.id), receipt, requestHash: 'print', ...extras });
+    return (extras) => world.fiscal.printReceipt({ ...call(register.id), receipt, hashRequest: () => 'print', ...extras });
   },
 };
 
@@ -114,7 +114,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
 
 describe('an X report', () => {
   it('is simply made again', async () => {
-    const make = () => world.fiscal.createReport({ ...call(register.id), isFiscal: false, requestHash: 'x' });
+    const make = () => world.fiscal.createReport({ ...call(register.id), isFiscal: false, hashRequest: () => 'x' });
     loseAnswers();
     const first = await world.run(make());
     expect(first.code).toBe(3);
@@ -130,7 +130,7 @@ describe('the outcome', () => {
   it('of Refund 10.65, sent three times as the answer advises, takes the money back once', async () => {
     const payment = await sold(50);
     const refund = () =>
-      world.run(world.cards.refund({ ...call(terminal.id), ...payment, amountBani: 1065, currency: 'MDL', requestHash: 'refund' }));
+      world.run(world.cards.refund({ ...call(terminal.id), ...payment, amountBani: 1065, currency: 'MDL', hashRequest: () => 'refund' }));
     loseAnswers();
     const codes = [(await refund()).code];
     bringAnswers();

@@ -20,7 +20,7 @@ async function openPair(engine: (typeof engines)[number]) {
   await until(() => [world.life, other].every(({ link }) => link.presence.of(register.id) !== undefined));
   const cashIn = (gateway: typeof other, extras: object = {}) =>
     world.told(
-      gateway.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, requestHash: 'in', ...extras }),
+      gateway.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, hashRequest: () => 'in', ...extras }),
     );
   const deposits = () => register.fiscalMemory().documents().length;
   async function close() {

@@ -13,7 +13,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const done = { id: 'c', state: 'done', report: '{"rrn":"1"}', removedAtMs: null, contradictedAtMs: null } as Command;
 const recipient = createFakeRecipient();
-const call = { merchantId: 'm', deviceId: 'd', requestHash: 'h', recipient, amountBani: 7 } as DeviceCall;
+const call = { merchantId: 'm', deviceId: 'd', hashRequest: () => 'h', recipient, amountBani: 7 } as DeviceCall;
 const refund = { name: 'Refund', args: {}, answerWithinMs: 1 } as const;
 
 let ran: Ran | undefined;
@@ -48,9 +48,10 @@ it('the ledger is handed what it looks for, and the plan what goes out: nothing 
   expect(plans).toEqual([{ ...refund, journalId: 'j', preferredChannel: 'mqtt' }]);
 });
 
-it('a call that has a number is not known by its content, on the short way neither', async () => {
-  await runOnDevice(deps, 'terminal', call, { isKnownByContent: false, plan: () => refund });
-  await runOnDeviceAtOnce(deps, 'terminal', call, () => refund);
+it('a call that has a number is not known by its content, on the short way neither, and is never hashed', async () => {
+  const hashRequest = () => expect.unreachable();
+  await runOnDevice(deps, 'terminal', { ...call, hashRequest }, { isKnownByContent: false, plan: () => refund });
+  await runOnDeviceAtOnce(deps, 'terminal', { ...call, hashRequest }, () => refund);
   expect(asked.map(({ requestHash, isSingle }) => [requestHash, isSingle])).toEqual([
     [undefined, undefined],
     [undefined, true],

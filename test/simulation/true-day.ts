@@ -41,11 +41,11 @@ export async function sellTruly() {
 
   const documentNr = 'aaaaaaaa-0000-4000-8000-000000000001';
   const pos = { merchantId, deviceId: terminal.id };
-  const paid = await ask('Pay', (life, via) => life.cards.pay({ ...pos, documentNr, amountBani: 1_000, requestHash: 'pay', ...via }));
+  const paid = await ask('Pay', (life, via) => life.cards.pay({ ...pos, documentNr, amountBani: 1_000, hashRequest: () => 'pay', ...via }));
   const { operationId, rrn, token } = paid.report as Record<'operationId' | 'rrn' | 'token', string>;
   const payment = { ...pos, documentNr, operationId, rrn, token };
   await ask('CloseDoc', (life, via) => life.cards.closeDoc({ ...payment, ...via }));
-  const refund = { ...payment, amountBani: 300, currency: undefined, requestHash: 'refund' };
+  const refund = { ...payment, amountBani: 300, currency: undefined, hashRequest: () => 'refund' };
   await ask('Refund', (life, via) => life.cards.refund({ ...refund, ...via }));
 
   const fiscal = { merchantId, deviceId: register.id, callbackUri: shop.receiver.template() };
@@ -54,9 +54,11 @@ export async function sellTruly() {
     Items: [{ Name: 'Goods', Quantity: 1, Price: 20 }],
     Payments: [{ PaymentCode: 1, Amount: 20 }],
   };
-  const printed = await ask('PrintReceipt', (life, via) => life.fiscal.printReceipt({ ...fiscal, receipt, requestHash: 'print', ...via }));
-  await ask('MoneyIn', (life, via) => life.fiscal.cashIn({ ...fiscal, amountBani: 500, requestHash: 'in', ...via }));
-  await ask('Z', (life, via) => life.fiscal.createReport({ ...fiscal, isFiscal: true, requestHash: 'z', ...via }));
+  const printed = await ask('PrintReceipt', (life, via) =>
+    life.fiscal.printReceipt({ ...fiscal, receipt, hashRequest: () => 'print', ...via }),
+  );
+  await ask('MoneyIn', (life, via) => life.fiscal.cashIn({ ...fiscal, amountBani: 500, hashRequest: () => 'in', ...via }));
+  await ask('Z', (life, via) => life.fiscal.createReport({ ...fiscal, isFiscal: true, hashRequest: () => 'z', ...via }));
 
   const pointOfSalesCode = 'till';
   const idempotency = { key: 'aaaaaaaa-0000-4000-8000-000000000003', requestHash: 'create' };

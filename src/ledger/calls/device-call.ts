@@ -7,7 +7,10 @@ import { readUuid } from '../../http/schemas.ts';
 import type { CommandCall } from './call.ts';
 
 /** A call as HTTP hands it over. */
-export type DeviceCall = Omit<CommandCall, 'findEarlier'>;
+export interface DeviceCall extends Omit<CommandCall, 'findEarlier' | 'requestHash'> {
+  /** The requestHash, for calls that turn out to be recognised by it: it costs more than all else that is read of a call. */
+  hashRequest?: (() => string) | undefined;
+}
 
 /** `leaveOut`: fields of the body that the command keeps anyway. */
 export function deviceCallOf(request: FastifyRequest, reply: FastifyReply, deviceId: string, ...leaveOut: string[]): DeviceCall {
