@@ -59,7 +59,7 @@ export const batchBugs: readonly PlantedBug[] = [
     name: 'closes the document of a CloseDoc that another had settled',
     kind: 'guards',
     harm: 'lie',
-    edits: [{ room: ledger, find: "close(all.filter(({ id }) => ids.has(id ?? '')))", instead: 'close(all)' }],
+    edits: [{ room: ledger, find: "const documents = all.filter(({ id }) => ids.has(id ?? ''));", instead: 'const documents = all;' }],
     tests: ['test/ledger/batches.test.ts'],
   },
   {
@@ -67,7 +67,7 @@ export const batchBugs: readonly PlantedBug[] = [
     name: 'commits a batch without the Idempotency-Keys of its commands',
     kind: 'keys',
     harm: 'double charge',
-    edits: [{ room: ledger, find: '(claims.length === 0 ? run(insert, ', instead: '(claims.length >= 0 ? run(insert, ' }],
+    edits: [{ room: ledger, find: 'await (claims.length === 0', instead: 'await (claims.length >= 0' }],
     tests: ['test/ledger/batched-keys.test.ts'],
   },
   {

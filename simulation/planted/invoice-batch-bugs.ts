@@ -138,7 +138,7 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     name: 'takes an invoice that it looked at for moved',
     kind: 'guards',
     harm: 'lie',
-    edits: [{ room: invoices, find: 'note(row, moved.has(row.oid));', instead: 'note(row, moved.size < Infinity);' }],
+    edits: [{ room: invoices, find: '({ oid }) => moved.has(oid)', instead: '() => moved.size < Infinity' }],
     tests: ['test/invoices/steps.test.ts'],
   },
 ];

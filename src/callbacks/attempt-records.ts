@@ -1,7 +1,7 @@
 // What is written when attempts have ended: many in one commit, each under its own guard, so that one that lost its lease costs the others nothing.
 // A success ends a callback even if the lease was lost meanwhile: the ERP has it. A failure counts only for the holder of the lease.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, rowsText } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
 import type { AttemptResult } from './sender.ts';
 import type { ClaimedCallback } from './store.ts';
@@ -32,7 +32,7 @@ const columns = {
 /** All or none, and no two of one callback. */
 export async function recordAttempts(database: Database, instanceId: string, ended: readonly EndedAttempt[]): Promise<void> {
   const { engine } = database;
-  const rows = batchRows(engine, 'e', columns, ended.map(toRow), 'shortly');
+  const rows = batchRows(engine, 'e', columns, rowsText(columns, ended.map(toRow)), 'shortly');
   if (engine === 'postgres') {
     // One statement is one round trip.
     await sql`with e as materialized (select e.* from ${rows}), settled as (${settle(sql`e`, instanceId)})
@@ -42,7 +42,7 @@ export async function recordAttempts(database: Database, instanceId: string, end
   await database.transaction(async (queries) => {
     const settled = new Set((await settle(rows, instanceId).execute(queries)).rows.map(({ id }) => id));
     const told = ended.filter(({ callback, isRepeat }) => !isRepeat || settled.has(callback.id));
-    if (told.length > 0) await insertFrom(batchRows(engine, 'e', columns, told.map(toRow), 'shortly')).execute(queries);
+    if (told.length > 0) await insertFrom(batchRows(engine, 'e', columns, rowsText(columns, told.map(toRow)), 'shortly')).execute(queries);
   });
 }
 

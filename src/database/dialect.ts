@@ -4,6 +4,11 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 
 export type Engine = 'sqlite' | 'postgres';
 
+/** What is made for each engine by itself: a statement whose text differs, for example. */
+export function forEachEngine<Made>(make: (engine: Engine) => Made): Record<Engine, Made> {
+  return { sqlite: make('sqlite'), postgres: make('postgres') };
+}
+
 /** The database's own clock in milliseconds: of the statement on both engines, not of the transaction. */
 export const nowMs: RawBuilder<number> = sql<number>`now_ms()`;
 

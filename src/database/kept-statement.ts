@@ -40,9 +40,20 @@ class Place {
 
 const anyPlaces = new Proxy({}, { get: (_, name) => new Place(String(name)) });
 
+type Build<Values, Row, Given> = (queries: Queries, values: Values, shape: Given) => CompiledQuery<Row>;
+type Asked<Values, Given> = [queries: Queries, values: Values, ...shape: Given extends '' ? [] : [Given]];
+
 export function keptStatement<Values extends object, Row, Given extends Shape = ''>(
-  build: (queries: Queries, values: Values, shape: Given) => CompiledQuery<Row>,
-): (queries: Queries, values: Values, ...shape: Given extends '' ? [] : [Given]) => Promise<Row[]> {
+  build: Build<Values, Row, Given>,
+): (...asked: Asked<Values, Given>) => Promise<Row[]> {
+  const bind = keptQuery(build);
+  return async (...asked) => (await asked[0].executeQuery<Row>(bind(...asked))).rows;
+}
+
+/** The same, bound and not run yet. */
+export function keptQuery<Values extends object, Row, Given extends Shape = ''>(
+  build: Build<Values, Row, Given>,
+): (...asked: Asked<Values, Given>) => CompiledQuery<Row> {
   /** By engine (each has an adapter of its own kind) and by shape. */
   const known = new Map<unknown, Map<Shape, Kept<Row>>>();
 
@@ -65,10 +76,10 @@ export function keptStatement<Values extends object, Row, Given extends Shape = 
     return fresh;
   }
 
-  return async (queries, values, ...[shape]) => {
+  return (queries, values, ...[shape]) => {
     const { query, places } = find(queries, (shape ?? '') as Given);
     const parameters = [...query.parameters];
     for (const { at, name } of places) parameters[at] = (values as Record<string, unknown>)[name];
-    return (await queries.executeQuery<Row>({ ...query, parameters })).rows;
+    return { ...query, parameters };
   };
 }

@@ -8,9 +8,11 @@
 // The commit's answer is lost: every caller looks for his own OID (create.ts) and is told 2 if he cannot.
 // One row is bad: none is written, and each is tried by itself.
 import { sql } from 'kysely';
-import { type BatchRow, batchRows, listed, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, listed, rowsText, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
+import { forEachEngine } from '../database/dialect.ts';
 import { createGroup } from '../database/group.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 
 export interface NewInvoice {
   oid: string;
@@ -62,13 +64,18 @@ export async function insertInvoice(engine: Database['engine'], queries: Queries
   return isMade;
 }
 
-async function insertAll(engine: Database['engine'], queries: Queries, invoices: readonly NewInvoice[], waits: Waits): Promise<boolean[]> {
-  const rows = batchRows(engine, 'new', columns, invoices.map(toRow), waits);
-  const made = await sql<{ oid: string }>`insert into "invoices" (${names}, "state", "callback_sequence", "created_at")
-    select ${values}, 0, 0, now_ms() from ${rows}
+const insertion = forEachEngine((engine) =>
+  keptStatement((queries, { rows }: { rows: string }, waits: Waits) =>
+    sql<{ oid: string }>`insert into "invoices" (${names}, "state", "callback_sequence", "created_at")
+    select ${values}, 0, 0, now_ms() from ${batchRows(engine, 'new', columns, rows, waits)}
     where coalesce("new"."valid_to" > now_ms(), true)
-    returning "oid"`.execute(queries);
-  const oids = new Set(made.rows.map(({ oid }) => oid));
+    returning "oid"`.compile(queries),
+  ),
+);
+
+async function insertAll(engine: Database['engine'], queries: Queries, invoices: readonly NewInvoice[], waits: Waits): Promise<boolean[]> {
+  const made = await insertion[engine](queries, { rows: rowsText(columns, invoices.map(toRow)) }, waits);
+  const oids = new Set(made.map(({ oid }) => oid));
   return invoices.map(({ oid }) => oids.has(oid));
 }
 

@@ -9,7 +9,7 @@
 // The process pauses before the commit: the time condition is judged by the database when the statement runs, not when the invoice was read.
 import { type RawBuilder, sql } from 'kysely';
 import type { OutboxRow } from '../callbacks/outbox.ts';
-import { type BatchRow, batchRows, listed, rowsAs, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, listed, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { stateNames, states, type Transition } from './rules.ts';
@@ -101,21 +101,27 @@ export async function moveInvoices(
   waits: Waits,
 ): Promise<boolean[]> {
   if (engine === 'postgres') {
-    const moved = moving(batchRows(engine, 'new', moveColumns, moves.map(toMoveRow), waits), graceMs, sql`, ${movedNames}`);
+    const moved = moving(
+      batchRows(engine, 'new', moveColumns, rowsText(moveColumns, moves.map(toMoveRow)), waits),
+      graceMs,
+      sql`, ${movedNames}`,
+    );
     const { events, callbacks } = writingOf(sql`"moved"`);
     const { rows } = await sql<{ oid: string }>`with "moved" as (${moved}),
       "told" as (${events}), "sent" as (${callbacks})
       select "oid" from "moved"`.execute(queries);
     return inOrder(moves, rows);
   }
-  const { rows } = await moving(batchRows(engine, 'new', given, moves.map(toGiven), waits), graceMs, sql``).execute(queries);
+  const { rows } = await moving(batchRows(engine, 'new', given, rowsText(given, moves.map(toGiven)), waits), graceMs, sql``).execute(
+    queries,
+  );
   if (rows.length > 0) {
     const sequences = new Map(rows.map(({ oid, sequence }) => [oid, sequence]));
     const ofMoved = moves.flatMap((move) => {
       const sequence = sequences.get(move.oid);
       return sequence === undefined ? [] : [{ ...toWritten(move), sequence }];
     });
-    const { events, callbacks } = writingOf(rowsAs(engine, 'moved', withSequence, ofMoved));
+    const { events, callbacks } = writingOf(rowsAs(engine, 'moved', withSequence, rowsText(withSequence, ofMoved)));
     await events.execute(queries);
     if (ofMoved.some(({ callback_id }) => callback_id !== null)) await callbacks.execute(queries);
   }

@@ -2,9 +2,10 @@
 // its call came in, so nobody is told of a state older than his question; nothing is written, so nothing can be lost or doubled.
 // A large receipt is not carried through a batch: who wants it reads it by itself, and the others do not wait for it.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, rowsAs } from '../database/batch-rows.ts';
+import { type BatchRow, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup } from '../database/group.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import { maxSharedReceipt } from './insert-batch.ts';
 import type { State } from './rules.ts';
 import { timeIsUp } from './store.ts';
@@ -59,12 +60,15 @@ const sharedReceipt = sql.raw(`and length("invoices"."receipt") <= ${maxSharedRe
 
 export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries' | 'soon'>, graceMs: number): InvoiceReads {
   const { engine, queries } = database;
-  const readAlone = async (question: Question) => (await read(engine, queries, graceMs, [question], 'any receipt'))[0];
+  const looks = keptStatement((queries, { rows }: { rows: string }, receipts: Receipts) =>
+    look(rowsAs(engine, 'asked', asked, rows), graceMs, receipts).compile(queries),
+  );
+  const readAlone = async (question: Question) => (await read([question], (rows) => looks(queries, { rows }, 'any receipt')))[0];
   const group = createGroup<Question, Found | undefined>({
     soon: database.soon,
     // Two may ask for one invoice at once.
     namesOf: () => [],
-    together: (questions) => read(engine, queries, graceMs, questions, 'short receipts'),
+    together: (questions) => read(questions, (rows) => looks(queries, { rows }, 'short receipts')),
     alone: readAlone,
   });
   return {
@@ -85,7 +89,8 @@ export async function findInvoice(
   key: InvoiceKey,
   graceMs: number,
 ): Promise<InvoiceFacts | undefined> {
-  return (await read(engine, queries, graceMs, [key], 'any receipt'))[0];
+  const looking = (rows: string) => look(rowsAs(engine, 'asked', asked, rows), graceMs, 'any receipt');
+  return (await read([key], async (rows) => (await looking(rows).execute(queries)).rows))[0];
 }
 
 /** Undefined if the receipt did not come along. */
@@ -111,25 +116,20 @@ export interface FoundRow {
 }
 
 /** In the order of the questions. */
-async function read(
-  engine: Database['engine'],
-  queries: Queries,
-  graceMs: number,
-  questions: readonly Question[],
-  receipts: 'short receipts' | 'any receipt',
-): Promise<(Found | undefined)[]> {
-  const table = rowsAs(engine, 'asked', asked, questions.map(toRow));
-  const { rows } = await look(table, graceMs, receipts).execute(queries);
+async function read(questions: readonly Question[], run: (rows: string) => Promise<FoundRow[]>): Promise<(Found | undefined)[]> {
   const found: (Found | undefined)[] = questions.map(() => undefined);
-  for (const row of rows) found[row.at] = toFound(row);
+  for (const row of await run(rowsText(asked, questions.map(toRow)))) found[row.at] = toFound(row);
   return found;
 }
+
+/** Those that are too long to travel with others come only to who reads alone. */
+type Receipts = 'short receipts' | 'any receipt';
 
 /** `asked`: a table of that name, with the columns of `asked`. */
 export function look(
   asked: RawBuilder<unknown>,
   graceMs: number,
-  receipts: 'short receipts' | 'any receipt',
+  receipts: Receipts,
   more: RawBuilder<unknown> = sql``,
 ): RawBuilder<FoundRow> {
   return sql<FoundRow>`select "asked"."at", "invoices"."oid", "invoices"."merchant_id", "invoices"."qr_secret_id",

@@ -10,8 +10,10 @@
 // The commit's answer is lost: every caller does his call once more, by a look first (unclear-commit.ts).
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, rowsText, type Waits } from '../database/batch-rows.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
+import { keptQuery, keptStatement } from '../database/kept-statement.ts';
 import {
   aboutToMove,
   type Move,
@@ -43,8 +45,10 @@ export interface Looked {
 export type StepGroup = Group<Step, Looked>;
 
 export function createStepGroup(deps: MoveGroupDeps): StepGroup {
+  const { database, graceMs } = deps;
+  const lookAndMove = database.inOneGo ? inOneGo(database.queries, database.inOneGo, graceMs) : inOneStatement(database.queries, graceMs);
   async function commit(steps: readonly Step[], waits: Waits): Promise<Looked[]> {
-    const looked = await lookAndMove(deps, steps, waits);
+    const looked = await lookAndMove(steps, waits);
     wakeFor(
       deps.callbacks,
       steps.map(({ move }) => move),
@@ -53,7 +57,7 @@ export function createStepGroup(deps: MoveGroupDeps): StepGroup {
     return looked;
   }
   return createGroup<Step, Looked>({
-    soon: deps.database.soon,
+    soon: database.soon,
     namesOf: ({ move }) => [move.oid],
     together: (steps) => commit(steps, 'shortly'),
     alone: async (step) => (await commit([step], 'as long as a statement may'))[0] as Looked,
@@ -71,37 +75,48 @@ const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices
           and "devices"."disabled_at" is null
       ))`;
 
-async function lookAndMove({ database, graceMs }: MoveGroupDeps, steps: readonly Step[], waits: Waits): Promise<Looked[]> {
-  const { engine, queries, inOneGo } = database;
-  const rows = batchRows(engine, 'new', columns, steps.map(toRow), waits);
-  const looked: Looked[] = steps.map(() => ({ found: undefined, isMoved: false }));
-  const note = (found: FoundRow, isMoved: boolean) => {
-    looked[found.at] = { found: toFound(found), isMoved };
-  };
+type LookAndMove = (steps: readonly Step[], waits: Waits) => Promise<Looked[]>;
 
-  if (!inOneGo) {
+/** In the order of the steps. */
+function lookedAt<Row extends FoundRow>(steps: readonly Step[], found: readonly Row[], isMoved: (row: Row) => boolean): Looked[] {
+  const looked: Looked[] = steps.map(() => ({ found: undefined, isMoved: false }));
+  for (const row of found) looked[row.at] = { found: toFound(row), isMoved: isMoved(row) };
+  return looked;
+}
+
+/** On PostgreSQL. */
+function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
+  const statement = keptStatement((by, { rows }: { rows: string }, waits: Waits) => {
     const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asBelieved);
     const { events, callbacks } = writingOf(sql`"moved"`);
-    const seen = look(
-      sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`,
-      graceMs,
-      'short receipts',
-      isMovedColumn,
-    );
-    const { rows: found } = await sql<FoundRow & { is_moved: number }>`with "new" as materialized (select "new".* from ${rows}),
-      "moved" as (${moved}), "told" as (${events}), "sent" as (${callbacks}) ${seen}`.execute(queries);
-    for (const row of found) note(row, row.is_moved === 1);
-    return looked;
-  }
-  // One moment for all of them: what holds for the history and the callback holds for the update after them.
-  const update = moving(rows, graceMs, sql``, asBelieved);
-  const { events, callbacks } = writingOf(aboutToMove(rows, graceMs, asBelieved));
-  const statements: RawBuilder<unknown>[] = [look(sql`${asked} ${rows}) as "asked"`, graceMs, 'short receipts'), events];
-  if (steps.some(({ move }) => move.callback !== undefined)) statements.push(callbacks);
-  const results = await inOneGo([...statements, update].map((statement) => statement.compile(queries)));
-  const moved = new Set(results.at(-1)?.map((row) => row['oid']));
-  for (const row of (results[0] ?? []) as unknown as FoundRow[]) note(row, moved.has(row.oid));
-  return looked;
+    const from = sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`;
+    const seen = look(from, graceMs, 'short receipts', isMovedColumn);
+    const given = batchRows('postgres', 'new', columns, rows, waits);
+    return sql<FoundRow & { is_moved: number }>`with "new" as materialized (select "new".* from ${given}),
+      "moved" as (${moved}), "told" as (${events}), "sent" as (${callbacks}) ${seen}`.compile(by);
+  });
+  return async (steps, waits) => {
+    const found = await statement(queries, { rows: rowsText(columns, steps.map(toRow)) }, waits);
+    return lookedAt(steps, found, ({ is_moved }) => is_moved === 1);
+  };
+}
+
+/** On SQLite: one moment for all of them, so what holds for the history and the callback holds for the update after them. */
+function inOneGo(queries: Queries, run: NonNullable<Database['inOneGo']>, graceMs: number): LookAndMove {
+  const kept = (build: (rows: RawBuilder<unknown>) => RawBuilder<unknown>) =>
+    keptQuery((by, { rows }: { rows: string }, waits: Waits) => build(batchRows('sqlite', 'new', columns, rows, waits)).compile(by));
+  const seeing = kept((rows) => look(sql`${asked} ${rows}) as "asked"`, graceMs, 'short receipts'));
+  const telling = kept((rows) => writingOf(aboutToMove(rows, graceMs, asBelieved)).events);
+  const calling = kept((rows) => writingOf(aboutToMove(rows, graceMs, asBelieved)).callbacks);
+  const updating = kept((rows) => moving(rows, graceMs, sql``, asBelieved));
+  return async (steps, waits) => {
+    const rows = rowsText(columns, steps.map(toRow));
+    const hasCallback = steps.some(({ move }) => move.callback !== undefined);
+    const statements = [seeing, telling, ...(hasCallback ? [calling] : []), updating];
+    const results = await run(statements.map((bind) => bind(queries, { rows }, waits)));
+    const moved = new Set(results.at(-1)?.map((row) => row['oid']));
+    return lookedAt(steps, (results[0] ?? []) as unknown as FoundRow[], ({ oid }) => moved.has(oid));
+  };
 }
 
 const isMovedColumn = sql`, "moved"."at" is not null as "is_moved"`;

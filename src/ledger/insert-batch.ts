@@ -18,12 +18,13 @@
 //   leaves its key to the next attempt, which finds it used and goes the long way.
 // The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
 import { type RawBuilder, sql } from 'kysely';
-import { claimAll, isUnused, type KeyClaim } from '../access/idempotency.ts';
-import { type BatchRow, batchRows, listed, type Waits } from '../database/batch-rows.ts';
-import type { Database, Queries } from '../database/database.ts';
-import type { Engine } from '../database/dialect.ts';
+import { claimAll, claimsText, isUnused, type KeyClaim } from '../access/idempotency.ts';
+import { type BatchRow, batchRows, listed, rowsText, type Waits } from '../database/batch-rows.ts';
+import type { Database } from '../database/database.ts';
+import { type Engine, forEachEngine } from '../database/dialect.ts';
 import { ConstraintViolation } from '../database/errors.ts';
 import { createGroup, type Group } from '../database/group.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import { type Command, type CommandRow, newlySent, toCommand } from './command.ts';
 import { type NewCommand, valuesOf } from './store.ts';
 
@@ -113,8 +114,11 @@ async function insertTogether(database: Home, commands: readonly InsertedTogethe
 async function insertAll(database: Home, commands: readonly InsertedTogether[], waits: Waits): Promise<(Command | undefined)[]> {
   const claims = commands.flatMap(claimOf);
   const rows = commands.map(toRow);
-  const insert = inserting(database.engine, rows, waits);
-  const written = await (claims.length === 0 ? run(insert, database.queries) : insertAndClaim(database, insert, claims));
+  const text = rowsText(given, rows);
+  const { engine, queries } = database;
+  const written = await (claims.length === 0
+    ? insertion[engine](queries, { rows: text }, waits)
+    : insertAndClaim(database, text, claims, waits));
   const byId = new Map(written.map((row) => [row.id, row]));
   return rows.map((row) => {
     const known = byId.get(row.id);
@@ -122,28 +126,31 @@ async function insertAll(database: Home, commands: readonly InsertedTogether[], 
   });
 }
 
-async function run(statement: RawBuilder<Written>, queries: Queries): Promise<Written[]> {
-  return (await statement.execute(queries)).rows;
-}
+const insertion = forEachEngine((engine) =>
+  keptStatement((queries, { rows }: { rows: string }, waits: Waits) => inserting(engine, rows, waits).compile(queries)),
+);
+
+const insertionWithKeys = keptStatement((queries, { rows, claims }: { rows: string; claims: string }, waits: Waits) => {
+  const claiming = claimAll('postgres', claims, sql`(select "inserted"."id" from "inserted" offset 0)`);
+  return sql<Written>`with "inserted" as (${inserting('postgres', rows, waits)}), "claimed" as (${claiming})
+    select ${returned} from "inserted"`.compile(queries);
+});
 
 /** One statement on PostgreSQL; SQLite cannot write two tables in one, and takes a transaction. */
 function insertAndClaim(
   { engine, queries, transaction }: Home,
-  insert: RawBuilder<Written>,
+  rows: string,
   claims: readonly KeyClaim[],
+  waits: Waits,
 ): Promise<Written[]> {
-  if (engine === 'sqlite') {
-    return transaction(async (within) => {
-      const rows = await run(insert, within);
-      const ids = new Set(rows.map(({ id }) => id));
-      const won = claims.filter(({ subjectId }) => ids.has(subjectId));
-      if (won.length > 0) await claimAll(engine, won).execute(within);
-      return rows;
-    });
-  }
-  const claiming = claimAll(engine, claims, sql`(select "inserted"."id" from "inserted" offset 0)`);
-  const both = sql<Written>`with "inserted" as (${insert}), "claimed" as (${claiming}) select ${returned} from "inserted"`;
-  return run(both, queries);
+  if (engine === 'postgres') return insertionWithKeys(queries, { rows, claims: claimsText(claims) }, waits);
+  return transaction(async (within) => {
+    const written = await insertion.sqlite(within, { rows }, waits);
+    const ids = new Set(written.map(({ id }) => id));
+    const won = claims.filter(({ subjectId }) => ids.has(subjectId));
+    if (won.length > 0) await claimAll('sqlite', claimsText(won)).execute(within);
+    return written;
+  });
 }
 
 function claimOf({ id, merchantId, idempotency }: InsertedTogether): KeyClaim[] {
@@ -162,7 +169,7 @@ function unlessUsed(command: InsertedTogether): (error: unknown) => [] {
   };
 }
 
-function inserting(engine: Engine, commands: readonly BatchRow<typeof given>[], waits: Waits): RawBuilder<Written> {
+function inserting(engine: Engine, commands: string, waits: Waits): RawBuilder<Written> {
   const rows = batchRows(engine, 'given', given, commands, waits);
   // The index waits for a CloseDoc that is just being settled and then lets the next one in, while this statement would go on seeing its
   // document open: so the document is read under its lock, as it stands after that wait.

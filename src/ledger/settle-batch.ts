@@ -8,9 +8,11 @@
 // Somebody else settled one of them, or it was accepted meanwhile and is said never to have begun: it is missing in what comes back, the
 //   others are settled, and its own call looks at what stands there.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, rowsAs, type Waits } from '../database/batch-rows.ts';
-import type { Database, Queries } from '../database/database.ts';
+import { type BatchRow, batchRows, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
+import type { Database } from '../database/database.ts';
+import { type Engine, forEachEngine } from '../database/dialect.ts';
 import { createGroup, type Group } from '../database/group.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import { type ChangingRow, type Command, changingColumns, toChanges } from './command.ts';
 import type { Settlement } from './store.ts';
 
@@ -59,11 +61,13 @@ export function createSettleGroup(database: Database): SettleGroup {
 /** In the order of the rows. */
 async function settleAll(database: Database, rows: readonly SettledTogether[], waits: Waits): Promise<(Command | undefined)[]> {
   const { engine, queries } = database;
-  const settled = settling(batchRows(engine, 'new', given, rows.map(toRow), waits));
+  const text = rowsText(given, rows.map(toRow));
   const closing = rows.flatMap(({ command: { id, targetId }, settlement, closesDocument }) =>
     closesDocument && settlement.state === 'done' ? [{ id, target_id: targetId, from_state: 'open' }] : [],
   );
-  const found = await (closing.length === 0 ? run(settled, queries) : settleAndClose(database, settled, closing));
+  const found = await (closing.length === 0
+    ? settlement[engine](queries, { rows: text }, waits)
+    : settleAndClose(database, text, closing, waits));
   const byId = new Map(found.map((row) => [row.id, row]));
   return rows.map(({ command }) => {
     const row = byId.get(command.id);
@@ -71,30 +75,40 @@ async function settleAll(database: Database, rows: readonly SettledTogether[], w
   });
 }
 
-async function run(statement: RawBuilder<Settled>, queries: Queries): Promise<Settled[]> {
-  return (await statement.execute(queries)).rows;
-}
+const settlement = forEachEngine((engine) =>
+  keptStatement((queries, { rows }: { rows: string }, waits: Waits) =>
+    settling(batchRows(engine, 'new', given, rows, waits)).compile(queries),
+  ),
+);
 
 type Closing = BatchRow<typeof closingColumns>;
 const closingColumns = { id: 'text', target_id: 'text', from_state: 'text' } as const;
 
-/** One statement on PostgreSQL; SQLite cannot change two sets of rows in one, and takes a transaction. */
-function settleAndClose({ engine, queries, transaction }: Database, settled: RawBuilder<Settled>, all: Closing[]): Promise<Settled[]> {
-  // The state comes with the row: written out, PostgreSQL would walk through the index of all open documents.
-  const close = (closing: readonly Closing[], condition = sql``) => sql`update "commands" set ${closed}
-    from ${rowsAs(engine, 'closing', closingColumns, closing)}
+/** The state comes with the row: written out, PostgreSQL would walk through the index of all open documents. */
+function closing(engine: Engine, rows: string, condition = sql``): RawBuilder<unknown> {
+  return sql`update "commands" set ${closed}
+    from ${rowsAs(engine, 'closing', closingColumns, rows)}
     where "commands"."id" = "closing"."target_id" and "commands"."document_state" = "closing"."from_state" ${condition}`;
-  if (engine === 'sqlite') {
-    return transaction(async (within) => {
-      const rows = await run(settled, within);
-      const ids = new Set(rows.map(({ id }) => id));
-      await close(all.filter(({ id }) => ids.has(id ?? ''))).execute(within);
-      return rows;
-    });
-  }
-  const closing = close(all, sql`and "closing"."id" in (select "settled"."id" from "settled" offset 0)`);
-  const both = sql<Settled>`with "settled" as (${settled}), "closed" as (${closing}) select ${returnedNames} from "settled"`;
-  return run(both, queries);
+}
+
+const settlementWithDocuments = keptStatement((queries, { rows, documents }: { rows: string; documents: string }, waits: Waits) => {
+  const settled = settling(batchRows('postgres', 'new', given, rows, waits));
+  const ofSettled = sql`and "closing"."id" in (select "settled"."id" from "settled" offset 0)`;
+  return sql<Settled>`with "settled" as (${settled}), "closed" as (${closing('postgres', documents, ofSettled)})
+    select ${returnedNames} from "settled"`.compile(queries);
+});
+const closure = keptStatement((queries, { documents }: { documents: string }) => closing('sqlite', documents).compile(queries));
+
+/** One statement on PostgreSQL; SQLite cannot change two sets of rows in one, and takes a transaction. */
+function settleAndClose({ engine, queries, transaction }: Database, rows: string, all: Closing[], waits: Waits): Promise<Settled[]> {
+  if (engine === 'postgres') return settlementWithDocuments(queries, { rows, documents: rowsText(closingColumns, all) }, waits);
+  return transaction(async (within) => {
+    const settled = await settlement.sqlite(within, { rows }, waits);
+    const ids = new Set(settled.map(({ id }) => id));
+    const documents = all.filter(({ id }) => ids.has(id ?? ''));
+    await closure(within, { documents: rowsText(closingColumns, documents) });
+    return settled;
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 // The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { rowsAs } from '../database/batch-rows.ts';
+import { rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -255,12 +255,8 @@ export async function markAccepted(
   ids: readonly string[],
   whyReview: string,
 ): Promise<Command[]> {
-  const heard = rowsAs(
-    engine,
-    'heard',
-    heardColumns,
-    ids.map((id) => ({ id })),
-  );
+  const told = ids.map((id) => ({ id }));
+  const heard = rowsAs(engine, 'heard', heardColumns, rowsText(heardColumns, told));
   const held = sql.raw(engine === 'sqlite' ? '' : `for update of "old"${ids.length > 1 ? ' skip locked' : ''}`);
   const ifNever = (value: RawBuilder<unknown>, column: string) =>
     sql`${sql.ref(column)} = case when "commands"."state" = 'never' then ${value} else ${sql.ref(`commands.${column}`)} end`;

@@ -1,8 +1,10 @@
 // The steps of each command, for the sale's timeline. Kept beside the money path: a step that could not be written
 // never delays or fails a command, so steps are gathered and written in small batches. Nothing is decided by them.
 import { sql } from 'kysely';
-import { listed, rowsAs } from '../database/batch-rows.ts';
+import { listed, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
+import { forEachEngine } from '../database/dialect.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { CountedSteps, listFurther } from './counted-steps.ts';
@@ -66,6 +68,11 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
 
 const columns = { command_id: 'text', at: 'int8', step: 'text', channel: 'text', detail: 'text' } as const;
 const names = listed(columns);
+const insertion = forEachEngine((engine) =>
+  keptStatement((queries, { rows }: { rows: string }) =>
+    sql`insert into "command_events" (${names}) select ${names} from ${rowsAs(engine, 'new', columns, rows)}`.compile(queries),
+  ),
+);
 
 /** So many lines, or so many characters of details, as one statement carries; a report of a device may be a mebibyte. */
 function partsOf(events: readonly CommandEvent[]): CommandEvent[][] {
@@ -95,7 +102,7 @@ export async function addEvents({ engine, queries }: Pick<Database, 'engine' | '
       // One line that is no text to PostgreSQL would cost all the others.
       detail: event.detail?.toWellFormed() ?? null,
     }));
-    await sql`insert into "command_events" (${names}) select ${names} from ${rowsAs(engine, 'new', columns, rows)}`.execute(queries);
+    await insertion[engine](queries, { rows: rowsText(columns, rows) });
   }
 }
 

@@ -1,6 +1,6 @@
 // Idempotency-Keys under a claim that others disturb, and those that a batch claims at once: quickly, SQLite in memory.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimAll, claimKey, findKey, isUsed, type KeyClaim, moveKey } from '../../src/access/idempotency.ts';
+import { claimAll, claimKey, claimsText, findKey, isUsed, type KeyClaim, moveKey } from '../../src/access/idempotency.ts';
 import type { Database, Queries } from '../../src/database/database.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
@@ -63,7 +63,7 @@ describe('a claim that finds the key taken, and then its entry gone', () => {
 describe('claims of a batch', () => {
   it('stand for what each of them says, from now on', async () => {
     const invoice = { ...claimOf('b', 'two'), subjectKind: 'invoice', requestHash: 'h2' } as const;
-    await claimAll('sqlite', [invoice, claimOf('a', 'one')]).execute(database.queries);
+    await claimAll('sqlite', claimsText([invoice, claimOf('a', 'one')])).execute(database.queries);
     expect(await findKey(database.queries, merchantId, 'a')).toEqual({ requestHash: 'h', subjectKind: 'command', subjectId: 'one' });
     expect(await findKey(database.queries, merchantId, 'b')).toEqual({ requestHash: 'h2', subjectKind: 'invoice', subjectId: 'two' });
     const rows = await database.queries.selectFrom('idempotency_keys').select('created_at').execute();
@@ -72,7 +72,7 @@ describe('claims of a batch', () => {
 
   it('fail whole when one was taken since', async () => {
     await claimKey(database.queries, claimOf('b'));
-    await expect(claimAll('sqlite', [claimOf('a'), claimOf('b')]).execute(database.queries)).rejects.toThrow();
+    await expect(claimAll('sqlite', claimsText([claimOf('a'), claimOf('b')])).execute(database.queries)).rejects.toThrow();
     expect(await isUsed(database.queries, merchantId, 'a')).toBe(false);
   });
 });

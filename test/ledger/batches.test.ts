@@ -1,6 +1,7 @@
 // First commits and settlements that share a commit, on both engines: each has its own guarded outcome, and one that cannot be written hurts
 // none of the others. And what a batch that breaks in the middle leaves behind, for the money.
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { type KyselyPlugin, sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -272,7 +273,7 @@ describe.each(engines)('a batch on %s', (engine) => {
       await other.query(isSecond ? settleFirst : 'select 1 from commands where id = $1 for share', [isSecond ? first.id : targetId]);
       let isAlone = false;
       const watching: KyselyPlugin = {
-        transformQuery: ({ node }) => ((isAlone ||= !JSON.stringify(node).includes('lock_timeout')), node),
+        transformQuery: ({ node }) => ((isAlone ||= !inspect(node, { depth: Infinity }).includes('lock_timeout')), node),
         transformResult: async ({ result }) => result,
       };
       const watched = { ...database, queries: database.queries.withPlugin(watching) };
