@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env -S node --max-semi-space-size=16
 // What `tillgate` starts: plain JavaScript that any Node can read. It runs the program on Node 24: this process, if it is one, otherwise
 // the Node that was installed with the package. A package holds JavaScript in dist/ (Node takes no TypeScript under node_modules),
 // a clone its sources [D95]. Arguments, input, output, signals and the exit code are the program's own either way.
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const oldestMajor = 24;
 // As in the first line, and wherever else somebody starts a Node for it: only a Node that begins can be told [D124].
-const memoryFlag = '--max-semi-space-size=8';
+const memoryFlag = '--max-semi-space-size=16';
 const source = new URL('../src/cli/main.ts', import.meta.url);
 const program = existsSync(source) ? source : new URL('../dist/cli/main.js', import.meta.url);
 

@@ -47,7 +47,7 @@ async function tryImage(): Promise<void> {
   const container = buildah('from', '--pull-never', 'localhost/tillgate');
   const settings = ['TILLGATE_HOST=127.0.0.1', 'TILLGATE_PORT=18080', 'TILLGATE_MQTT_PORT=11883', `TILLGATE_ADMIN_TOKEN=${'t'.repeat(32)}`];
   const environment = settings.flatMap((setting) => ['--env', setting]);
-  const command = ['node', '--max-semi-space-size=8', '/opt/tillgate/bin/tillgate.mjs'];
+  const command = ['node', '--max-semi-space-size=16', '/opt/tillgate/bin/tillgate.mjs'];
   say(`version ${buildah('run', '--isolation', 'chroot', container, '--', ...command, '--version')}`);
   say(`user ${buildah('run', '--isolation', 'chroot', container, '--', 'id', '-u')}`);
   const gateway = spawn('buildah', [...storage, 'run', '--isolation', 'chroot', ...environment, container, '--', ...command, 'serve'], {

@@ -34,7 +34,7 @@ export const patienceMs = 30_000;
 /** As `tillgate` starts it, from the sources; or, by this variable, another form of the program: `npm run test:packed` names the packed one. */
 const programFile = () => process.env['TILLGATE_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../bin/tillgate.mjs', import.meta.url));
 /** With which everybody who starts the program starts its Node [D124]. */
-export const memoryFlag = '--max-semi-space-size=8';
+export const memoryFlag = '--max-semi-space-size=16';
 const running = new Set<ChildProcess>();
 const directories = new Set<string>();
 

@@ -25,7 +25,7 @@ const script = (keeps: boolean) => `
 it.each([
   [['--max-old-space-size=512', '--expose-gc', '--title=till'], true],
   [['--max-old-space-size=512'], false],
-  [['--max-semi-space-size=8'], true],
+  [['--max-semi-space-size=16'], true],
   [[], true],
 ])('%j, compiled code kept: %s', (flags, keeps) => {
   const file = join(place, 'opens.mjs');
