@@ -138,7 +138,13 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     name: 'takes an invoice that it looked at for moved',
     kind: 'guards',
     harm: 'lie',
-    edits: [{ room: invoices, find: '({ oid }) => moved.has(oid)', instead: '() => moved.size < Infinity' }],
+    edits: [
+      {
+        room: invoices,
+        find: 'as unknown as FoundRow[], ({ oid }) => moved.has(oid)',
+        instead: 'as unknown as FoundRow[], () => moved.size < Infinity',
+      },
+    ],
     tests: ['test/invoices/steps.test.ts'],
   },
 ];

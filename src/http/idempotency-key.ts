@@ -40,5 +40,6 @@ export interface Recognition {
 
 /** By what the ledger recognises a repeat of this call, with or without a key, and who waits for its answer. */
 export function recognitionOf(request: FastifyRequest, reply: FastifyReply): Recognition {
-  return { idempotency: idempotencyOf(request), hashRequest: () => requestHash(request), recipient: recipientOf(reply) };
+  const idempotency = idempotencyOf(request);
+  return { idempotency, hashRequest: () => idempotency?.requestHash ?? requestHash(request), recipient: recipientOf(reply) };
 }

@@ -62,12 +62,12 @@ export function createSettleGroup(database: Database): SettleGroup {
 async function settleAll(database: Database, rows: readonly SettledTogether[], waits: Waits): Promise<(Command | undefined)[]> {
   const { engine, queries } = database;
   const text = rowsText(given, rows.map(toRow));
-  const closing = rows.flatMap(({ command: { id, targetId }, settlement, closesDocument }) =>
+  const toClose = rows.flatMap(({ command: { id, targetId }, settlement, closesDocument }) =>
     closesDocument && settlement.state === 'done' ? [{ id, target_id: targetId, from_state: 'open' }] : [],
   );
-  const found = await (closing.length === 0
-    ? settlement[engine](queries, { rows: text }, waits)
-    : settleAndClose(database, text, closing, waits));
+  const found = await (toClose.length === 0
+    ? settlements[engine](queries, { rows: text }, waits)
+    : settleAndClose(database, text, toClose, waits));
   const byId = new Map(found.map((row) => [row.id, row]));
   return rows.map(({ command }) => {
     const row = byId.get(command.id);
@@ -75,7 +75,7 @@ async function settleAll(database: Database, rows: readonly SettledTogether[], w
   });
 }
 
-const settlement = forEachEngine((engine) =>
+const settlements = forEachEngine((engine) =>
   keptStatement((queries, { rows }: { rows: string }, waits: Waits) =>
     settling(batchRows(engine, 'new', given, rows, waits)).compile(queries),
   ),
@@ -103,7 +103,7 @@ const closure = keptStatement((queries, { documents }: { documents: string }) =>
 function settleAndClose({ engine, queries, transaction }: Database, rows: string, all: Closing[], waits: Waits): Promise<Settled[]> {
   if (engine === 'postgres') return settlementWithDocuments(queries, { rows, documents: rowsText(closingColumns, all) }, waits);
   return transaction(async (within) => {
-    const settled = await settlement.sqlite(within, { rows }, waits);
+    const settled = await settlements.sqlite(within, { rows }, waits);
     const ids = new Set(settled.map(({ id }) => id));
     const documents = all.filter(({ id }) => ids.has(id ?? ''));
     await closure(within, { documents: rowsText(closingColumns, documents) });
