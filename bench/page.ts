@@ -27,10 +27,11 @@ function missed(rows: Row[]): string {
 
 const groupsOf = ({ rows }: Run) => [...new Set(rows.map(({ group }) => group))];
 
-/** A run of parts made at another time, and what it stands for on this page. */
-function apart(run: Run): string {
-  const { date, commit, loadBefore, minutes, rounds } = run;
-  return `\n\nFrom a run of its own (${date}, commit ${commit}, ${Math.round(minutes)} minutes, ${rounds} rounds, load ${loadBefore.toFixed(1)}): ${groupsOf(run).join('; ')}.`;
+/** A run of parts made at another time, perhaps elsewhere, and what it stands for on this page. */
+function apart(run: Run, whole: Run): string {
+  const { date, commit, machine, loadBefore, minutes, rounds } = run;
+  const [where, on] = machine === whole.machine ? ['', ''] : [' on another machine', `${machine}, `];
+  return `\n\nFrom a run of its own${where} (${date}, commit ${commit}, ${on}${Math.round(minutes)} minutes, ${rounds} rounds, load ${loadBefore.toFixed(1)}): ${groupsOf(run).join('; ')}.`;
 }
 
 /** `parts`: runs with `--only`, whose groups stand in place of the same ones of the whole run. */
@@ -42,7 +43,7 @@ export function asMarkdown(whole: Run, parts: readonly Run[] = []): string {
   const forms = isFull ? 'with 10,000,000 stored rows' : 'without 10,000,000 stored rows, which `--full` adds';
   return `# Benchmarks
 
-Written by \`npm run bench\` from what it measured; change nothing here by hand. ${date}, commit ${commit}, ${machine}; ${Math.round(minutes)} minutes, ${rounds} rounds of each work, ${forms}. The machine's load before it began was ${loadBefore.toFixed(1)}.${parts.map(apart).join('')}
+Written by \`npm run bench\` from what it measured; change nothing here by hand. ${date}, commit ${commit}, ${machine}; ${Math.round(minutes)} minutes, ${rounds} rounds of each work, ${forms}. The machine's load before it began was ${loadBefore.toFixed(1)}.${parts.map((part) => apart(part, whole)).join('')}
 
 ## How to read it
 

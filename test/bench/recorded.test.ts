@@ -94,4 +94,6 @@ it('stands in place of the same part of the whole run, and says so, when it was 
   expect(page).toMatch(/From a run of its own \(.*commit abc1234, .*load 0\.5\): growth, rows on PostgreSQL\./);
   expect(page).toContain('with 10,000,000 stored rows');
   expect(asMarkdown(whole)).toContain('without 10,000,000 stored rows');
+  const elsewhere = asMarkdown(whole, [{ ...rows, machine: 'two old cores' }]);
+  expect(elsewhere).toMatch(/From a run of its own on another machine \(.*commit abc1234, two old cores, /);
 });
