@@ -5,7 +5,7 @@
 // a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back. A batch of commands
 // claims by `claimAll` what it has seen unused; whoever is late fails it whole [D120].
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { rowsAs, rowsText } from '../database/batch-rows.ts';
+import { type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -89,8 +89,10 @@ async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
 
 const claimColumns = { merchant_id: 'text', key: 'text', request_hash: 'text', subject_kind: 'text', subject_id: 'text' } as const;
 
+export type ClaimsText = RowsText<typeof claimColumns>;
+
 /** For `claimAll`. */
-export function claimsText(claims: readonly KeyClaim[]): string {
+export function claimsText(claims: readonly KeyClaim[]): ClaimsText {
   const rows = claims.map(({ merchantId, key, requestHash, subjectKind, subjectId }) => ({
     merchant_id: merchantId,
     key,
@@ -105,7 +107,7 @@ export function claimsText(claims: readonly KeyClaim[]): string {
  * Claims of many keys in one statement, for those that were seen to be unused in the same commit. One that was taken since makes the
  * statement fail, with all that was written along. In one order, so that two gateways do not lock each other out. `ofThese`: ids of subjects.
  */
-export function claimAll(engine: Engine, claims: string, ofThese?: RawBuilder<unknown>): RawBuilder<unknown> {
+export function claimAll(engine: Engine, claims: ClaimsText, ofThese?: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`insert into "idempotency_keys" ("merchant_id", "key", "request_hash", "subject_kind", "subject_id", "created_at")
     select "merchant_id", "key", "request_hash", "subject_kind", "subject_id", now_ms() from ${rowsAs(engine, 'claims', claimColumns, claims)}
     ${ofThese ? sql`where "subject_id" in ${ofThese}` : sql``}

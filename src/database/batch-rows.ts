@@ -1,7 +1,7 @@
 // Rows as one parameter: a table inside a statement, so that its text is the same for any number of rows and is prepared once.
 // The values travel as JSON; they are judged like any parameter, so that both engines take the same ones.
 //
-//   const insert = keptStatement((queries, { rows }: { rows: string }) =>
+//   const insert = keptStatement((queries, { rows }: { rows: RowsText<typeof columns> }) =>
 //     sql`insert into "notes" ("id", "text") select "id", "text" from ${rowsAs(engine, 'new', columns, rows)}`.compile(queries));
 //   await insert(queries, { rows: rowsText(columns, [{ id: 'a', text: 'one' }, { id: 'b', text: null }]) });
 import { type RawBuilder, sql } from 'kysely';
@@ -24,20 +24,34 @@ export function listed(columns: object, form = (name: string) => `"${name}"`): R
   return sql.raw(Object.keys(columns).map(form).join(', '));
 }
 
-/** The rows as the parameter that `rowsAs` reads. */
-export function rowsText<Columns extends BatchColumns>(columns: Columns, rows: readonly BatchRow<Columns>[]): string {
+/** Rows of these columns as one parameter. Of other columns they would be read as nulls, so the type remembers which. */
+export type RowsText<Columns extends BatchColumns> = string & { readonly columns?: Columns };
+
+/** The parameter that `rowsAs` reads. */
+export function rowsText<Columns extends BatchColumns>(columns: Columns, rows: readonly BatchRow<Columns>[]): RowsText<Columns> {
   const names = Object.keys(columns);
-  return JSON.stringify(rows.map((row) => givenOf(names, row)));
+  return JSON.stringify(rows.map((row) => givenOf(names, row))) as RowsText<Columns>;
 }
 
 /** For a `from`: a table named `alias` with the rows that the text holds. */
-export function rowsAs(engine: Engine, alias: string, columns: BatchColumns, rows: string): RawBuilder<unknown> {
+export function rowsAs<Columns extends BatchColumns>(
+  engine: Engine,
+  alias: string,
+  columns: Columns,
+  rows: RowsText<NoInfer<Columns>>,
+): RawBuilder<unknown> {
   const [before, after] = textsAround(engine, alias, columns);
   return sql`${sql.raw(before)}${rows}${sql.raw(after)}`;
 }
 
 /** The same for a batch: a statement that waits shortly fails then without having done anything (DatabaseBusy). */
-export function batchRows(engine: Engine, alias: string, columns: BatchColumns, rows: string, waits: Waits): RawBuilder<unknown> {
+export function batchRows<Columns extends BatchColumns>(
+  engine: Engine,
+  alias: string,
+  columns: Columns,
+  rows: RowsText<NoInfer<Columns>>,
+  waits: Waits,
+): RawBuilder<unknown> {
   const table = rowsAs(engine, alias, columns, rows);
   if (engine === 'sqlite' || waits !== 'shortly') return table;
   // Local to the statement's own transaction, and evaluated before its first row is written.

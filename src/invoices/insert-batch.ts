@@ -8,7 +8,7 @@
 // The commit's answer is lost: every caller looks for his own OID (create.ts) and is told 2 if he cannot.
 // One row is bad: none is written, and each is tried by itself.
 import { sql } from 'kysely';
-import { type BatchRow, batchRows, listed, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, listed, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { forEachEngine } from '../database/dialect.ts';
 import { createGroup } from '../database/group.ts';
@@ -65,7 +65,7 @@ export async function insertInvoice(engine: Database['engine'], queries: Queries
 }
 
 const insertion = forEachEngine((engine) =>
-  keptStatement((queries, { rows }: { rows: string }, waits: Waits) =>
+  keptStatement((queries, { rows }: { rows: RowsText<typeof columns> }, waits: Waits) =>
     sql<{ oid: string }>`insert into "invoices" (${names}, "state", "callback_sequence", "created_at")
     select ${values}, 0, 0, now_ms() from ${batchRows(engine, 'new', columns, rows, waits)}
     where coalesce("new"."valid_to" > now_ms(), true)

@@ -2,7 +2,7 @@
 // its call came in, so nobody is told of a state older than his question; nothing is written, so nothing can be lost or doubled.
 // A large receipt is not carried through a batch: who wants it reads it by itself, and the others do not wait for it.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, rowsAs, rowsText } from '../database/batch-rows.ts';
+import { type BatchRow, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup } from '../database/group.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -56,11 +56,12 @@ interface Question extends InvoiceKey {
 export type Found = InvoiceForPayment & Omit<InvoiceContent, 'receipt'> & { receipt: string | null };
 
 const asked = { at: 'int8', oid: 'text', merchant_id: 'text', device_id: 'text', wants_receipt: 'int8' } as const;
+type AskedText = RowsText<typeof asked>;
 const sharedReceipt = sql.raw(`and length("invoices"."receipt") <= ${maxSharedReceipt}`);
 
 export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries' | 'soon'>, graceMs: number): InvoiceReads {
   const { engine, queries } = database;
-  const looks = keptStatement((queries, { rows }: { rows: string }, receipts: Receipts) =>
+  const looks = keptStatement((queries, { rows }: { rows: AskedText }, receipts: Receipts) =>
     look(rowsAs(engine, 'asked', asked, rows), graceMs, receipts).compile(queries),
   );
   const readAlone = async (question: Question) => (await read([question], (rows) => looks(queries, { rows }, 'any receipt')))[0];
@@ -89,7 +90,7 @@ export async function findInvoice(
   key: InvoiceKey,
   graceMs: number,
 ): Promise<InvoiceFacts | undefined> {
-  const looking = (rows: string) => look(rowsAs(engine, 'asked', asked, rows), graceMs, 'any receipt');
+  const looking = (rows: AskedText) => look(rowsAs(engine, 'asked', asked, rows), graceMs, 'any receipt');
   return (await read([key], async (rows) => (await looking(rows).execute(queries)).rows))[0];
 }
 
@@ -116,7 +117,7 @@ export interface FoundRow {
 }
 
 /** In the order of the questions. */
-async function read(questions: readonly Question[], run: (rows: string) => Promise<FoundRow[]>): Promise<(Found | undefined)[]> {
+async function read(questions: readonly Question[], run: (rows: AskedText) => Promise<FoundRow[]>): Promise<(Found | undefined)[]> {
   const found: (Found | undefined)[] = questions.map(() => undefined);
   for (const row of await run(rowsText(asked, questions.map(toRow)))) found[row.at] = toFound(row);
   return found;

@@ -10,7 +10,7 @@
 // The commit's answer is lost: every caller does his call once more, by a look first (unclear-commit.ts).
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { keptQuery, keptStatement } from '../database/kept-statement.ts';
@@ -86,7 +86,7 @@ function lookedAt<Row extends FoundRow>(steps: readonly Step[], found: readonly 
 
 /** On PostgreSQL. */
 function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
-  const statement = keptStatement((by, { rows }: { rows: string }, waits: Waits) => {
+  const statement = keptStatement((by, { rows }: { rows: RowsText<typeof columns> }, waits: Waits) => {
     const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asBelieved);
     const { events, callbacks } = writingOf(sql`"moved"`);
     const from = sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`;
@@ -104,7 +104,9 @@ function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
 /** On SQLite: one moment for all of them, so what holds for the history and the callback holds for the update after them. */
 function inOneGo(queries: Queries, run: NonNullable<Database['inOneGo']>, graceMs: number): LookAndMove {
   const kept = (build: (rows: RawBuilder<unknown>) => RawBuilder<unknown>) =>
-    keptQuery((by, { rows }: { rows: string }, waits: Waits) => build(batchRows('sqlite', 'new', columns, rows, waits)).compile(by));
+    keptQuery((by, { rows }: { rows: RowsText<typeof columns> }, waits: Waits) =>
+      build(batchRows('sqlite', 'new', columns, rows, waits)).compile(by),
+    );
   const seeing = kept((rows) => look(sql`${asked} ${rows}) as "asked"`, graceMs, 'short receipts'));
   const telling = kept((rows) => writingOf(aboutToMove(rows, graceMs, asBelieved)).events);
   const calling = kept((rows) => writingOf(aboutToMove(rows, graceMs, asBelieved)).callbacks);

@@ -18,8 +18,8 @@
 //   leaves its key to the next attempt, which finds it used and goes the long way.
 // The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
 import { type RawBuilder, sql } from 'kysely';
-import { claimAll, claimsText, isUnused, type KeyClaim } from '../access/idempotency.ts';
-import { type BatchRow, batchRows, listed, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type ClaimsText, claimAll, claimsText, isUnused, type KeyClaim } from '../access/idempotency.ts';
+import { type BatchRow, batchRows, listed, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
 import { type Engine, forEachEngine } from '../database/dialect.ts';
 import { ConstraintViolation } from '../database/errors.ts';
@@ -73,6 +73,7 @@ const given = {
   heard_until: 'int8',
   unused_key: 'text',
 } as const;
+type GivenText = RowsText<typeof given>;
 const names = listed(columns);
 const values = listed(columns, (name) => (name === 'target_id' ? '"new"."found_id"' : `"new"."${name}"`));
 const allGiven = listed(given, (name) => `"given"."${name}"`);
@@ -127,10 +128,10 @@ async function insertAll(database: Home, commands: readonly InsertedTogether[], 
 }
 
 const insertion = forEachEngine((engine) =>
-  keptStatement((queries, { rows }: { rows: string }, waits: Waits) => inserting(engine, rows, waits).compile(queries)),
+  keptStatement((queries, { rows }: { rows: GivenText }, waits: Waits) => inserting(engine, rows, waits).compile(queries)),
 );
 
-const insertionWithKeys = keptStatement((queries, { rows, claims }: { rows: string; claims: string }, waits: Waits) => {
+const insertionWithKeys = keptStatement((queries, { rows, claims }: { rows: GivenText; claims: ClaimsText }, waits: Waits) => {
   const claiming = claimAll('postgres', claims, sql`(select "inserted"."id" from "inserted" offset 0)`);
   return sql<Written>`with "inserted" as (${inserting('postgres', rows, waits)}), "claimed" as (${claiming})
     select ${returned} from "inserted"`.compile(queries);
@@ -139,7 +140,7 @@ const insertionWithKeys = keptStatement((queries, { rows, claims }: { rows: stri
 /** One statement on PostgreSQL; SQLite cannot write two tables in one, and takes a transaction. */
 function insertAndClaim(
   { engine, queries, transaction }: Home,
-  rows: string,
+  rows: GivenText,
   claims: readonly KeyClaim[],
   waits: Waits,
 ): Promise<Written[]> {
@@ -169,7 +170,7 @@ function unlessUsed(command: InsertedTogether): (error: unknown) => [] {
   };
 }
 
-function inserting(engine: Engine, commands: string, waits: Waits): RawBuilder<Written> {
+function inserting(engine: Engine, commands: GivenText, waits: Waits): RawBuilder<Written> {
   const rows = batchRows(engine, 'given', given, commands, waits);
   // The index waits for a CloseDoc that is just being settled and then lets the next one in, while this statement would go on seeing its
   // document open: so the document is read under its lock, as it stands after that wait.

@@ -8,7 +8,7 @@
 // Somebody else settled one of them, or it was accepted meanwhile and is said never to have begun: it is missing in what comes back, the
 //   others are settled, and its own call looks at what stands there.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type RowsText, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
 import { type Engine, forEachEngine } from '../database/dialect.ts';
 import { createGroup, type Group } from '../database/group.ts';
@@ -76,31 +76,39 @@ async function settleAll(database: Database, rows: readonly SettledTogether[], w
 }
 
 const settlements = forEachEngine((engine) =>
-  keptStatement((queries, { rows }: { rows: string }, waits: Waits) =>
+  keptStatement((queries, { rows }: { rows: RowsText<typeof given> }, waits: Waits) =>
     settling(batchRows(engine, 'new', given, rows, waits)).compile(queries),
   ),
 );
 
 type Closing = BatchRow<typeof closingColumns>;
+type ClosingText = RowsText<typeof closingColumns>;
 const closingColumns = { id: 'text', target_id: 'text', from_state: 'text' } as const;
 
 /** The state comes with the row: written out, PostgreSQL would walk through the index of all open documents. */
-function closing(engine: Engine, rows: string, condition = sql``): RawBuilder<unknown> {
+function closing(engine: Engine, rows: ClosingText, condition = sql``): RawBuilder<unknown> {
   return sql`update "commands" set ${closed}
     from ${rowsAs(engine, 'closing', closingColumns, rows)}
     where "commands"."id" = "closing"."target_id" and "commands"."document_state" = "closing"."from_state" ${condition}`;
 }
 
-const settlementWithDocuments = keptStatement((queries, { rows, documents }: { rows: string; documents: string }, waits: Waits) => {
-  const settled = settling(batchRows('postgres', 'new', given, rows, waits));
-  const ofSettled = sql`and "closing"."id" in (select "settled"."id" from "settled" offset 0)`;
-  return sql<Settled>`with "settled" as (${settled}), "closed" as (${closing('postgres', documents, ofSettled)})
+const settlementWithDocuments = keptStatement(
+  (queries, { rows, documents }: { rows: RowsText<typeof given>; documents: ClosingText }, waits: Waits) => {
+    const settled = settling(batchRows('postgres', 'new', given, rows, waits));
+    const ofSettled = sql`and "closing"."id" in (select "settled"."id" from "settled" offset 0)`;
+    return sql<Settled>`with "settled" as (${settled}), "closed" as (${closing('postgres', documents, ofSettled)})
     select ${returnedNames} from "settled"`.compile(queries);
-});
-const closure = keptStatement((queries, { documents }: { documents: string }) => closing('sqlite', documents).compile(queries));
+  },
+);
+const closure = keptStatement((queries, { documents }: { documents: ClosingText }) => closing('sqlite', documents).compile(queries));
 
 /** One statement on PostgreSQL; SQLite cannot change two sets of rows in one, and takes a transaction. */
-function settleAndClose({ engine, queries, transaction }: Database, rows: string, all: Closing[], waits: Waits): Promise<Settled[]> {
+function settleAndClose(
+  { engine, queries, transaction }: Database,
+  rows: RowsText<typeof given>,
+  all: Closing[],
+  waits: Waits,
+): Promise<Settled[]> {
   if (engine === 'postgres') return settlementWithDocuments(queries, { rows, documents: rowsText(closingColumns, all) }, waits);
   return transaction(async (within) => {
     const settled = await settlements.sqlite(within, { rows }, waits);

@@ -1,7 +1,7 @@
 // The steps of each command, for the sale's timeline. Kept beside the money path: a step that could not be written
 // never delays or fails a command, so steps are gathered and written in small batches. Nothing is decided by them.
 import { sql } from 'kysely';
-import { listed, rowsAs, rowsText } from '../database/batch-rows.ts';
+import { listed, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { forEachEngine } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -69,7 +69,7 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
 const columns = { command_id: 'text', at: 'int8', step: 'text', channel: 'text', detail: 'text' } as const;
 const names = listed(columns);
 const insertion = forEachEngine((engine) =>
-  keptStatement((queries, { rows }: { rows: string }) =>
+  keptStatement((queries, { rows }: { rows: RowsText<typeof columns> }) =>
     sql`insert into "command_events" (${names}) select ${names} from ${rowsAs(engine, 'new', columns, rows)}`.compile(queries),
   ),
 );
