@@ -47,7 +47,7 @@ Written by \`npm run bench\` from what it measured; change nothing here by hand.
 
 ## How to read it
 
-Everything runs on one machine: gateway, database, broker, devices and callers share its cores, so the figures are no promise for yours and only the ratios mean something. The contenders of a table take turns in one run, and each figure is the median of its rounds. A ratio above 1 is in Tillgate's favour. Tillgate runs as \`npm pack\` makes it, the peer as its own build does.
+Everything runs on one machine: gateway, database, broker, devices and callers share its cores, so the figures are no promise for yours and only the ratios mean something. The contenders of a table take turns in one run, and each figure is the median of its rounds. A ratio above 1 is in Tillgate's favour. Tillgate runs as \`npm pack\` makes it and tells Node what it tells it in shops (D124, D135), the peer as its own build does, on Node as it comes.
 
 - **peer**: a plain NestJS gateway with TypeORM ([its code](../bench/peers/nest-gateway.ts)): a look-up of the key, one insert and one update a command, and none of the promises that Tillgate makes. For callbacks it is a job queue, tuned, whose jobs are one GET each. Under growth it is Tillgate itself, at its smallest.
 - **raw parts**: what the work goes through, each part by itself and with no gateway: a route of Fastify that does nothing, a round trip through a broker (Mosquitto, also beside the embedded broker), the bare statements, each its own commit, on PostgreSQL or SQLite. *Of them* is how much of their speed is left when they are used one after the other. It is a yardstick and no limit: calls that come together share a commit, bare statements do not.

@@ -13,6 +13,7 @@ import { systemClock, systemRandom } from '../kernel/system.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 import { version } from '../wiring/version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
+import { compileSooner } from './compile-sooner.ts';
 import { type Completable, completionScript, howToLoad, shells } from './completions.ts';
 import { conformanceOptions } from './conformance-options.ts';
 import { refuseUselessDirectory } from './data-directory.ts';
@@ -230,6 +231,7 @@ async function runSandbox(values: Values): Promise<number> {
   const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
   flushCompileCache();
+  compileSooner();
   collectStartGarbage();
   out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
   return untilStopped(sandbox.stop);
@@ -244,6 +246,7 @@ async function runServe(values: Values): Promise<number> {
   flushCompileCache();
   // Whoever reads the line may send a signal at once.
   const stopped = untilStopped(gateway.drainAndStop);
+  compileSooner();
   collectStartGarbage();
   // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
   if (values['json']) out(JSON.stringify(gateway.addresses()));

@@ -4,6 +4,7 @@ import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.
 import { createOverviewBook } from '../../../src/cabinet/views/figures/overview.ts';
 import { percentilesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
 import { isZone, periodOf, startOfDay } from '../../../src/cabinet/views/figures/period.ts';
+import { addEvents } from '../../../src/ledger/timeline.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 
@@ -154,6 +155,28 @@ describe.each(engines)('the overview on %s', (engine) => {
       nextAttemptAtMs: nowMs + 24_000,
     });
     expect(new Set(page.devices.map(({ shop }) => shop))).toEqual(new Set(['CHI-01', null]));
+  });
+
+  it("tells the gateway's own part: from the row to the first copy, and from the last answer to the settlement", async () => {
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const payWith = async (...steps: [step: string, atMs: number][]) => {
+      const fields = { state: 'done', document_state: 'closed', issued_at: nowMs, answer_by: nowMs, settled_by: 'answer' } as const;
+      const { id: commandId } = await seedCommand(database.queries, merchantId, deviceId, { ...fields, settled_at: nowMs + 1_000 });
+      // One by one and together, as they come at a till and under load.
+      const events = steps.map(([step, atMs]) => ({ commandId, step, atMs: nowMs + atMs }));
+      await addEvents(database, events.slice(0, 1));
+      await addEvents(database, events.slice(1));
+    };
+    expect((await read(merchantId)).ownShare).toEqual({});
+    await payWith();
+    await payWith(['sent', 2], ['settled', 1_000]);
+    expect((await read(merchantId)).ownShare).toEqual({});
+    await payWith(['sent', 7], ['sent', 400], ['accepted', 410], ['answered', 500], ['answered', 992], ['settled', 1_000]);
+    expect((await read(merchantId)).ownShare).toEqual({ p50Ms: 15, p95Ms: 15 });
+    await payWith(['sent', 1], ['answered', 998], ['settled', 1_000]);
+    await payWith(['sent', 1], ['answered', 1_004], ['settled', 1_000]);
+    expect((await read(merchantId)).ownShare).toEqual({ p50Ms: 3, p95Ms: 15 });
   });
 
   it('shows a merchant the own figures, and twice as much to those who see both', async () => {
