@@ -26,7 +26,7 @@ const usual: Plan = {
   rounds: 3,
   forMs: 1_800,
   warmUpMs: 400,
-  firstWarmUpMs: 2_000,
+  firstWarmUpCalls: 8_000,
   atLeastCalls: 400,
   callbacks: 3_000,
   callbackRounds: 3,
@@ -44,7 +44,8 @@ export const plans: Record<Form, Plan> = {
     rounds: 2,
     forMs: 300,
     warmUpMs: 150,
-    firstWarmUpMs: 500,
+    // Enough for Tillgate, whose code is compiled sooner [D135], and for what is raw.
+    firstWarmUpCalls: 4_000,
     callbacks: 300,
     callbackRounds: 1,
     loneCallbacks: 20,
@@ -88,9 +89,9 @@ export interface Bench {
 
 export const lanes = 64;
 
-export async function openBench(form: Form, withPeers: boolean, say: (line: string) => void): Promise<Bench> {
+export async function openBench(form: Form, withPeers: boolean, withRabbitmq: boolean, say: (line: string) => void): Promise<Bench> {
   const peers = withPeers ? installPeers(say) : undefined;
-  const servers = await provideServers(say);
+  const servers = await provideServers(say, ['PostgreSQL', 'Mosquitto', ...(withRabbitmq ? ['RabbitMQ'] : [])]);
   const server = (name: string) => servers.variables[name] ?? process.env[name] ?? '';
   const postgresUrl = server('TILLGATE_TEST_POSTGRES_URL');
   const mqttUrl = server('TILLGATE_TEST_MOSQUITTO_URL');

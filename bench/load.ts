@@ -20,6 +20,8 @@ export interface Duration {
   warmUpMs: number;
   /** Both last longer, if need be, until so many calls were made: on a busy machine a short time is not enough for a figure. */
   atLeastCalls: number;
+  /** The warm-up until so many, where the code is new: what is called once a call is compiled for good only then. */
+  warmUpCalls?: number;
 }
 
 export async function runLoad(
@@ -30,7 +32,7 @@ export async function runLoad(
     step(lane: number, timed: Timed): Promise<void>;
   },
 ): Promise<Measured> {
-  const { inFlight, forMs, warmUpMs, atLeastCalls, step, cpuMs = () => Number.NaN } = options;
+  const { inFlight, forMs, warmUpMs, atLeastCalls, warmUpCalls = atLeastCalls, step, cpuMs = () => Number.NaN } = options;
   let durations: number[] = [];
   /** From when on it counts. */
   let from: { cpuMs: number } | undefined;
@@ -38,7 +40,8 @@ export async function runLoad(
   let measured: Measured | undefined;
 
   function look(now: number): void {
-    if (durations.length < atLeastCalls || now - begunAt < (from ? forMs : warmUpMs)) return;
+    const [enoughCalls, enoughMs] = from ? [atLeastCalls, forMs] : [warmUpCalls, warmUpMs];
+    if (durations.length < enoughCalls || now - begunAt < enoughMs) return;
     if (from) measured = { ...summarize(durations, now - begunAt), cpuMsPerCall: (cpuMs() - from.cpuMs) / durations.length };
     else {
       begunAt = now;

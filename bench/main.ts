@@ -30,7 +30,7 @@ const usage = `npm run bench -- [--quick | --full] [--no-peers] [--only LIST] [-
   --quick      ${parts
     .filter(({ isQuick }) => isQuick)
     .map(({ name }) => name)
-    .join(', ')} in short rounds, under a minute
+    .join(', ')} in short rounds, about a minute
   --full       more rounds, and 10,000,000 stored rows on PostgreSQL: an hour or more
   --no-peers   beside the raw parts alone: needs no network
   --only LIST  of ${parts.map(({ name }) => name).join(', ')}
@@ -70,7 +70,8 @@ async function measure(form: Form): Promise<Run> {
   const [loadBefore = 0] = loadavg();
   // As people install it [D126]. The quick form is compared with itself, and saves the time.
   if (form !== 'quick') process.env['TILLGATE_TEST_PROGRAM'] = (await packProgram()).program;
-  const bench = await openBench(form, values['no-peers'] !== true, say);
+  const withRabbitmq = chosen.some(({ name }) => name === 'rabbitmq');
+  const bench = await openBench(form, values['no-peers'] !== true, withRabbitmq, say);
   const rows: Row[] = [];
   try {
     for (const part of chosen) rows.push(...(await part.run(bench)));

@@ -10,8 +10,8 @@ export interface Sizes {
   rounds: number;
   forMs: number;
   warmUpMs: number;
-  /** Before its first round, when nothing is compiled yet. */
-  firstWarmUpMs: number;
+  /** Before its first round with many in flight, when nothing is compiled yet: after some seven thousand calls V8 has done its best. */
+  firstWarmUpCalls: number;
   /** With one in flight a fourth of it. */
   atLeastCalls: number;
 }
@@ -24,12 +24,13 @@ export async function takeTurns<Name extends string>(
   contenders: Record<Name, (round: Round) => Promise<Measured>>,
 ): Promise<Record<Name, Figures>> {
   const names = Object.keys(contenders) as Name[];
+  const { rounds, forMs, warmUpMs } = sizes;
   const atLeastCalls = inFlight === 1 ? sizes.atLeastCalls / 4 : sizes.atLeastCalls;
   const seen = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
-  for (let turn = 0; turn < sizes.rounds; turn += 1) {
-    const warmUpMs = turn === 0 ? sizes.firstWarmUpMs : sizes.warmUpMs;
+  for (let turn = 0; turn < rounds; turn += 1) {
+    const warmUpCalls = turn === 0 && inFlight > 1 ? sizes.firstWarmUpCalls : atLeastCalls;
     for (const name of turn % 2 === 0 ? names : [...names].reverse())
-      seen[name].push(await contenders[name]({ inFlight, forMs: sizes.forMs, warmUpMs, atLeastCalls }));
+      seen[name].push(await contenders[name]({ inFlight, forMs, warmUpMs, atLeastCalls, warmUpCalls }));
   }
   const middle = (name: Name, of: keyof Figures) => median(seen[name].map((measured) => measured[of]));
   const figures = names.map((name) => {

@@ -136,9 +136,11 @@ function install(servers: NeededServer[], say: (line: string) => void): void {
   if (still.length > 0) throw missing(still, 'installed, but not found where expected');
 }
 
-export async function provideServers(say: (line: string) => void): Promise<RunningServers> {
-  const own = neededServers.filter(({ variables }) => variables.length === 0 || variables.some((name) => !process.env[name]));
-  for (const server of neededServers) if (!own.includes(server)) say(`${server.name}: as given in ${server.variables.join(', ')}`);
+/** All that the tests need, or those with these names. */
+export async function provideServers(say: (line: string) => void, names?: readonly string[]): Promise<RunningServers> {
+  const needed = neededServers.filter(({ name }) => names?.includes(name) ?? true);
+  const own = needed.filter(({ variables }) => variables.length === 0 || variables.some((name) => !process.env[name]));
+  for (const server of needed) if (!own.includes(server)) say(`${server.name}: as given in ${server.variables.join(', ')}`);
   const absent = own.filter((server) => !server.isInstalled());
   if (absent.length > 0) install(absent, say);
 
