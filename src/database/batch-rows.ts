@@ -30,7 +30,7 @@ export type RowsText<Columns extends BatchColumns> = string & { readonly columns
 /** The parameter that `rowsAs` reads. */
 export function rowsText<Columns extends BatchColumns>(columns: Columns, rows: readonly BatchRow<Columns>[]): RowsText<Columns> {
   const names = Object.keys(columns);
-  return JSON.stringify(rows.map((row) => givenOf(names, row))) as RowsText<Columns>;
+  return JSON.stringify(rows.map((row) => givenOf(names, row)));
 }
 
 /** For a `from`: a table named `alias` with the rows that the text holds. */
