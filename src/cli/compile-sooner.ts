@@ -1,5 +1,5 @@
-// V8 compiles in several steps, and takes the last, its best, for what has run some seven thousand times. A busy server has done that in
-// seconds; the code of a till needs a week, or as long as nobody restarts it. So the last step comes ten times sooner [D135].
+// V8 compiles in several steps, and takes the last, its best, for what has run some seven thousand times. The code of a busy server has done that
+// in seconds; that of a till needs a week without a restart. So the last step comes ten times sooner [D135].
 import { setFlagsFromString } from 'node:v8';
 
 /**
