@@ -7,6 +7,7 @@ import { growingPauseMs } from '../kernel/backoff.ts';
 import { type Clock, sleep } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Outcome } from './attempt-records.ts';
+import type { Addressee } from './outbox.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
 import type { AttemptResult, Send } from './sender.ts';
 import type { SendingSlots } from './sending-slots.ts';
@@ -25,7 +26,7 @@ interface Deps {
   /** A place is free; `forOthersToo`: hosts that have none may have waited for it. */
   onRoom(host: string, forOthersToo: boolean): void;
   /** The subject's next callback may go; a retry is due after the delay. */
-  onRecorded(host: string, outcome: Outcome): void;
+  onRecorded(callback: Addressee, outcome: Outcome): void;
   /** These are still leased and will not be sent from here. */
   giveBack(ids: string[]): void;
 }
@@ -59,7 +60,9 @@ export class Attempts {
   leasable(host: string, sharedBy: number): number {
     if (this.#isStopping) return 0;
     const { slots } = this.#deps;
-    const wanted = slots.room(host, sharedBy) + slots.ahead(host) - this.#queuedFor(host);
+    // Nobody gets more than there is room for while others may wait for a place, or else whoever always has more would keep those it has.
+    const ahead = slots.left('quick') > 0 ? slots.ahead(host) : 0;
+    const wanted = slots.room(host, sharedBy) + ahead - this.#queuedFor(host);
     return Math.max(0, Math.min(wanted, this.spare));
   }
 
@@ -160,7 +163,7 @@ export class Attempts {
     this.#letGo(callback);
     if (!isRecorded) return;
     this.#count(callback, outcome);
-    this.#deps.onRecorded(callback.host, outcome);
+    this.#deps.onRecorded(callback, outcome);
     if (isCrowded) this.#deps.onRoom(callback.host, true);
   }
 
@@ -171,9 +174,17 @@ export class Attempts {
     if (slots.ahead(host) === 0 && this.#queuedFor(host) > slots.room(host, 1)) {
       this.#drop(this.#queues.get(host)?.splice(slots.room(host, 1)) ?? []);
     }
-    // Where all places were taken, others may have waited for this one: no more than are held.
-    for (const waiting of wasFull ? [host, ...this.#queues.keys()] : [host]) this.#startNext(waiting);
+    if (wasFull) this.#startOthersFirst(host);
+    else this.#startNext(host);
     this.#deps.onRoom(host, wasFull);
+  }
+
+  /** Where all places were taken, others may have waited for this one: no more than are held. */
+  #startOthersFirst(host: string): void {
+    const queue = this.#queues.get(host);
+    this.#queues.delete(host);
+    if (queue) this.#queues.set(host, queue);
+    for (const waiting of this.#queues.keys()) this.#startNext(waiting);
   }
 
   #drop(leased: readonly Leased[]): void {

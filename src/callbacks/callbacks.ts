@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { countCallbacks, type ListedAttempt, type ListedCallback, type ListFilter, listAttempts, listCallbacks } from './delivery-log.ts';
+import type { Addressee } from './outbox.ts';
 import { createRetention } from './retention.ts';
 import { createSender, type Send } from './sender.ts';
 import { createTestSender, type SendTest } from './test-callback.ts';
@@ -36,8 +37,8 @@ export interface CallbackStats {
 }
 
 export interface Callbacks {
-  /** After the commit of a transaction that wrote callbacks (outbox.ts): to these hosts, each as often as it was written to, or to any. */
-  wake(hosts?: readonly string[]): void;
+  /** After the commit of a transaction that wrote callbacks (outbox.ts): these, or any. */
+  wake(written?: readonly Addressee[]): void;
   start(): void;
   stop(): Promise<void>;
   list(filter: ListFilter): Promise<ListedCallback[]>;
@@ -64,9 +65,9 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
   const retention = createRetention({ ...deps, keepDays: deps.keepDays ?? defaultKeepDays });
 
   return {
-    wake(hosts) {
+    wake(written) {
       // This process sends what it has written. If it does not, the others are told.
-      if (!worker.wake(hosts)) database.wake('callbacks');
+      if (!worker.wake(written)) database.wake('callbacks');
     },
     start() {
       worker.start();

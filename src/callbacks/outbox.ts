@@ -32,6 +32,9 @@ export interface OutboxRow {
   traceparent: string | null;
 }
 
+/** Who has written, and to which host. */
+export type Addressee = Pick<OutboxRow, 'merchantId' | 'host'>;
+
 export function outboxRow(deps: OutboxDeps, { merchantId, url }: Pick<NewCallback, 'merchantId' | 'url'>): OutboxRow {
   return { id: deps.random.uuid(), merchantId, url, host: new URL(url).host, traceparent: deps.traceparent?.() ?? null };
 }

@@ -5,6 +5,7 @@ import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
 import { deadInstances } from '../database/instances.ts';
 import { keptStatement } from '../database/kept-statement.ts';
+import type { Addressee } from './outbox.ts';
 import { signingSecrets } from './signing-secrets.ts';
 
 export interface ClaimedCallback {
@@ -25,21 +26,29 @@ const pending = sql.lit<'pending'>('pending');
 const now = sql<number>`(select now_ms())`;
 
 const pendingHosts = keptStatement((queries) =>
-  sql<{ host: string; due_in_ms: number }>`
+  sql<{ host: string; merchant_id: string | null; due_in_ms: number | null }>`
     with recursive hosts (host) as (
       select min(host) from callbacks where state = 'pending'
       union all
       select (select min(c.host) from callbacks c where c.state = 'pending' and c.host > hosts.host) from hosts where hosts.host is not null
     )
-    select host, (select min(c.next_attempt_at) from callbacks c where c.state = 'pending' and c.host = hosts.host) - ${now} as due_in_ms
+    select host, (select min(c.next_attempt_at) from callbacks c where c.state = 'pending' and c.host = hosts.host) - ${now} as due_in_ms,
+      (select c.merchant_id from callbacks c where c.state = 'pending' and c.host = hosts.host order by c.next_attempt_at limit 1) as merchant_id
     from hosts where host is not null`.compile(queries),
 );
 
-/** Hosts with anything pending and when their first is due (negative: since). Steps from host to host on the index, however long a backlog is. */
-export async function readHosts(queries: Queries): Promise<{ host: string; dueInMs: number }[]> {
+export interface PendingHost extends Addressee {
+  /** When the first is due; negative: since. */
+  dueInMs: number;
+}
+
+/** Hosts with anything pending, and whose is the first of it. Steps from host to host on the index, however long a backlog is. */
+export async function readHosts(queries: Queries): Promise<PendingHost[]> {
   const rows = await pendingHosts(queries, {});
-  // A row may have ended between the two looks into the index: nothing is due there then.
-  return rows.flatMap((row) => (row.due_in_ms === null ? [] : [{ host: row.host, dueInMs: row.due_in_ms }]));
+  // A row may have ended between the looks into the index: nothing is due there then.
+  return rows.flatMap(({ host, merchant_id: merchantId, due_in_ms: dueInMs }) =>
+    merchantId === null || dueInMs === null ? [] : [{ host, merchantId, dueInMs }],
+  );
 }
 
 interface Claim {

@@ -1,40 +1,78 @@
-// Hosts that have more due than there was room for, in a line for each share of the places, in the order in which they came: a place that is free is
-// offered to those who may take it, without a walk past thousands who may not [D128].
+// Hosts that have more due than there was room for, in a line for each share of the places: a place that is free is offered to those who may take it,
+// without a walk past thousands who may not [D128]. In a line the merchants take turns, each with a host of its own, so that whoever has written to
+// thousands of dead ones waits behind them himself and keeps nobody else waiting [D136]. A host to which several have written comes with the first of
+// their turns.
 import type { Share } from './sending-slots.ts';
 
+interface Standing {
+  share: Share;
+  /** Never empty. */
+  merchantIds: Set<string>;
+}
+
 export class WaitingHosts {
-  readonly #lines: Record<Share, Set<string>> = { quick: new Set(), slow: new Set(), unknown: new Set() };
-  readonly #shares = new Map<string, Share>();
+  /** The hosts of each merchant in the order in which they came; the merchants in the order of their turns. */
+  readonly #lines: Record<Share, Map<string, Set<string>>> = { quick: new Map(), slow: new Map(), unknown: new Map() };
+  readonly #standing = new Map<string, Standing>();
 
   get size(): number {
-    return this.#shares.size;
+    return this.#standing.size;
   }
 
   has(host: string): boolean {
-    return this.#shares.has(host);
+    return this.#standing.has(host);
   }
 
-  /** Behind the others of the share; one that stands there already keeps its turn. */
-  add(host: string, share: Share): void {
-    if (this.#shares.get(host) === share) return;
-    this.delete(host);
-    this.#shares.set(host, share);
-    this.#lines[share].add(host);
+  /** Behind the others of these merchants; one that stands there already keeps its turn. With no merchants only its share may change. */
+  add(host: string, share: Share, merchantIds: Iterable<string>): void {
+    const before = this.#standing.get(host);
+    const ofWhom = new Set([...(before?.merchantIds ?? []), ...merchantIds]);
+    if (ofWhom.size === 0) return;
+    if (before && before.share !== share) this.delete(host);
+    this.#standing.set(host, { share, merchantIds: ofWhom });
+    const line = this.#lines[share];
+    for (const merchantId of ofWhom) {
+      const hosts = line.get(merchantId);
+      if (hosts) hosts.add(host);
+      else line.set(merchantId, new Set([host]));
+    }
   }
 
+  /** Its merchants have had a turn: with what they have left they come behind the others. */
   delete(host: string): void {
-    const share = this.#shares.get(host);
-    if (share === undefined) return;
-    this.#shares.delete(host);
-    this.#lines[share].delete(host);
+    const standing = this.#standing.get(host);
+    if (standing === undefined) return;
+    this.#standing.delete(host);
+    const line = this.#lines[standing.share];
+    for (const merchantId of standing.merchantIds) {
+      const hosts = line.get(merchantId) ?? new Set();
+      hosts.delete(host);
+      line.delete(merchantId);
+      if (hosts.size > 0) line.set(merchantId, hosts);
+    }
   }
 
-  of(share: Share): Iterable<string> {
-    return this.#lines[share];
+  /** In the order of their turns: one of each merchant, then the next of each. The walk costs what is taken of it. */
+  *of(share: Share): Generator<string> {
+    const line = this.#lines[share];
+    /** It grows while it is walked through: whoever has more comes again. */
+    const again: Iterator<string>[] = [];
+    function* turns() {
+      for (const hosts of line.values()) yield hosts.values();
+      yield* again;
+    }
+    const told = new Set<string>();
+    for (const hosts of turns()) {
+      const { value: host, done } = hosts.next();
+      if (done) continue;
+      again.push(hosts);
+      if (!told.has(host)) yield host;
+      told.add(host);
+    }
   }
 
   /** Whoever has nothing pending any more waits for nothing. */
   keepOnly(hosts: ReadonlySet<string>): void {
-    for (const host of this.#shares.keys()) if (!hosts.has(host)) this.delete(host);
+    for (const host of this.#standing.keys()) if (!hosts.has(host)) this.delete(host);
   }
 }

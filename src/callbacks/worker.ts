@@ -7,6 +7,7 @@ import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Outcome } from './attempt-records.ts';
 import { Attempts } from './attempts.ts';
+import type { Addressee } from './outbox.ts';
 import type { Send } from './sender.ts';
 import { createSendingSlots, type SendingSlots, shares } from './sending-slots.ts';
 import { claimDue, readHosts, releaseLeases, releaseLeasesOfDead } from './store.ts';
@@ -49,12 +50,21 @@ const blockedLookMs = 250;
 const callForHelpMs = 500;
 const claimsAtOnce = 4;
 
+interface Due {
+  /** How many: those written here since the last claim, or any number. */
+  count: number;
+  /** Of whom, as far as it is known. */
+  merchantIds: Set<string>;
+  /** A place is free, and this host is next in its line. */
+  isInTurn: boolean;
+}
+
 export class CallbackWorker {
   readonly #deps: WorkerDeps;
   readonly #slots: SendingSlots;
   readonly #attempts: Attempts;
-  /** Hosts for which something may be due, and how many are: those written here since the last claim, or any number. */
-  readonly #toClaim = new Map<string, number>();
+  /** Hosts for which something may be due. */
+  readonly #toClaim = new Map<string, Due>();
   /** Hosts of which the last claim could not take everything. Like the next, no more than have something pending: a look over all hosts tidies up. */
   readonly #full = new WaitingHosts();
   /** Hosts of which something may stand behind an attempt of ours: looked at again when that is on record. */
@@ -76,7 +86,7 @@ export class CallbackWorker {
       slots: this.#slots,
       startWithinMs: deps.limits.leaseMs - deps.limits.attemptTimeoutMs,
       onRoom: (host, forOthersToo) => this.#onRoom(host, forOthersToo),
-      onRecorded: (host, outcome) => this.#onRecorded(host, outcome),
+      onRecorded: (callback, outcome) => this.#onRecorded(callback, outcome),
       giveBack: (ids) => void this.#giveBack(ids).then(() => this.#scanWithin(0)),
     });
   }
@@ -87,11 +97,11 @@ export class CallbackWorker {
     this.#loop = this.#run();
   }
 
-  /** Something for these hosts was committed; without hosts: for any. False if this worker does not run. */
-  wake(hosts?: readonly string[]): boolean {
+  /** These were committed; undefined: any. False if this worker does not run. */
+  wake(written?: readonly Addressee[]): boolean {
     if (!this.#isStarted || this.#isStopping) return false;
-    if (hosts === undefined) this.#scanWithin(0);
-    else for (const host of hosts) this.#claimSoon(host, 1);
+    if (written === undefined) this.#scanWithin(0);
+    else for (const each of written) this.#claimSoonFor(each, 1);
     return true;
   }
 
@@ -134,22 +144,26 @@ export class CallbackWorker {
   /** Claims and starts what there is room for. */
   async #look(): Promise<void> {
     if (this.#nextScanAt <= this.#deps.clock.elapsed()) await this.#scan();
-    const written = new Map(this.#toClaim);
-    this.#toClaim.clear();
-    // Hosts with the least in flight first.
-    const hosts = [...written.keys()].sort((one, other) => this.#slots.takenBy(one) - this.#slots.takenBy(other));
-    const served: string[] = [];
-    for (let at = 0; at < hosts.length; at += claimsAtOnce) {
-      const some = hosts.slice(at, at + claimsAtOnce);
-      const claims = some.map((host) => this.#claim(host, hosts.length - at, written.get(host) ?? 0));
-      const mayHaveMore = await Promise.all(claims);
-      served.push(...some.filter((_, index) => mayHaveMore[index]));
+    const due = this.#takeToClaim();
+    const served: [string, string[]][] = [];
+    for (let at = 0; at < due.length; at += claimsAtOnce) {
+      const claims = due.slice(at, at + claimsAtOnce).map(async ([host, wanted]) => {
+        served.push([host, await this.#claim(host, due.length - at, wanted)]);
+      });
+      await Promise.all(claims);
     }
     // Behind those that have got nothing.
-    for (const host of served) this.#waitForRoom(host);
+    for (const [host, haveMore] of served) this.#waitForRoom(host, haveMore);
     if (this.#full.size > 0) this.#callForHelp();
     // Who was woken and found nothing to claim leaves its room to the next. Each time somebody takes a place or waits no longer, so this has an end.
     this.#wakeWaiting();
+  }
+
+  /** First those whose turn it is, or else whoever is written to all the time would get past them; then those with the least in flight. */
+  #takeToClaim(): [string, Due][] {
+    const all = [...this.#toClaim].sort(([one], [other]) => this.#slots.takenBy(one) - this.#slots.takenBy(other));
+    this.#toClaim.clear();
+    return [...all.filter(([, { isInTurn }]) => isInTurn), ...all.filter(([, { isInTurn }]) => !isInTurn)];
   }
 
   /** Which hosts have something due, and when to look again if nobody writes. */
@@ -159,20 +173,20 @@ export class CallbackWorker {
     // What another instance has sent ends without a record of ours. Whatever is due is asked about now, and stands there again if it must.
     this.#full.keepOnly(new Set(hosts.map(({ host }) => host)));
     this.#standing.clear();
-    for (const { host, dueInMs } of hosts) {
-      if (dueInMs > 0) this.#scanWithin(dueInMs);
-      else this.#toClaim.set(host, Number.POSITIVE_INFINITY);
+    for (const each of hosts) {
+      if (each.dueInMs > 0) this.#scanWithin(each.dueInMs);
+      else this.#claimSoonFor(each, Number.POSITIVE_INFINITY);
     }
   }
 
-  /** True: as much as it was allowed to, so there may be more. */
-  async #claim(host: string, sharedBy: number, expected: number): Promise<boolean> {
+  /** Returns the merchants who may have more there, if it was as much as could be claimed. */
+  async #claim(host: string, sharedBy: number, due: Due): Promise<string[]> {
     const { clock, database, instanceId, limits } = this.#deps;
     const limit = this.#attempts.leasable(host, sharedBy);
     if (limit <= 0) {
       // The end of an attempt makes room.
-      this.#waitForRoom(host);
-      return false;
+      this.#waitForRoom(host, due.merchantIds);
+      return [];
     }
     this.#full.delete(host);
     if (this.#attempts.holds(host)) this.#standing.add(host);
@@ -180,28 +194,27 @@ export class CallbackWorker {
     const claimed = await claimDue(database.queries, { engine: database.engine, host, instanceId, leaseMs: limits.leaseMs, limit });
     if (this.#isStopping) {
       await this.#giveBack(claimed.map((callback) => callback.id));
-      return false;
+      return [];
     }
     const mayHaveMore = claimed.length === limit;
-    if (!mayHaveMore && claimed.length < expected) {
+    if (!mayHaveMore && claimed.length < due.count) {
       this.#standing.add(host);
       this.#scanWithin(blockedLookMs);
     }
     this.#attempts.add(claimed, leasedAt);
-    return mayHaveMore;
+    return mayHaveMore ? [...due.merchantIds, ...claimed.map(({ merchantId }) => merchantId)] : [];
   }
 
-  #waitForRoom(host: string): void {
-    this.#full.add(host, this.#slots.shareOf(host));
+  #waitForRoom(host: string, merchantIds: Iterable<string>): void {
+    this.#full.add(host, this.#slots.shareOf(host), merchantIds);
   }
 
   #onRoom(host: string, forOthersToo: boolean): void {
-    if (this.#full.has(host)) {
-      // What has ended may have made another of it, slow or quick.
-      this.#waitForRoom(host);
-      this.#wakeIfWorth(host);
-    }
+    // If it waits: what has ended may have made another of it, slow or quick.
+    this.#waitForRoom(host, []);
     if (forOthersToo) this.#wakeWaiting();
+    // Behind those who have waited for its place; it may have one more for itself all the same.
+    if (this.#full.has(host) && this.#isWorthClaiming(host)) this.#claimSoon(host);
   }
 
   /**
@@ -213,27 +226,36 @@ export class CallbackWorker {
       let left = Math.min(this.#slots.left(share), this.#attempts.spare);
       for (const host of this.#full.of(share)) {
         if (left <= 0) break;
-        if (this.#wakeIfWorth(host)) left -= 1;
+        if (!this.#isWorthClaiming(host)) continue;
+        this.#claimSoon(host).isInTurn = true;
+        left -= 1;
       }
     }
   }
 
-  #wakeIfWorth(host: string): boolean {
-    const isWorth = this.#attempts.leasable(host, 1) >= this.#attempts.worthLeasing(host);
-    if (isWorth) this.#claimSoon(host, 0);
-    return isWorth;
+  #isWorthClaiming(host: string): boolean {
+    return this.#attempts.leasable(host, 1) >= this.#attempts.worthLeasing(host);
   }
 
-  #onRecorded(host: string, outcome: Outcome): void {
+  #onRecorded(callback: Addressee, outcome: Outcome): void {
+    const { host } = callback;
     if (outcome.kind === 'retry') this.#scanWithin(outcome.delayMs);
     // While others of the host wait here, the next claim comes by itself.
     if (this.#full.has(host) && this.#attempts.worthLeasing(host) > 1) return;
-    if (this.#standing.delete(host)) this.#claimSoon(host, 0);
+    if (this.#standing.delete(host)) this.#claimSoonFor(callback, 0);
   }
 
-  #claimSoon(host: string, count: number): void {
-    this.#toClaim.set(host, (this.#toClaim.get(host) ?? 0) + count);
+  #claimSoon(host: string): Due {
+    const due = this.#toClaim.get(host) ?? { count: 0, merchantIds: new Set(), isInTurn: false };
+    this.#toClaim.set(host, due);
     this.#endNap?.();
+    return due;
+  }
+
+  #claimSoonFor({ host, merchantId }: Addressee, count: number): void {
+    const due = this.#claimSoon(host);
+    due.count += count;
+    due.merchantIds.add(merchantId);
   }
 
   #scanWithin(delayMs: number): void {

@@ -58,8 +58,8 @@ export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOver
       return { held: 1, expired: 0 };
     }
     for (const each of moves) tellUnreadable(deps, each);
-    const hosts = moves.flatMap(({ callback }) => (callback ? [callback.host] : []));
-    if (hosts.length > 0) deps.callbacks.wake(hosts);
+    const written = moves.flatMap(({ callback }) => callback ?? []);
+    if (written.length > 0) deps.callbacks.wake(written);
     return { held: moves.length, expired: moves.length };
   }
 

@@ -1,6 +1,6 @@
 // QR Mode put together: what the routes, the card payments and the cabinet may ask of invoices.
 import { writeAudit } from '../access/audit.ts';
-import type { OutboxDeps } from '../callbacks/outbox.ts';
+import type { Addressee, OutboxDeps } from '../callbacks/outbox.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -22,7 +22,7 @@ import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface InvoicesOptions {
   database: Database;
-  callbacks: { wake(hosts: readonly string[]): void };
+  callbacks: { wake(written: readonly Addressee[]): void };
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -8,7 +8,7 @@
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 // The process pauses before the commit: the time condition is judged by the database when the statement runs, not when the invoice was read.
 import { type RawBuilder, sql } from 'kysely';
-import type { OutboxRow } from '../callbacks/outbox.ts';
+import type { Addressee, OutboxRow } from '../callbacks/outbox.ts';
 import { type BatchRow, batchRows, listed, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
@@ -39,7 +39,7 @@ export interface MoveGroupDeps {
   database: Database;
   graceMs: number;
   /** Told after each commit that wrote callbacks. */
-  callbacks: { wake(hosts: readonly string[]): void };
+  callbacks: { wake(written: readonly Addressee[]): void };
 }
 
 export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps): MoveGroup {
@@ -62,8 +62,8 @@ export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps)
 
 /** After the commit. */
 export function wakeFor(callbacks: MoveGroupDeps['callbacks'], moves: readonly Move[], moved: readonly boolean[]): void {
-  const hosts = moves.flatMap(({ callback }, at) => (moved[at] && callback ? [callback.host] : []));
-  if (hosts.length > 0) callbacks.wake(hosts);
+  const written = moves.flatMap(({ callback }, at) => (moved[at] && callback ? [callback] : []));
+  if (written.length > 0) callbacks.wake(written);
 }
 
 const given = {

@@ -1,6 +1,6 @@
 // One move of one invoice: the guarded update, the line in its history and the callback, in one commit [D26], which it may share with the moves
 // of other invoices (move-batch.ts). Either all three are committed or none; after the commit the callbacks' worker is woken.
-import { type OutboxDeps, outboxRow } from '../callbacks/outbox.ts';
+import { type Addressee, type OutboxDeps, outboxRow } from '../callbacks/outbox.ts';
 import { expandTemplate, type TemplateValues } from '../callbacks/template.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -16,7 +16,7 @@ import type { Looked, StepGroup } from './step-batch.ts';
 export interface InvoiceDeps {
   database: Database;
   /** Told after each commit that wrote a callback. */
-  callbacks: { wake(hosts: readonly string[]): void };
+  callbacks: { wake(written: readonly Addressee[]): void };
   random: Random;
   logger: Logger;
   traceparent?: OutboxDeps['traceparent'];

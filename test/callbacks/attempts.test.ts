@@ -53,7 +53,7 @@ function setUp(options: SetUp = {}) {
     slots,
     startWithinMs,
     onRoom: (host, forOthersToo) => told.room.push(`${host}${forOthersToo ? ' and others' : ''}`),
-    onRecorded: (host, outcome) => told.recorded.push([host, outcome]),
+    onRecorded: ({ host }, outcome) => told.recorded.push([host, outcome]),
     giveBack: (ids) => told.givenBack.push(ids),
   });
   const add = (callbacks: ClaimedCallback[], leasedAt = clock.elapsed()) => attempts.add(callbacks, leasedAt);
@@ -77,6 +77,15 @@ describe('how many may be leased', () => {
     expect(bench.calls).toHaveLength(1 + 8);
     expect(bench.attempts.leasable('erp', 1)).toBe(16 - 2);
     bench.add(several(30));
+    expect(bench.attempts.leasable('erp', 1)).toBe(0);
+  });
+
+  it('is not a place ahead while all places are taken', async () => {
+    const bench = setUp({ total: 2, perHost: 1 });
+    await makeKnown(bench, 500);
+    bench.add([leased('erp')]);
+    expect(bench.attempts.leasable('erp', 1)).toBe(2);
+    bench.add([leased('other')]);
     expect(bench.attempts.leasable('erp', 1)).toBe(0);
   });
 
@@ -169,6 +178,19 @@ describe('what is leased', () => {
     calls[0]?.end(answered(200));
     await clock.settle();
     expect(calls.map(({ url }) => url)).toEqual(['http://one/', 'http://two/']);
+  });
+
+  it('starts before more of the host that has left the last place of all', async () => {
+    const bench = setUp({ total: 1, perHost: 1 });
+    const { add, calls, clock } = bench;
+    for (const host of ['erp', 'other']) await makeKnown(bench, 500, host);
+    calls.length = 0;
+    add([leased('erp'), leased('erp'), leased('erp'), leased('other')]);
+    for (let times = 0; times < 3; times += 1) {
+      calls.at(-1)?.end(answered(200));
+      await clock.settle();
+    }
+    expect(calls.map(({ url }) => new URL(url).host)).toEqual(['erp', 'other', 'erp', 'erp']);
   });
 
   it('is sent until an attempt could outlast the lease, and given back after that', async () => {

@@ -10,7 +10,7 @@ import { systemRandom } from '../../src/kernel/system.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, callbacksOn, memoryErp, type WatchedDatabase, watchDatabase } from './harness.ts';
+import { answered, type Call, callbacksOn, memoryErp, to, type WatchedDatabase, watchDatabase } from './harness.ts';
 
 const host = 'erp.example';
 let clock: VirtualClock;
@@ -53,7 +53,7 @@ async function write(times: number, subject?: { subjectId: string; sequence: num
 }
 async function writeAndWake(times: number, subject?: { subjectId: string; sequence: number }): Promise<void> {
   await write(times, subject);
-  callbacks.wake(Array.from({ length: times }, () => host));
+  callbacks.wake(to(merchantId, ...Array.from({ length: times }, () => host)));
   await clock.settle();
 }
 async function end(call: Call | undefined): Promise<void> {
@@ -81,7 +81,7 @@ describe('a host', () => {
     const subjectId = randomUUID();
     await begin();
     for (const sequence of [1, 2]) await write(1, { subjectId, sequence });
-    callbacks.wake([host, host]);
+    callbacks.wake(to(merchantId, host, host));
     await clock.advance(100);
     await end(calls[0]);
     expect(calls.map(({ atMs }) => atMs)).toEqual([0, 100]);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KyselyPlugin } from 'kysely';
 import { type Callbacks, type CallbacksDeps, createCallbacks } from '../../src/callbacks/callbacks.ts';
-import { enqueueCallback, type NewCallback } from '../../src/callbacks/outbox.ts';
+import { type Addressee, enqueueCallback, type NewCallback } from '../../src/callbacks/outbox.ts';
 import type { AttemptResult, OutgoingCallback, Send } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
@@ -26,12 +26,15 @@ export function callbacksOn(database: Database, overrides: Partial<CallbacksDeps
   });
 }
 
+/** What the worker is told of this merchant's callbacks, one for each time that a host is named. */
+export const to = (merchantId: string, ...hosts: string[]): Addressee[] => hosts.map((host) => ({ host, merchantId }));
+
 /** As a slice does it: in a transaction, then the wake. */
 export async function enqueue(
   database: Database,
   callbacks: Callbacks,
   callback: Partial<NewCallback> & { merchantId: string },
-  hosts?: readonly string[],
+  written?: readonly Addressee[],
 ): Promise<void> {
   await database.transaction((queries) =>
     enqueueCallback(
@@ -40,7 +43,7 @@ export async function enqueue(
       { subjectKind: 'invoice', subjectId: randomUUID(), sequence: 1, url: 'http://erp.example/cb', ...callback },
     ),
   );
-  callbacks.wake(hosts);
+  callbacks.wake(written);
 }
 
 export interface WatchedDatabase {
@@ -50,6 +53,8 @@ export interface WatchedDatabase {
   wakes(): number;
   /** From now on statements of this kind fail; undefined: none. */
   fail(kind: string | undefined): void;
+  /** What happens while the next claim is under way. */
+  duringClaim(happens: () => void): void;
 }
 
 /** The same database, which tells what was asked of it and whom it woke. */
@@ -57,12 +62,17 @@ export function watchDatabase(plain: Database): WatchedDatabase {
   const statements: string[] = [];
   let wakes = 0;
   let failing: string | undefined;
+  let happensDuringClaim = () => {};
   const plugin: KyselyPlugin = {
     transformQuery({ node, queryId }) {
       const { sql } = plain.queries.getExecutor().compileQuery(node, queryId);
       const kind = /recursive hosts/.test(sql) ? 'scan' : /leased_until" = now_ms/.test(sql) ? 'claim' : sql.trim().split(' ', 3).join(' ');
       statements.push(kind);
       if (kind === failing) throw databaseDown('It is away.');
+      if (kind === 'claim') {
+        happensDuringClaim();
+        happensDuringClaim = () => {};
+      }
       return node;
     },
     transformResult: async ({ result }) => result,
@@ -81,6 +91,9 @@ export function watchDatabase(plain: Database): WatchedDatabase {
     wakes: () => wakes,
     fail(kind) {
       failing = kind;
+    },
+    duringClaim(happens) {
+      happensDuringClaim = happens;
     },
   };
 }

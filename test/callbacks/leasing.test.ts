@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/kernel/system.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, callbacksOn, enqueue, memoryErp, type WatchedDatabase, watchDatabase } from './harness.ts';
+import { answered, type Call, callbacksOn, enqueue, memoryErp, to, type WatchedDatabase, watchDatabase } from './harness.ts';
 
 const host = 'erp.example';
 let clock: VirtualClock;
@@ -64,7 +64,7 @@ describe('statements', () => {
     const { callbacks, calls } = begin(() => answered(200));
     await clock.settle();
     watched.statements.length = 0;
-    await enqueue(database, callbacks, { merchantId }, [host]);
+    await enqueue(database, callbacks, { merchantId }, to(merchantId, host));
     await clock.advance(5_000);
     expect(calls).toHaveLength(1);
     expect([count('claim'), count('scan')]).toEqual([1, 0]);
@@ -83,7 +83,7 @@ describe('statements', () => {
     await clock.settle();
     watched.statements.length = 0;
     await write(500);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(3_000);
     expect(calls).toHaveLength(500);
     expect(count('claim')).toBeLessThan(25);
@@ -94,7 +94,7 @@ describe('leases in memory', () => {
   it('are no more than a few for a host that nobody knows or that is slow', async () => {
     const { callbacks, calls } = begin();
     await write(100);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(1_000);
     expect(calls).toHaveLength(8);
     expect(await held()).toBe(8);
@@ -104,14 +104,14 @@ describe('leases in memory', () => {
     let isSilent = false;
     const { callbacks, calls } = begin(() => (isSilent ? undefined : answered(200)));
     await write(8);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(calls).toHaveLength(8);
     isSilent = true;
     await database.queries.deleteFrom('callback_attempts').execute();
     await database.queries.deleteFrom('callbacks').execute();
     await write(100);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(await held()).toBe(100);
     calls.at(-1)?.end({ status: null, error: 'No answer within 15 s.', durationMs: 15_000, responseHead: null });
@@ -124,7 +124,7 @@ describe('leases in memory', () => {
   it('are never used so late that an attempt could outlast them', async () => {
     const { callbacks, calls } = begin((call) => (call.url.endsWith('/0') ? answered(200) : undefined), { limits: { perHost: 1 } });
     await write(3);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(calls).toHaveLength(2);
     expect(await held()).toBe(2);
@@ -144,7 +144,7 @@ describe('leases in memory', () => {
   it('are all given back by stop()', async () => {
     const { callbacks } = begin((call) => (Number(call.url.split('/').at(-1)) < 8 ? answered(200) : undefined));
     await write(100);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(await held()).toBeGreaterThan(50);
     const stopping = callbacks.stop();
@@ -159,7 +159,7 @@ describe('other instances', () => {
   it('hear nothing of what this one sends by itself', async () => {
     const { callbacks } = begin(() => answered(200));
     await clock.settle();
-    for (let at = 0; at < 20; at += 1) await enqueue(database, callbacks, { merchantId }, [host]);
+    for (let at = 0; at < 20; at += 1) await enqueue(database, callbacks, { merchantId }, to(merchantId, host));
     await clock.advance(1_000);
     expect(callbacks.counts().delivered).toBe(20);
     expect(watched.wakes()).toBe(0);
@@ -168,14 +168,14 @@ describe('other instances', () => {
   it('are called, twice a second at most, while there is more than this one can take', async () => {
     const { callbacks } = begin();
     await write(100);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(2_000);
     expect(watched.wakes()).toBe(1);
   });
 
   it('are told of what is written by one that does not send', async () => {
     const idle = callbacksOn(database, { clock });
-    idle.wake([host]);
+    idle.wake(to(merchantId, host));
     expect(watched.wakes()).toBe(1);
   });
 });

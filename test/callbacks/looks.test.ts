@@ -5,7 +5,7 @@ import type { Database } from '../../src/database/database.ts';
 import { seedCallback } from '../support/fixtures.ts';
 import { recordingLogger } from '../support/quiet-logger.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, enqueue, openStage, type Stage, type WatchedDatabase } from './harness.ts';
+import { answered, type Call, enqueue, openStage, type Stage, to, type WatchedDatabase } from './harness.ts';
 
 const host = 'erp.example';
 let stage: Stage;
@@ -37,7 +37,7 @@ describe('the worker looks again', () => {
     const { callbacks, calls } = begin(() => answered(500), { delaysS: [3] });
     await clock.advance(1_000);
     await write(many(1));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(20_000);
     expect(timesOf(calls)).toEqual([1_000, 4_000]);
   });
@@ -85,12 +85,12 @@ describe('the worker looks again', () => {
     const other = begin();
     await clock.settle();
     await write(many(1), { subjectId, sequence: 1 });
-    other.callbacks.wake([host]);
+    other.callbacks.wake(to(merchantId, host));
     await clock.settle();
     const here = begin(() => answered(200));
     await clock.settle();
     await write(many(1), { subjectId, sequence: 2 });
-    here.callbacks.wake([host]);
+    here.callbacks.wake(to(merchantId, host));
     await clock.advance(100);
     other.calls[0]?.end(answered(200));
     await clock.advance(149);
@@ -102,7 +102,7 @@ describe('the worker looks again', () => {
   it('at once for what it gave back unsent, which may be another’s by now', async () => {
     const { callbacks, calls } = begin(({ url }) => (url.endsWith('/0') ? answered(200) : undefined), { limits: { perHost: 1 } });
     await write(many(5));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(1_000);
     expect(calls).toHaveLength(2);
     forgetStatements();
@@ -116,10 +116,10 @@ describe('the worker looks again', () => {
     const { callbacks, calls } = begin();
     await clock.settle();
     await write(many(1), { subjectId, sequence: 1 });
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     await write(many(1), { subjectId, sequence: 2 });
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(1_000);
     forgetStatements();
     calls[0]?.end(answered(200));
@@ -170,11 +170,11 @@ describe('many hosts', () => {
     // Twelve of them for hosts that are not known.
     const { callbacks, calls } = begin(undefined, { limits: { total: 48, perHost: 8 } });
     await write(many(6, 'busy.example'));
-    callbacks.wake(['busy.example']);
+    callbacks.wake(to(merchantId, 'busy.example'));
     await clock.settle();
     expect(calls).toHaveLength(6);
     await write([...many(6, 'busy.example'), ...many(3, 'idle.example')]);
-    callbacks.wake(['busy.example', 'idle.example']);
+    callbacks.wake(to(merchantId, 'busy.example', 'idle.example'));
     await clock.settle();
     expect(calls.slice(6).map(({ url }) => new URL(url).host)).toEqual(
       ['idle.example', 'idle.example', 'idle.example', 'busy.example', 'busy.example'].slice(0, calls.length - 6),
@@ -189,7 +189,7 @@ describe('many hosts', () => {
     forgetStatements();
     const hosts = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.example`);
     await write(hosts.flatMap((name) => many(8, name)));
-    callbacks.wake(hosts.flatMap((name) => Array.from({ length: 8 }, () => name)));
+    callbacks.wake(to(merchantId, ...hosts.flatMap((name) => Array.from({ length: 8 }, () => name))));
     await clock.settle();
     expect(hosts.map((name) => calls.filter(({ url }) => url.includes(name)).length)).toEqual([2, 2, 2, 2, 2, 2]);
     expect(count('claim')).toBe(6);
@@ -201,7 +201,7 @@ describe('many hosts', () => {
     forgetStatements();
     const hosts = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.example`);
     await write(hosts.flatMap((name) => many(1, name)));
-    callbacks.wake(hosts);
+    callbacks.wake(to(merchantId, ...hosts));
     await clock.settle();
     expect([calls.length, count('claim')]).toEqual([6, 6]);
   });
@@ -209,7 +209,7 @@ describe('many hosts', () => {
   it('wait for the last place and get it when any of them leaves it', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1 } });
     await write([...many(1, 'one.example'), ...many(1, 'two.example')]);
-    callbacks.wake(['one.example', 'two.example']);
+    callbacks.wake(to(merchantId, 'one.example', 'two.example'));
     await clock.settle();
     expect(calls.map(({ url }) => url)).toEqual(['http://one.example/0']);
     forgetStatements();
@@ -222,11 +222,11 @@ describe('many hosts', () => {
   it('are not asked about again while nothing of theirs could be sent', async () => {
     const { callbacks } = begin(undefined, { limits: { total: 8 } });
     await write(many(20));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     forgetStatements();
-    callbacks.wake([host]);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(count('claim')).toBe(0);
   });
@@ -237,16 +237,16 @@ describe('the call for help', () => {
     const { callbacks } = begin();
     await clock.settle();
     await write(many(50));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(watched.wakes()).toBe(1);
     forgetStatements();
     await clock.advance(499);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(watched.wakes()).toBe(1);
     await clock.advance(1);
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(watched.wakes()).toBe(2);
     expect(count('scan')).toBe(0);
@@ -256,11 +256,11 @@ describe('the call for help', () => {
     const { callbacks } = begin(() => answered(200));
     await clock.settle();
     await write(many(50));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(5_000);
     const wakes = watched.wakes();
     await write(many(1));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(5_000);
     expect(watched.wakes()).toBe(wakes);
   });
@@ -268,7 +268,7 @@ describe('the call for help', () => {
   it('does not go out for what this one can take', async () => {
     const { callbacks } = begin();
     await write(many(7));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.advance(2_000);
     expect(watched.wakes()).toBe(0);
   });
@@ -279,7 +279,7 @@ describe('stopping', () => {
     const { callbacks, calls } = begin(() => answered(200));
     await clock.settle();
     await write(many(5));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     const stopped = Promise.all([callbacks.stop(), callbacks.stop()]);
     await clock.advance(10);
     await stopped;
@@ -295,7 +295,7 @@ describe('stopping', () => {
     await clock.settle();
     await stopped;
     const wakes = watched.wakes();
-    await enqueue(plain, callbacks, { merchantId }, [host]);
+    await enqueue(plain, callbacks, { merchantId }, to(merchantId, host));
     plain.wake('callbacks');
     await clock.advance(30_000);
     expect(calls).toEqual([]);
@@ -307,7 +307,7 @@ describe('stopping', () => {
     const logger = recordingLogger();
     const { callbacks, calls } = begin(undefined, { logger });
     await write(many(1));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     watched.fail('update "callbacks" set');
     const stopped = callbacks.stop();
@@ -320,7 +320,7 @@ describe('stopping', () => {
   it('counts nothing as under way any more', async () => {
     const { callbacks, calls } = begin();
     await write(many(3));
-    callbacks.wake([host]);
+    callbacks.wake(to(merchantId, host));
     await clock.settle();
     expect(callbacks.counts().inFlight).toBe(3);
     calls[0]?.end(answered(200));

@@ -40,7 +40,11 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
   const stateOf = async (qr: string) => (await shop.invoices.status(qr, anybody)).state;
   const groupOf = (of: Database = database) => {
     const woken: string[] = [];
-    const group = createMoveGroup({ database: of, graceMs: 0, callbacks: { wake: (hosts) => woken.push(...hosts) } });
+    const group = createMoveGroup({
+      database: of,
+      graceMs: 0,
+      callbacks: { wake: (written) => woken.push(...written.map(({ host }) => host)) },
+    });
     return { group, woken };
   };
   const moveOf = (oid: string, more: Partial<Move> = {}): Move => ({

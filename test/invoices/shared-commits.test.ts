@@ -36,7 +36,11 @@ describe('moves that share a commit', () => {
         return database.transaction(work);
       },
     };
-    moves = createMoveGroup({ database: counted, graceMs: 0, callbacks: { wake: (woken) => hosts.push(...woken) } });
+    moves = createMoveGroup({
+      database: counted,
+      graceMs: 0,
+      callbacks: { wake: (written) => hosts.push(...written.map(({ host }) => host)) },
+    });
   });
 
   const callbackTo = (host: string, merchantId = shop.merchantId) => ({

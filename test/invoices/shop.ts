@@ -54,9 +54,9 @@ export async function openShop(
   const invoices = createInvoices({
     database,
     callbacks: {
-      wake(hosts) {
+      wake(written) {
         wakes += 1;
-        woken.push(...hosts);
+        woken.push(...written.map(({ host }) => host));
       },
     },
     clock: options.clock ?? systemClock,
