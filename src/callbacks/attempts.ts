@@ -39,6 +39,8 @@ interface Leased {
 const databasePauses = { firstMs: 100, maxMs: 2_000 };
 /** Leased by this process and not yet on record: while the database takes no records, no more are sent than this. */
 const maxHeld = 1_024;
+/** Of those, what is not leased ahead: a few hosts that hang with all that waits for them must not keep the others from free places. */
+const keptForPlaces = 256;
 
 export class Attempts {
   readonly counts = { delivered: 0, failedAttempts: 0, died: 0 };
@@ -60,10 +62,12 @@ export class Attempts {
   leasable(host: string, sharedBy: number): number {
     if (this.#isStopping) return 0;
     const { slots } = this.#deps;
-    // Nobody gets more than there is room for while others may wait for a place, or else whoever always has more would keep those it has.
-    const ahead = slots.left('quick') > 0 ? slots.ahead(host) : 0;
-    const wanted = slots.room(host, sharedBy) + ahead - this.#queuedFor(host);
-    return Math.max(0, Math.min(wanted, this.spare));
+    const queued = this.#queuedFor(host);
+    const room = slots.room(host, sharedBy);
+    const atOnce = Math.max(0, Math.min(room - queued, this.spare));
+    // Not while all places are taken, or else whoever always has more would keep those it has for ever; nor what others need for their places.
+    const ahead = slots.left('quick') > 0 ? room + slots.ahead(host) - queued - atOnce : 0;
+    return atOnce + Math.max(0, Math.min(ahead, this.spare - atOnce - keptForPlaces));
   }
 
   /** How many more may be leased of all hosts together. */

@@ -144,26 +144,29 @@ export class CallbackWorker {
   /** Claims and starts what there is room for. */
   async #look(): Promise<void> {
     if (this.#nextScanAt <= this.#deps.clock.elapsed()) await this.#scan();
-    const due = this.#takeToClaim();
-    const served: [string, string[]][] = [];
-    for (let at = 0; at < due.length; at += claimsAtOnce) {
-      const claims = due.slice(at, at + claimsAtOnce).map(async ([host, wanted]) => {
-        served.push([host, await this.#claim(host, due.length - at, wanted)]);
-      });
-      await Promise.all(claims);
-    }
-    // Behind those that have got nothing.
-    for (const [host, haveMore] of served) this.#waitForRoom(host, haveMore);
+    const due = [...this.#toClaim];
+    this.#toClaim.clear();
+    // First those whose turn it is, and what they leave is for whoever was written to or has left a place: claims that run together see the same room.
+    const [inTurn, others] = [due.filter(([, { isInTurn }]) => isInTurn), due.filter(([, { isInTurn }]) => !isInTurn)];
+    if (inTurn.length > 0) await this.#claimAll(inTurn, due.length);
+    await this.#claimAll(others, others.length);
     if (this.#full.size > 0) this.#callForHelp();
     // Who was woken and found nothing to claim leaves its room to the next. Each time somebody takes a place or waits no longer, so this has an end.
     this.#wakeWaiting();
   }
 
-  /** First those whose turn it is, or else whoever is written to all the time would get past them; then those with the least in flight. */
-  #takeToClaim(): [string, Due][] {
-    const all = [...this.#toClaim].sort(([one], [other]) => this.#slots.takenBy(one) - this.#slots.takenBy(other));
-    this.#toClaim.clear();
-    return [...all.filter(([, { isInTurn }]) => isInTurn), ...all.filter(([, { isInTurn }]) => !isInTurn)];
+  /** Hosts with the least in flight first. */
+  async #claimAll(due: readonly [string, Due][], sharedBy: number): Promise<void> {
+    const inOrder = due.toSorted(([one], [other]) => this.#slots.takenBy(one) - this.#slots.takenBy(other));
+    const served: [string, string[]][] = [];
+    for (let at = 0; at < inOrder.length; at += claimsAtOnce) {
+      const claims = inOrder.slice(at, at + claimsAtOnce).map(async ([host, wanted]) => {
+        served.push([host, await this.#claim(host, sharedBy - at, wanted)]);
+      });
+      await Promise.all(claims);
+    }
+    // Behind those that have got nothing.
+    for (const [host, haveMore] of served) this.#waitForRoom(host, haveMore);
   }
 
   /** Which hosts have something due, and when to look again if nobody writes. */
@@ -188,7 +191,8 @@ export class CallbackWorker {
       this.#waitForRoom(host, due.merchantIds);
       return [];
     }
-    this.#full.delete(host);
+    const share = this.#slots.shareOf(host);
+    const waited = this.#full.delete(host);
     if (this.#attempts.holds(host)) this.#standing.add(host);
     const leasedAt = clock.elapsed();
     const claimed = await claimDue(database.queries, { engine: database.engine, host, instanceId, leaseMs: limits.leaseMs, limit });
@@ -202,7 +206,9 @@ export class CallbackWorker {
       this.#scanWithin(blockedLookMs);
     }
     this.#attempts.add(claimed, leasedAt);
-    return mayHaveMore ? [...due.merchantIds, ...claimed.map(({ merchantId }) => merchantId)] : [];
+    const ofWhom = claimed.map(({ merchantId }) => merchantId);
+    this.#full.passTurn(share, ofWhom);
+    return mayHaveMore ? [...waited, ...due.merchantIds, ...ofWhom] : [];
   }
 
   #waitForRoom(host: string, merchantIds: Iterable<string>): void {

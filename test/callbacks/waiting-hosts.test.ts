@@ -50,6 +50,8 @@ describe('hosts that wait', () => {
     expect([...waiting.of('slow')]).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
     // Whoever has had a turn is behind the others, with what he has left as with what he brings anew.
     waiting.delete('a1');
+    waiting.passTurn('slow', ['a', 'nobody']);
+    waiting.passTurn('quick', ['b']);
     expect([...waiting.of('slow')]).toEqual(['b1', 'c1', 'a2', 'b2', 'a3']);
     waiting.delete('c1');
     waiting.add('c2', 'slow', ['c']);
@@ -63,8 +65,8 @@ describe('hosts that wait', () => {
     waiting.add('both', 'slow', ['c']);
     expect([...waiting.of('slow')]).toEqual(['a1', 'b1', 'both', 'b2']);
     expect(waiting.size).toBe(4);
-    waiting.delete('both');
-    expect([[...waiting.of('slow')], waiting.size]).toEqual([['b1', 'a1', 'b2'], 3]);
+    expect([...waiting.delete('both')]).toEqual(['a', 'c']);
+    expect([[...waiting.of('slow')], waiting.size, [...waiting.delete('both')]]).toEqual([['a1', 'b1', 'b2'], 3, []]);
   });
 
   it('take their merchants along into another line, and are of nobody unless somebody has written to them', () => {
@@ -76,10 +78,18 @@ describe('hosts that wait', () => {
     waiting.add('moves', 'quick', []);
     expect([[...waiting.of('quick')], [...waiting.of('slow')]]).toEqual([
       ['a1', 'moves', 'a2'],
-      ['late', 'stays'],
+      ['stays', 'late'],
     ]);
     waiting.add('nobodys', 'slow', []);
     expect([waiting.has('nobodys'), waiting.size]).toEqual([false, 5]);
+  });
+
+  it('remember sixteen of those who have written to them', () => {
+    const waiting = new WaitingHosts();
+    for (let at = 0; at < 20; at += 1) waiting.add('shared', 'slow', [`m${at}`, `m${at}`]);
+    expect([...waiting.delete('shared')]).toEqual(Array.from({ length: 16 }, (_, at) => `m${at}`));
+    for (let at = 0; at < 20; at += 1) waiting.add(`own ${at}`, 'slow', [`m${at}`]);
+    expect([...waiting.of('slow')]).toHaveLength(20);
   });
 
   it('are walked past no further than is asked, and not at all when they are gone', () => {

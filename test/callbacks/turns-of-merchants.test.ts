@@ -1,0 +1,232 @@
+// Where callbacks wait for a place the merchants take turns, whatever hosts each of them has [D136]: in virtual time, on SQLite in memory.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Callbacks } from '../../src/callbacks/callbacks.ts';
+import type { AttemptResult } from '../../src/callbacks/sender.ts';
+import type { Database } from '../../src/database/database.ts';
+import { seedMerchant } from '../support/fixtures.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import { answered, type Call, openStage, type Stage, to, type WatchedDatabase } from './harness.ts';
+
+const silence: AttemptResult = { status: null, error: 'No answer within 15 s.', durationMs: 15_000, responseHead: null };
+const late: AttemptResult = { ...answered(200), durationMs: 4_000 };
+let stage: Stage;
+let clock: VirtualClock;
+let plain: Database;
+let watched: WatchedDatabase;
+let merchantId: string;
+let other: string;
+let begin: Stage['begin'];
+
+beforeEach(async () => {
+  stage = await openStage();
+  ({ clock, plain, watched, merchantId, begin } = stage);
+  ({ id: other } = await seedMerchant(plain.queries));
+});
+afterEach(() => stage.close());
+
+/** One callback to each, as often as it is named. */
+const write = (hosts: readonly string[], from = merchantId) =>
+  stage.write(hosts.map((host) => ({ url: `http://${host}/`, merchantId: from })));
+
+const send = (callbacks: Callbacks, ...hosts: string[]) => sendFrom(merchantId, callbacks, ...hosts);
+async function sendFrom(from: string, callbacks: Callbacks, ...hosts: string[]): Promise<void> {
+  await write(hosts, from);
+  callbacks.wake(to(from, ...hosts));
+  await clock.settle();
+}
+
+const dead = (count: number) => Array.from({ length: count }, (_, at) => `dead.example:${at + 1}`);
+const hostsOf = (calls: readonly Call[]) => calls.map(({ url }) => new URL(url).host);
+
+describe('the hosts of one merchant, thousands of them,', () => {
+  const endOne = async (calls: readonly Call[], at: number) => {
+    calls[at]?.end(silence);
+    await clock.settle();
+  };
+
+  it('leave every second place to newcomers of another', async () => {
+    const { callbacks, calls } = begin();
+    await clock.settle();
+    await send(callbacks, ...dead(2_000));
+    await sendFrom(other, callbacks, 'new1.example', 'new2.example');
+    for (let at = 0; at < 5; at += 1) await endOne(calls, at);
+    expect(hostsOf(calls.slice(64))).toEqual(['dead.example:65', 'new1.example', 'dead.example:66', 'new2.example', 'dead.example:67']);
+  });
+
+  it('keep nobody waiting after a restart, when no host is known', async () => {
+    await write(dead(2_000));
+    await write(['healthy.example'], other);
+    const { calls } = begin();
+    await clock.settle();
+    expect(hostsOf(calls)).not.toContain('healthy.example');
+    await endOne(calls, 0);
+    await endOne(calls, 1);
+    expect(hostsOf(calls).at(-1)).toBe('healthy.example');
+  });
+
+  it('keep no slow one of another waiting once they are known to be silent', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 4, perHost: 1 }, delaysS: [1, 1] });
+    await clock.settle();
+    await sendFrom(other, callbacks, 'slow.example');
+    calls[0]?.end(late);
+    await clock.settle();
+    for (const host of dead(3)) {
+      await send(callbacks, host);
+      await endOne(calls, calls.length - 1);
+    }
+    // Two of the three have the places of slow hosts.
+    await clock.advance(1_500);
+    await sendFrom(other, callbacks, 'slow.example');
+    expect(hostsOf(calls.slice(4))).toEqual(['dead.example:1', 'dead.example:2']);
+    await endOne(calls, 4);
+    await endOne(calls, 5);
+    expect(hostsOf(calls.slice(6))).toEqual(['dead.example:3', 'slow.example']);
+  });
+
+  it('do not get past who waits by being written to while a place comes free', async () => {
+    // One place of the four is for hosts that are not known.
+    const { callbacks, calls } = begin(undefined, { limits: { total: 4, perHost: 1 } });
+    await clock.settle();
+    await send(callbacks, 'quick.example');
+    calls.pop()?.end(answered(200));
+    await clock.settle();
+    await send(callbacks, ...dead(1));
+    await sendFrom(other, callbacks, 'waits.example');
+    await write(['dead.example:2']);
+    watched.duringClaim(() => {
+      callbacks.wake(to(merchantId, 'dead.example:2'));
+      calls[0]?.end(silence);
+    });
+    await send(callbacks, 'quick.example');
+    expect(hostsOf(calls)).toEqual(['dead.example:1', 'quick.example', 'waits.example']);
+  });
+
+  it('do not take along a host to which another writes as well', async () => {
+    const { callbacks, calls } = begin();
+    await clock.settle();
+    await send(callbacks, ...dead(2_000), 'shared.example');
+    await sendFrom(other, callbacks, 'shared.example');
+    await endOne(calls, 0);
+    await endOne(calls, 1);
+    expect(hostsOf(calls).at(-1)).toBe('shared.example');
+  });
+
+  it('do not keep a shared host to themselves when it was their callback that it sent', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 1, perHost: 1 } });
+    const endLast = async () => {
+      calls.at(-1)?.end(late);
+      await clock.settle();
+    };
+    await clock.settle();
+    const own = ['own1', 'own2', 'own3', 'own4', 'own5', 'own6'];
+    for (const host of [...own, 'shared']) {
+      await send(callbacks, host);
+      await endLast();
+    }
+    await send(callbacks, ...own, ...own, 'shared', 'shared');
+    await sendFrom(other, callbacks, 'shared');
+    const underWay = calls.length;
+    for (let times = 0; times < 9; times += 1) await endLast();
+    // Three had been claimed together with the first.
+    const first = ['own2', 'own3', 'own4'];
+    expect(hostsOf(calls.slice(underWay))).toEqual([...first, 'own5', 'shared', 'own6', 'shared', 'own1', 'shared']);
+  });
+
+  it('have one turn between them, also when each has more than one claim takes', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 1, perHost: 1 } });
+    const endLast = async () => {
+      calls.at(-1)?.end(late);
+      await clock.settle();
+    };
+    await clock.settle();
+    for (const host of ['one1', 'one2', 'one3', 'other']) {
+      await sendFrom(host === 'other' ? other : merchantId, callbacks, host);
+      await endLast();
+    }
+    calls.length = 0;
+    const often = (host: string) => Array.from({ length: 8 }, () => host);
+    await write([...often('one1'), ...often('one2'), ...often('one3')]);
+    await write(often('other'), other);
+    callbacks.wake([...to(merchantId, 'one1', 'one2', 'one3'), ...to(other, 'other')]);
+    await clock.settle();
+    for (let times = 0; times < 14; times += 1) await endLast();
+    // Claims run four at a time, so that the first three were leased before the only place was seen to be taken; then in turns.
+    const fromWhom = hostsOf(calls).map((host) => (host === 'other' ? 'B' : 'A'));
+    expect(fromWhom.join('')).toBe('AAABABABABABABA');
+    expect(new Set(hostsOf(calls))).toEqual(new Set(['one1', 'one2', 'one3', 'other']));
+  });
+
+  it('do not get every second place for the one that was called last, and another of theirs has its turn too', async () => {
+    const others = [other, ...(await Promise.all(Array.from({ length: 4 }, async () => (await seedMerchant(plain.queries)).id)))];
+    const { callbacks, calls } = begin(undefined, { limits: { total: 2, perHost: 1 } });
+    const endLast = async () => {
+      calls.at(-1)?.end(late);
+      await clock.settle();
+    };
+    await clock.settle();
+    const ofAll: [string, string][] = [
+      [merchantId, 'one1'],
+      [merchantId, 'one2'],
+      ...others.map((id, at): [string, string] => [id, `x${at}`]),
+    ];
+    for (const [from, host] of ofAll) {
+      await sendFrom(from, callbacks, host);
+      await endLast();
+    }
+    calls.length = 0;
+    const often = (host: string) => Array.from({ length: 20 }, () => host);
+    for (const [from, host] of ofAll) if (host !== 'one2') await sendFrom(from, callbacks, ...often(host));
+    await send(callbacks, 'one2');
+    for (let times = 0; times < 20; times += 1) await endLast();
+    const hosts = hostsOf(calls);
+    expect(hosts).toContain('one2');
+    expect(hosts.filter((host) => host === 'one1').length).toBeLessThan(6);
+  });
+
+  it('that hang with all that waits for them leave the free places to others', async () => {
+    const { callbacks, calls } = begin();
+    await clock.settle();
+    const quick = Array.from({ length: 12 }, (_, at) => `quick${at}`);
+    for (const host of [...quick, 'other']) {
+      await sendFrom(host === 'other' ? other : merchantId, callbacks, host);
+      calls.at(-1)?.end(answered(200));
+      await clock.settle();
+    }
+    for (const host of quick) await send(callbacks, ...Array.from({ length: 110 }, () => host));
+    await sendFrom(other, callbacks, 'other');
+    expect(hostsOf(calls).at(-1)).toBe('other');
+  });
+
+  it('that answer quickly leave a place to another within two seconds, however much is written to them', async () => {
+    const { callbacks, calls } = begin(undefined, { limits: { total: 2, perHost: 1 } });
+    const endIn = async (durationMs: number) => {
+      const underWay = calls.splice(0);
+      for (const call of underWay) call.end({ ...answered(200), durationMs });
+      await clock.settle();
+      return hostsOf(underWay);
+    };
+    await clock.settle();
+    for (const host of ['one1', 'one2', 'other']) {
+      await sendFrom(host === 'other' ? other : merchantId, callbacks, host);
+      await endIn(100);
+    }
+    await send(callbacks, ...Array.from({ length: 200 }, (_, at) => `one${1 + (at % 2)}`));
+    await sendFrom(other, callbacks, 'other');
+    // As they were claimed for a second ahead, and for another one when it was their turn.
+    let rounds = 0;
+    while (rounds < 100 && !(await endIn(100)).includes('other')) rounds += 1;
+    expect(rounds).toBeLessThan(25);
+  });
+
+  it('do not take along a host of another of which more is written than one claim takes', async () => {
+    // Of eight places two are for hosts that are not known.
+    const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 8 } });
+    await clock.settle();
+    await sendFrom(other, callbacks, 'many.example', 'many.example', 'many.example', 'many.example');
+    await send(callbacks, ...dead(50));
+    expect(hostsOf(calls)).toEqual(['many.example', 'many.example']);
+    for (const at of [0, 1]) await endOne(calls, at);
+    // One that stays silent has a single place, of the slow ones.
+    expect(hostsOf(calls.slice(2)).toSorted()).toEqual(['dead.example:1', 'dead.example:2', 'many.example']);
+  });
+});
