@@ -25,30 +25,26 @@ const pending = sql.lit<'pending'>('pending');
 /** Asked once a statement, so that an index on times can be used: PostgreSQL would call the bare function for every row. */
 const now = sql<number>`(select now_ms())`;
 
-const pendingHosts = keptStatement((queries) =>
-  sql<{ host: string; merchant_id: string | null; due_in_ms: number | null }>`
-    with recursive hosts (host) as (
-      select min(host) from callbacks where state = 'pending'
-      union all
-      select (select min(c.host) from callbacks c where c.state = 'pending' and c.host > hosts.host) from hosts where hosts.host is not null
-    )
-    select host, (select min(c.next_attempt_at) from callbacks c where c.state = 'pending' and c.host = hosts.host) - ${now} as due_in_ms,
-      (select c.merchant_id from callbacks c where c.state = 'pending' and c.host = hosts.host order by c.next_attempt_at limit 1) as merchant_id
-    from hosts where host is not null`.compile(queries),
-);
-
 export interface PendingHost extends Addressee {
   /** When the first is due; negative: since. */
   dueInMs: number;
 }
 
+const pendingHosts = keptStatement((queries) =>
+  sql<PendingHost>`
+    with recursive hosts (host) as (
+      select min(host) from callbacks where state = 'pending'
+      union all
+      select (select min(c.host) from callbacks c where c.state = 'pending' and c.host > hosts.host) from hosts where hosts.host is not null
+    )
+    select host, (select min(c.next_attempt_at) from callbacks c where c.state = 'pending' and c.host = hosts.host) - ${now} as "dueInMs",
+      (select c.merchant_id from callbacks c where c.state = 'pending' and c.host = hosts.host order by c.next_attempt_at limit 1) as "merchantId"
+    from hosts where host is not null`.compile(queries),
+);
+
 /** Hosts with anything pending, and whose is the first of it. Steps from host to host on the index, however long a backlog is. */
-export async function readHosts(queries: Queries): Promise<PendingHost[]> {
-  const rows = await pendingHosts(queries, {});
-  // A row may have ended between the looks into the index: nothing is due there then.
-  return rows.flatMap(({ host, merchant_id: merchantId, due_in_ms: dueInMs }) =>
-    merchantId === null || dueInMs === null ? [] : [{ host, merchantId, dueInMs }],
-  );
+export function readHosts(queries: Queries): Promise<PendingHost[]> {
+  return pendingHosts(queries, {});
 }
 
 interface Claim {

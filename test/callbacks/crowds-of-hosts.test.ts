@@ -1,13 +1,10 @@
 // Thousands of hosts that never answer beside a few that do, and how room is passed on among those that wait: in virtual time, on SQLite in memory.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Callbacks } from '../../src/callbacks/callbacks.ts';
-import type { AttemptResult } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, openStage, type Stage, to, type WatchedDatabase } from './harness.ts';
+import { answered, type Call, dead, hostsOf, late, openStage, type Stage, silence, to, type WatchedDatabase } from './harness.ts';
 
-const silence: AttemptResult = { status: null, error: 'No answer within 15 s.', durationMs: 15_000, responseHead: null };
-const late: AttemptResult = { ...answered(200), durationMs: 4_000 };
 let stage: Stage;
 let clock: VirtualClock;
 let plain: Database;
@@ -21,21 +18,14 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-/** One callback to each, as often as it is named. */
-const write = (hosts: readonly string[], from = merchantId) =>
-  stage.write(hosts.map((host) => ({ url: `http://${host}/`, merchantId: from })));
-
-const send = (callbacks: Callbacks, ...hosts: string[]) => sendFrom(merchantId, callbacks, ...hosts);
-async function sendFrom(from: string, callbacks: Callbacks, ...hosts: string[]): Promise<void> {
-  await write(hosts, from);
-  callbacks.wake(to(from, ...hosts));
+async function send(callbacks: Callbacks, ...hosts: string[]): Promise<void> {
+  await stage.writeTo(hosts);
+  callbacks.wake(to(merchantId, ...hosts));
   await clock.settle();
 }
 
 const sentByOther = (host: string) => plain.queries.deleteFrom('callbacks').where('host', '=', host).execute();
 const held = async () => (await plain.queries.selectFrom('callbacks').select('id').where('leased_by', 'is not', null).execute()).length;
-const dead = (count: number) => Array.from({ length: count }, (_, at) => `dead.example:${at + 1}`);
-const hostsOf = (calls: readonly Call[]) => calls.map(({ url }) => new URL(url).host);
 const count = (kind: string) => watched.statements.filter((each) => each === kind).length;
 /** Claims for the host whose attempt has ended: it may have more, and when that is on record something may have stood behind it. */
 const ofItsOwn = 2;
@@ -184,7 +174,7 @@ describe('room', () => {
   it('is waited for by a host with more than fits without further looks over all hosts', async () => {
     begin();
     await clock.settle();
-    await write(Array.from({ length: 20 }, () => 'erp'));
+    await stage.writeTo(Array.from({ length: 20 }, () => 'erp'));
     forgetStatements();
     plain.wake('callbacks');
     await clock.advance(5_000);
@@ -195,7 +185,7 @@ describe('room', () => {
     // Of eight places two are for hosts that are not known: with its first answer a host may have its four.
     const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 4 } });
     await clock.settle();
-    await write(Array.from({ length: 9 }, () => 'erp'));
+    await stage.writeTo(Array.from({ length: 9 }, () => 'erp'));
     callbacks.wake(to(merchantId, 'erp'));
     await clock.settle();
     expect(calls).toHaveLength(2);

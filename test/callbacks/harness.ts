@@ -98,7 +98,12 @@ export function watchDatabase(plain: Database): WatchedDatabase {
   };
 }
 
+/** Nothing came in the time that an attempt has. */
+export const silence: AttemptResult = { status: null, error: 'No answer within 15 s.', durationMs: 15_000, responseHead: null };
 export const answered = (status: number): AttemptResult => ({ status, error: null, durationMs: 3, responseHead: `answer ${status}` });
+
+/** After so long that its host counts as slow. */
+export const late: AttemptResult = { ...answered(200), durationMs: 4_000 };
 
 export interface Call extends OutgoingCallback {
   atMs: number;
@@ -106,6 +111,10 @@ export interface Call extends OutgoingCallback {
   /** Ends this attempt. */
   end(result: AttemptResult): void;
 }
+
+export const hostsOf = (calls: readonly Call[]): string[] => calls.map(({ url }) => new URL(url).host);
+/** Hosts that nobody answers at. */
+export const dead = (count: number): string[] => Array.from({ length: count }, (_, at) => `dead.example:${at + 1}`);
 
 /** A Send whose attempts stay open until the test, or `answer`, ends them. */
 export function memoryErp(options: { nowMs: () => number; answer?: (call: Call) => AttemptResult | undefined }): {
@@ -136,6 +145,8 @@ export interface Stage {
     overrides?: Partial<CallbacksDeps>,
   ): { send: Send; calls: Call[]; callbacks: Callbacks };
   write(callbacks: readonly Partial<NewCallback>[]): Promise<void>;
+  /** One callback to each host, as often as it is named, of the stage's merchant or of another. */
+  writeTo(hosts: readonly string[], from?: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -147,6 +158,13 @@ export async function openStage(): Promise<Stage> {
   const { id: merchantId } = await seedMerchant(plain.queries);
   const watched = watchDatabase(plain);
   const started: Callbacks[] = [];
+  const write: Stage['write'] = (callbacks) =>
+    plain.transaction(async (queries) => {
+      for (const callback of callbacks) {
+        const whole = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, url: 'http://erp.example/cb' };
+        await enqueueCallback(queries, { random: systemRandom }, { ...whole, ...callback });
+      }
+    });
   return {
     clock,
     startMs,
@@ -160,13 +178,8 @@ export async function openStage(): Promise<Stage> {
       started.push(callbacks);
       return { ...erp, callbacks };
     },
-    write: (callbacks) =>
-      plain.transaction(async (queries) => {
-        for (const callback of callbacks) {
-          const whole = { merchantId, subjectKind: 'invoice' as const, subjectId: randomUUID(), sequence: 1, url: 'http://erp.example/cb' };
-          await enqueueCallback(queries, { random: systemRandom }, { ...whole, ...callback });
-        }
-      }),
+    write,
+    writeTo: (hosts, from = merchantId) => write(hosts.map((host) => ({ url: `http://${host}/`, merchantId: from }))),
     async close() {
       watched.fail(undefined);
       for (const callbacks of started) {

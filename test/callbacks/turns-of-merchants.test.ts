@@ -1,14 +1,11 @@
 // Where callbacks wait for a place the merchants take turns, whatever hosts each of them has [D136]: in virtual time, on SQLite in memory.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Callbacks } from '../../src/callbacks/callbacks.ts';
-import type { AttemptResult } from '../../src/callbacks/sender.ts';
 import type { Database } from '../../src/database/database.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { answered, type Call, openStage, type Stage, to, type WatchedDatabase } from './harness.ts';
+import { answered, type Call, dead, hostsOf, late, openStage, type Stage, silence, to, type WatchedDatabase } from './harness.ts';
 
-const silence: AttemptResult = { status: null, error: 'No answer within 15 s.', durationMs: 15_000, responseHead: null };
-const late: AttemptResult = { ...answered(200), durationMs: 4_000 };
 let stage: Stage;
 let clock: VirtualClock;
 let plain: Database;
@@ -24,26 +21,20 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-/** One callback to each, as often as it is named. */
-const write = (hosts: readonly string[], from = merchantId) =>
-  stage.write(hosts.map((host) => ({ url: `http://${host}/`, merchantId: from })));
-
 const send = (callbacks: Callbacks, ...hosts: string[]) => sendFrom(merchantId, callbacks, ...hosts);
 async function sendFrom(from: string, callbacks: Callbacks, ...hosts: string[]): Promise<void> {
-  await write(hosts, from);
+  await stage.writeTo(hosts, from);
   callbacks.wake(to(from, ...hosts));
   await clock.settle();
 }
 
-const dead = (count: number) => Array.from({ length: count }, (_, at) => `dead.example:${at + 1}`);
-const hostsOf = (calls: readonly Call[]) => calls.map(({ url }) => new URL(url).host);
+const often = (count: number, host: string) => Array.from({ length: count }, () => host);
+async function endOne(calls: readonly Call[], at: number, how = silence): Promise<void> {
+  calls.at(at)?.end(how);
+  await clock.settle();
+}
 
 describe('the hosts of one merchant, thousands of them,', () => {
-  const endOne = async (calls: readonly Call[], at: number) => {
-    calls[at]?.end(silence);
-    await clock.settle();
-  };
-
   it('leave every second place to newcomers of another', async () => {
     const { callbacks, calls } = begin();
     await clock.settle();
@@ -54,8 +45,8 @@ describe('the hosts of one merchant, thousands of them,', () => {
   });
 
   it('keep nobody waiting after a restart, when no host is known', async () => {
-    await write(dead(2_000));
-    await write(['healthy.example'], other);
+    await stage.writeTo(dead(2_000));
+    await stage.writeTo(['healthy.example'], other);
     const { calls } = begin();
     await clock.settle();
     expect(hostsOf(calls)).not.toContain('healthy.example');
@@ -68,11 +59,10 @@ describe('the hosts of one merchant, thousands of them,', () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 4, perHost: 1 }, delaysS: [1, 1] });
     await clock.settle();
     await sendFrom(other, callbacks, 'slow.example');
-    calls[0]?.end(late);
-    await clock.settle();
+    await endOne(calls, 0, late);
     for (const host of dead(3)) {
       await send(callbacks, host);
-      await endOne(calls, calls.length - 1);
+      await endOne(calls, -1);
     }
     // Two of the three have the places of slow hosts.
     await clock.advance(1_500);
@@ -92,7 +82,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     await clock.settle();
     await send(callbacks, ...dead(1));
     await sendFrom(other, callbacks, 'waits.example');
-    await write(['dead.example:2']);
+    await stage.writeTo(['dead.example:2']);
     watched.duringClaim(() => {
       callbacks.wake(to(merchantId, 'dead.example:2'));
       calls[0]?.end(silence);
@@ -113,20 +103,16 @@ describe('the hosts of one merchant, thousands of them,', () => {
 
   it('do not keep a shared host to themselves when it was their callback that it sent', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1, perHost: 1 } });
-    const endLast = async () => {
-      calls.at(-1)?.end(late);
-      await clock.settle();
-    };
     await clock.settle();
     const own = ['own1', 'own2', 'own3', 'own4', 'own5', 'own6'];
     for (const host of [...own, 'shared']) {
       await send(callbacks, host);
-      await endLast();
+      await endOne(calls, -1, late);
     }
     await send(callbacks, ...own, ...own, 'shared', 'shared');
     await sendFrom(other, callbacks, 'shared');
     const underWay = calls.length;
-    for (let times = 0; times < 9; times += 1) await endLast();
+    for (let times = 0; times < 9; times += 1) await endOne(calls, -1, late);
     // Three had been claimed together with the first.
     const first = ['own2', 'own3', 'own4'];
     expect(hostsOf(calls.slice(underWay))).toEqual([...first, 'own5', 'shared', 'own6', 'shared', 'own1', 'shared']);
@@ -134,22 +120,17 @@ describe('the hosts of one merchant, thousands of them,', () => {
 
   it('have one turn between them, also when each has more than one claim takes', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1, perHost: 1 } });
-    const endLast = async () => {
-      calls.at(-1)?.end(late);
-      await clock.settle();
-    };
     await clock.settle();
     for (const host of ['one1', 'one2', 'one3', 'other']) {
       await sendFrom(host === 'other' ? other : merchantId, callbacks, host);
-      await endLast();
+      await endOne(calls, -1, late);
     }
     calls.length = 0;
-    const often = (host: string) => Array.from({ length: 8 }, () => host);
-    await write([...often('one1'), ...often('one2'), ...often('one3')]);
-    await write(often('other'), other);
+    await stage.writeTo([...often(8, 'one1'), ...often(8, 'one2'), ...often(8, 'one3')]);
+    await stage.writeTo(often(8, 'other'), other);
     callbacks.wake([...to(merchantId, 'one1', 'one2', 'one3'), ...to(other, 'other')]);
     await clock.settle();
-    for (let times = 0; times < 14; times += 1) await endLast();
+    for (let times = 0; times < 14; times += 1) await endOne(calls, -1, late);
     // Claims run four at a time, so that the first three were leased before the only place was seen to be taken; then in turns.
     const fromWhom = hostsOf(calls).map((host) => (host === 'other' ? 'B' : 'A'));
     expect(fromWhom.join('')).toBe('AAABABABABABABA');
@@ -159,10 +140,6 @@ describe('the hosts of one merchant, thousands of them,', () => {
   it('do not get every second place for the one that was called last, and another of theirs has its turn too', async () => {
     const others = [other, ...(await Promise.all(Array.from({ length: 4 }, async () => (await seedMerchant(plain.queries)).id)))];
     const { callbacks, calls } = begin(undefined, { limits: { total: 2, perHost: 1 } });
-    const endLast = async () => {
-      calls.at(-1)?.end(late);
-      await clock.settle();
-    };
     await clock.settle();
     const ofAll: [string, string][] = [
       [merchantId, 'one1'],
@@ -171,13 +148,12 @@ describe('the hosts of one merchant, thousands of them,', () => {
     ];
     for (const [from, host] of ofAll) {
       await sendFrom(from, callbacks, host);
-      await endLast();
+      await endOne(calls, -1, late);
     }
     calls.length = 0;
-    const often = (host: string) => Array.from({ length: 20 }, () => host);
-    for (const [from, host] of ofAll) if (host !== 'one2') await sendFrom(from, callbacks, ...often(host));
+    for (const [from, host] of ofAll) if (host !== 'one2') await sendFrom(from, callbacks, ...often(20, host));
     await send(callbacks, 'one2');
-    for (let times = 0; times < 20; times += 1) await endLast();
+    for (let times = 0; times < 20; times += 1) await endOne(calls, -1, late);
     const hosts = hostsOf(calls);
     expect(hosts).toContain('one2');
     expect(hosts.filter((host) => host === 'one1').length).toBeLessThan(6);
@@ -192,7 +168,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
       calls.at(-1)?.end(answered(200));
       await clock.settle();
     }
-    for (const host of quick) await send(callbacks, ...Array.from({ length: 110 }, () => host));
+    for (const host of quick) await send(callbacks, ...often(110, host));
     await sendFrom(other, callbacks, 'other');
     expect(hostsOf(calls).at(-1)).toBe('other');
   });
@@ -222,7 +198,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     // Of eight places two are for hosts that are not known.
     const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 8 } });
     await clock.settle();
-    await sendFrom(other, callbacks, 'many.example', 'many.example', 'many.example', 'many.example');
+    await sendFrom(other, callbacks, ...often(4, 'many.example'));
     await send(callbacks, ...dead(50));
     expect(hostsOf(calls)).toEqual(['many.example', 'many.example']);
     for (const at of [0, 1]) await endOne(calls, at);
