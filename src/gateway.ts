@@ -7,6 +7,7 @@
 import type { PlaygroundPort } from './cabinet/playground/port.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
+import { requireCreatedBy } from './database/facts.ts';
 import { endOtherInstances, type Instance, startInstance } from './database/instances.ts';
 import { openDatabase } from './database/open.ts';
 import { defaultBounds } from './database/postgres/database.ts';
@@ -65,6 +66,7 @@ export async function startGateway(config: Config, world: World, opened: () => v
     watchStatement: traces?.watchStatement,
   });
   try {
+    await requireCreatedBy(database.queries, config.mode);
     opened();
     const gateway = assemble(config, world, database, traces);
     await gateway.start();

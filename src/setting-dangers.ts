@@ -1,6 +1,6 @@
 // What is wrong, dangerous or doubtful about settings that are each sound by themselves: one sentence for each, with what to do.
-import ipaddr from 'ipaddr.js';
 import type { Config } from './config.ts';
+import { isLoopback, isUnspecified } from './kernel/network-of.ts';
 
 export function contradictions(config: Config): string[] {
   const problems: string[] = [];
@@ -81,8 +81,7 @@ function nowhereToDial({ host, publicUrl, mqttUrl, mqttPublicUrl, queueUrl, queu
 
 /** An address to listen on that is none to dial, however it is written. */
 export function isNowhere(host: string): boolean {
-  const bare = host.replace(/^\[|\]$/g, '');
-  return ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'unspecified';
+  return isUnspecified(host.replace(/^\[|\]$/g, ''));
 }
 
 /** Without a token anybody could ask which secrets are right, so the questions are not served without one. */
@@ -112,8 +111,4 @@ export function isMqttPlainOpen({ mode, host, mqttPlain }: Config): boolean {
 /** Whose X-Forwarded-For counts. */
 export function trustedProxiesOf({ behindProxy, trustedProxies }: Pick<Config, 'behindProxy' | 'trustedProxies'>): string[] {
   return trustedProxies.length === 0 && behindProxy ? ['127.0.0.0/8', '::1/128'] : trustedProxies;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }

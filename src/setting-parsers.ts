@@ -49,6 +49,13 @@ export function cidr(value: string): string {
   return value;
 }
 
+/** Without scheme and port, as one of a list. */
+export function hostName(value: string): string {
+  if (!ipaddr.isValid(value) && !/^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/i.test(value))
+    throw new Error('must be a list of host names such as pay.example.md, without scheme and port');
+  return value.toLowerCase();
+}
+
 export function urlOf(...protocols: string[]): Parser<string> {
   return (value) => {
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {

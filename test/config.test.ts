@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleText, settingsTable } from '../scripts/config-docs.ts';
 import { ConfigError, readConfig, settings } from '../src/config.ts';
-import { isLoopback, isMqttPlainOpen, trustedProxiesOf } from '../src/setting-dangers.ts';
+import { isLoopback } from '../src/kernel/network-of.ts';
+import { isMqttPlainOpen, trustedProxiesOf } from '../src/setting-dangers.ts';
 import { moldovanVat } from '../src/virtual/books/vat.ts';
 
 const token = 'a-token-that-nobody-would-guess-0123456789';

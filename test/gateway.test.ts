@@ -60,6 +60,46 @@ describe('the gateway', () => {
     expect(rows.filter(({ action }) => action === 'login.fail')).toEqual([{ action: 'login.fail', detail: '{"count":3}' }]);
   });
 
+  it('lets no page of another name into the sandbox, nor to its key', async () => {
+    const gateway = await start().started;
+    gateway.setDemo({ apiKey: 'canary-key', devices: [] });
+    const ask = (host: string, method: 'GET' | 'POST', path: string) =>
+      gateway.server.app.inject({ method, url: `/tillgate${path}`, headers: { host, 'x-tillgate-request': '1', accept: 'text/html' } });
+    const paths = [
+      ['POST', '/cabinet/api/session/sandbox'],
+      ['GET', '/cabinet/api/session'],
+      ['GET', '/docs/openapi.json'],
+      ['GET', '/'],
+    ] as const;
+    for (const [method, path] of paths) {
+      const rebound = await ask('rebound.example:8080', method, path);
+      expect([path, rebound.statusCode, rebound.headers['set-cookie']]).toEqual([path, 421, undefined]);
+      expect(rebound.body).not.toContain('canary-key');
+      expect((await ask('localhost:8080', method, path)).statusCode).toBeLessThan(400);
+    }
+    await gateway.stop();
+  });
+
+  it('does not open the data of a sandbox under serve, nor the other way round', async () => {
+    const world = { clock: systemClock, random: systemRandom, logger: recordingLogger() };
+    const serve = (directory: string) =>
+      startGateway(
+        readConfig('serve', {
+          TILLGATE_DATA_DIR: directory,
+          TILLGATE_PORT: '0',
+          TILLGATE_MQTT_PORT: '0',
+          TILLGATE_ADMIN_TOKEN: 'the-right-token-of-this-gateway',
+        }),
+        world,
+      );
+    await (await start().started).stop();
+    await expect(serve(dataDir)).rejects.toThrow(/created by `tillgate sandbox`/);
+    await (await start().started).stop();
+    const served = join(dataDir, 'served');
+    await (await serve(served)).stop();
+    await expect(start({ TILLGATE_DATA_DIR: served }).started).rejects.toThrow(/created by `tillgate serve`/);
+  });
+
   it('ends its process when the thread that writes the database is gone, and only then', async () => {
     let worker: Worker | undefined;
     process.once('worker', (thread) => {

@@ -9,8 +9,8 @@ import { announcement, countVerdicts, htmlReport, progressLine, textReport } fro
 import { checks, runConformance } from '../conformance/run.ts';
 import type { World } from '../gateway.ts';
 import { parseAmount } from '../kernel/money.ts';
+import { isLoopback } from '../kernel/network-of.ts';
 import { type DeviceKind, deviceKinds } from '../link/protocol.ts';
-import { isLoopback } from '../setting-dangers.ts';
 import { conformanceOptions } from './conformance-options.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -25,6 +25,7 @@ export interface Schema {
   hour_sums: HourSumsTable;
   command_step_counts: CommandStepCountsTable;
   migration_promises: MigrationPromisesTable;
+  database_facts: DatabaseFactsTable;
 }
 
 interface MerchantsTable {
@@ -300,4 +301,10 @@ interface CommandStepCountsTable {
 interface MigrationPromisesTable {
   version: number;
   oldest_program: number;
+}
+
+/** Of the database as a whole. */
+interface DatabaseFactsTable {
+  name: string;
+  value: string;
 }

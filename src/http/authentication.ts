@@ -54,6 +54,8 @@ declare module 'fastify' {
     isLongLived?: boolean;
     /** Its successes are logged at debug. */
     isAskedAllTheTime?: boolean;
+    /** A page or what it loads: the Host header must name one of our hosts. The cabinet's API is so without saying it. */
+    isForBrowsers?: boolean;
     /** Answers for every path below its own that no other route has: it makes no path a known one. */
     isFallback?: boolean;
   }

@@ -82,7 +82,7 @@ function placed(html: string, basePath: string): string {
 }
 
 export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, refuseUnknown, directory = built }: CabinetFilesDeps): void {
-  const fallback = { config: { access: open, isFallback: true }, schema: { hide: true } };
+  const fallback = { config: { access: open, isFallback: true, isForBrowsers: true }, schema: { hide: true } };
   let reading: Promise<Map<string, CabinetFile>> | undefined;
 
   async function read(): Promise<Map<string, CabinetFile>> {

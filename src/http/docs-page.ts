@@ -82,7 +82,7 @@ const startScript = `const reference = SwaggerUIBundle({
 
 /** `demo` is asked at each visit, and gives the same object while nothing has changed: a sandbox has its key only after the server listens. */
 export function registerDocsPage(app: FastifyInstance, basePath: string, describe: () => Promise<ApiDocument>, demo: () => Demo): void {
-  const hidden = { config: { access: open }, schema: { hide: true } };
+  const hidden = { config: { access: open, isForBrowsers: true }, schema: { hide: true } };
   const send = (reply: FastifyReply, contentType: string, body: Buffer) =>
     sendInPieces(reply.type(contentType).header('content-security-policy', policy), body);
   const [script, style] = [Buffer.from(startScript), Buffer.from(pageStyle)];
@@ -103,7 +103,7 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
     const html = Buffer.from(page(basePath, file));
     app.get(path, hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', html));
     let kept: { demo: Demo; text: Buffer } | undefined;
-    // A page of another site cannot read it, though a sandbox's key is in it: no header lets it.
+    // A page of another site cannot read it, though a sandbox's key is in it: no header lets it, and the Host header must be ours.
     app.get(`/docs/${file}`, hidden, async (_request, reply) => {
       const whole = await describe();
       const given = demo();
@@ -114,7 +114,7 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
   }
 
   let document: Buffer | undefined;
-  app.get('/openapi.json', hidden, async (_request, reply) => {
+  app.get('/openapi.json', { ...hidden, config: { access: open } }, async (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(await describe()));
     return sendInPieces(reply.type('application/json; charset=utf-8'), document);
   });

@@ -24,6 +24,7 @@ import { registerCabinetFiles } from './cabinet-files.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
 import type { Demo } from './examples.ts';
+import { createHostCheck } from './host-check.ts';
 import { checkCharset, parseJsonBody } from './json-body.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
@@ -42,6 +43,8 @@ export interface HttpServerOptions extends AccessOptions {
   port: number;
   /** Begins with a slash and does not end with one, or is empty. */
   basePath: string;
+  /** Further names by which browsers may call it, besides `host`, loopback and the public URL's. */
+  hosts?: readonly string[] | undefined;
   /** PEM texts; with them the server speaks HTTPS only. */
   tls?: { cert: string; key: string } | undefined;
   logger: Logger;
@@ -118,7 +121,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   newcomers.attach(app.server);
   app.setNotFoundHandler(routeTable.refuseUnknown);
   readJsonBodies(app, limits, options.clock);
-  wrapRoutes(app, routeTable, admission);
+  wrapRoutes(app, routeTable, admission, createHostCheck(options));
   admission.attach(app);
   answerInEnvelope(app, () => isLast);
   const readiness = () => (phase === 'serving' ? options.readiness() : Promise.reject(stopping()));
@@ -245,12 +248,21 @@ function readJsonBodies(app: FastifyInstance, limits: HttpLimits, clock: Clock):
   });
 }
 
-/** Every route says who may call it, is known to the table, and tells when its work has ended. */
-function wrapRoutes(app: FastifyInstance, routeTable: RouteTable, admission: Admission): void {
+/** Every route says who may call it, is called by a name of ours if browsers call it, is known to the table, and tells when its work has ended. */
+function wrapRoutes(
+  app: FastifyInstance,
+  routeTable: RouteTable,
+  admission: Admission,
+  checkHost: (request: FastifyRequest) => void,
+): void {
   app.addHook('onRoute', (route: RouteOptions) => {
     if (route.config?.access === undefined) throw new Error(`The route ${route.url} declares no access.`);
     // What stands in for every unknown path under it says nothing about which paths exist.
     if (route.config.isFallback !== true) routeTable.add([route.method].flat(), route.url);
+    if (route.config.access.kind === 'cabinet' || route.config.isForBrowsers === true) {
+      route.onRequest = [route.onRequest ?? []].flat();
+      route.onRequest.push(async (request) => checkHost(request));
+    }
     const { handler } = route;
     route.handler = async function (request, reply) {
       try {

@@ -1,4 +1,4 @@
-// Whose address it is, for counting: an IPv4 address itself, and of IPv6 the /64, because one customer holds a whole one.
+// What an address is: its network, for counting, and whether it leads back to this machine. For counting, an IPv4 address itself, and of IPv6 the /64, because one customer holds a whole one.
 // Written in one way, so that an address cannot count twice by being spelt twice.
 import ipaddr from 'ipaddr.js';
 
@@ -25,4 +25,13 @@ function readNetwork(address: string): string {
   if (!ipaddr.isValid(bare)) return bare;
   const parsed = ipaddr.process(bare);
   return parsed instanceof ipaddr.IPv6 ? ipaddr.IPv6.networkAddressFromCIDR(`${bare}/64`).toString() : parsed.toString();
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+}
+
+/** 0.0.0.0 and ::, however written: every address of this machine to listen on, and none to dial. */
+export function isUnspecified(host: string): boolean {
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === 'unspecified';
 }

@@ -67,6 +67,7 @@ export function createServer(deps: Deps): HttpServer {
     onFailedLogin: failedLogins.note,
     findSession: people.findSession,
     publicUrl: config.publicUrl,
+    hosts: config.hosts,
     demo: () => deps.sandbox.demo,
     readiness: () => readiness(deps),
   });

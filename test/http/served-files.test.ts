@@ -92,7 +92,7 @@ describe('the cabinet', () => {
     register();
     expect([...routes.keys()]).toEqual(['/cabinet', '/cabinet/*', '/']);
     for (const { options } of routes.values())
-      expect(options).toEqual({ config: { access: { kind: 'open' }, isFallback: true }, schema: { hide: true } });
+      expect(options).toEqual({ config: { access: { kind: 'open' }, isFallback: true, isForBrowsers: true }, schema: { hide: true } });
   });
 
   it('sends a body in the best form that the browser takes, and says that it depends on that', async () => {
