@@ -86,6 +86,8 @@ export const placesBeside: readonly RegExp[] = [
   /qr_secrets/,
   /merchants/,
   /^insert devices$/,
-  /^update commands \(reviewed_at\)$/,
+  /^update commands \(reviewed_at(, contradicted_at)?\)$/,
+  // The device confirms what a person decided: if that is lost, it is asked again.
+  /^update commands \(outcome(, \w+)?\)$/,
   /\(\)$/,
 ];

@@ -1,6 +1,7 @@
 // The layer of the wire has its own promises, because a good device would hide a bad gateway: no ledger command to a device that is busy
 // with another, no second copy to a device without a journal, none after its time to begin, which is the same in every copy [D65].
 import type { Clock } from '../src/kernel/clock.ts';
+import { personDecidesAfterMs } from '../src/ledger/store.ts';
 import { startWithinMs } from '../src/link/carrying/fence.ts';
 import { ledgerCommandNames } from '../src/link/protocol.ts';
 import type { SharedStorage } from './shared-storage.ts';
@@ -30,9 +31,15 @@ export function watchWire({ clock, storage, devices, trace, violated, hasGuessed
     if (!ledgerNames.has(message.name)) return;
     target.lastCommandAtMs = clock.now();
     // By the database's clock, which is the world's: that of the gateway may be wrong.
-    const [issued] = storage.peek('select issued_at from commands where id = ?', [message.id]);
+    const [issued] = storage.peek('select issued_at, answer_by from commands where id = ?', [message.id]);
     const ageMs = clock.now() - Number(issued?.['issued_at'] ?? clock.now());
     if (ageMs > startWithinMs) violated(`${message.name} ${message.id} went to ${target.name} ${ageMs} ms after it was issued`);
+    // A device whose clock was set since it was last heard is beyond what a gateway can know. Where nothing was measured yet, the gateway's
+    // own clock counts, which may be some seconds off: a person must not be able to decide before the device's time is over [D63].
+    const deviceAheadMs = target.device.faults().clockSkewMs;
+    const lateMs = Date.parse(message.answerBy ?? '') - deviceAheadMs - Number(issued?.['answer_by']);
+    if (lateMs > personDecidesAfterMs && !Number.isFinite(target.clockSetAtMs))
+      violated(`${message.name} ${message.id} lets ${target.name} answer ${lateMs} ms later than its row says`);
     const running = target.device
       .journal()
       .unfinished()

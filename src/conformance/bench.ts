@@ -53,7 +53,7 @@ export class Bench implements ChannelListener {
 
   /** The time on the device's own clock. */
   deviceNowMs(): number {
-    return this.#deps.clock.now() + this.#offset.read();
+    return this.#deps.clock.now() + (this.#offset.read() ?? 0);
   }
 
   async send(channel: ChannelName, message: unknown): Promise<void> {

@@ -7,10 +7,10 @@ const keptSamples = 5;
 const setBackMs = 20_000;
 
 export interface ClockOffset {
-  /** Device clock minus gateway clock at the moment of receiving. */
+  /** Device clock minus a clock of ours, always the same one, at the moment of receiving. */
   add(sampleMs: number): void;
-  /** 0 while nothing was measured. */
-  read(): number;
+  /** undefined while nothing was measured. */
+  read(): number | undefined;
   reset(): void;
 }
 
@@ -24,7 +24,7 @@ export function createClockOffset(): ClockOffset {
       samples.push(sampleMs);
       if (samples.length > keptSamples) samples.shift();
     },
-    read: () => (samples.length === 0 ? 0 : greatest()),
+    read: () => (samples.length === 0 ? undefined : greatest()),
     reset() {
       samples = [];
     },

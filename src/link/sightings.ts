@@ -43,8 +43,10 @@ export class Sightings {
     this.#clock = clock;
   }
 
+  /** Measured against the monotonic clock: when the gateway's wall clock is set, the device's is where it was [D65]. */
   get clockOffsetMs(): number {
-    return this.#offset.read();
+    const aheadMs = this.#offset.read();
+    return aheadMs === undefined ? 0 : aheadMs + this.#clock.elapsed() - this.#clock.now();
   }
 
   get journalId(): string | undefined {
@@ -88,7 +90,7 @@ export class Sightings {
       lastSeenAtMs: this.#lastSeenAtMs,
       journalId: this.#journalId,
       bootId: this.#bootId,
-      clockOffsetMs: this.#offset.read(),
+      clockOffsetMs: this.clockOffsetMs,
       report: this.#report,
     };
   }
@@ -99,7 +101,7 @@ export class Sightings {
     this.#heardAt.set(channel, this.#clock.elapsed());
     if (!wasLive) this.#liveSince.set(channel, this.#clock.now());
     this.#lastSeenAtMs = this.#clock.now();
-    if (deviceClock !== undefined) this.#offset.add(Date.parse(deviceClock) - this.#clock.now());
+    if (deviceClock !== undefined) this.#offset.add(Date.parse(deviceClock) - this.#clock.elapsed());
     return !wasLive;
   }
 }

@@ -17,7 +17,7 @@ describe('the offset of a device’s clock', () => {
   };
 
   it('is the greatest of the last five samples, since a message is late and never early', () => {
-    expect(after()).toBe(0);
+    expect(after()).toBeUndefined();
     expect(after(-300)).toBe(-300);
     expect(after(100, 900, 500)).toBe(900);
     expect(after(900, 1, 2, 3, 4)).toBe(900);
@@ -31,12 +31,12 @@ describe('the offset of a device’s clock', () => {
   });
 
   it('takes no sample that is no number, and forgets all at a reset', () => {
-    expect(after(Number.NaN, Number.POSITIVE_INFINITY)).toBe(0);
+    expect(after(Number.NaN, Number.POSITIVE_INFINITY)).toBeUndefined();
     expect(after(7, Number.NaN)).toBe(7);
     const offset = createClockOffset();
     offset.add(7);
     offset.reset();
-    expect(offset.read()).toBe(0);
+    expect(offset.read()).toBeUndefined();
     offset.add(-5);
     expect(offset.read()).toBe(-5);
   });
@@ -126,6 +126,22 @@ describe('the presence book', () => {
     expect(book.clockOffsetMs(deviceId)).toBe(2_000);
     presence({ clock: undefined, bootId: journalId });
     expect(book.clockOffsetMs(deviceId)).toBe(2_000);
+  });
+
+  it('keeps a device live and its clock measured while the gateway’s wall clock is set', async () => {
+    const { clock, book, reading, presence } = setUp();
+    presence({ clock: reading(5_000) });
+    const deviceNowMs = () => clock.now() + book.clockOffsetMs(deviceId);
+    const beforeMs = deviceNowMs();
+    for (const stepMs of [3_600_000, -7_200_000]) {
+      clock.setWallClock(clock.now() + stepMs);
+      expect([book.isLive(deviceId, 'mqtt'), deviceNowMs()]).toEqual([true, beforeMs]);
+    }
+    await clock.advance(75_001);
+    expect([book.isLive(deviceId, 'mqtt'), deviceNowMs()]).toEqual([false, beforeMs + 75_001]);
+    // Set at the moment in which it falls silent: not live for a day longer.
+    clock.setWallClock(clock.now() - 86_400_000);
+    expect(book.isLive(deviceId, 'mqtt')).toBe(false);
   });
 
   it('keeps the journal of the last message that tells one: presence without one says that there is none', () => {

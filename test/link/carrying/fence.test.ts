@@ -63,6 +63,20 @@ describe('a command that was held up', () => {
   });
 });
 
+describe('a command after the gateway’s wall clock was set', () => {
+  it.each([300_000, -300_000])('by %i ms has the same times in the device’s clock as without that', async (stepMs) => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const deviceNowMs = bench.clock.now();
+    bench.clock.setWallClock(bench.clock.now() + stepMs);
+    void bench.link.carry(bench.delivery({ answerWithinMs: 60_000 }));
+    expect(bench.mqtt.sends[0]?.command).toMatchObject({
+      startBy: new Date(deviceNowMs + 10_000).toISOString(),
+      answerBy: new Date(deviceNowMs + 60_000).toISOString(),
+    });
+  });
+});
+
 describe('the second copy', () => {
   it('says exactly what the first said, although clocks moved in between', async () => {
     const bench = await createLinkBench();
