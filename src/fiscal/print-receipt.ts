@@ -17,7 +17,7 @@ export interface PrintRequest extends RegisterCall {
 
 export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<DeviceAnswer> {
   const receipt = checkReceipt(request.receipt, { needsPayments: true });
-  const receiptUid = (receipt['Uid'] as string | null | undefined) || undefined;
+  const receiptUid = (receipt['Uid'] as string | null | undefined) ?? undefined;
   const contentHash = contentHashOf(receipt);
   return runOnDevice(deps, 'register', request, {
     isKnownByContent: receiptUid === undefined,

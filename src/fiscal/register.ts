@@ -20,7 +20,7 @@ export interface RegisterCall extends DeviceCall {
 
 /** Where the completion notice goes; 40 when the template is none. */
 export function callbackOf({ callbackUri }: RegisterCall): string | undefined {
-  if (!callbackUri) return undefined;
+  if (callbackUri === undefined) return undefined;
   checkTemplate(callbackUri);
   return callbackUri;
 }

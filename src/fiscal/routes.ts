@@ -12,6 +12,7 @@ import {
   keyField,
   named,
   operationFields,
+  optionalField,
   readAmount,
   textField,
   uuidField,
@@ -28,7 +29,7 @@ import { cardReceiptTimeoutMs, cashReceiptTimeoutMs, registerTimeoutMs } from '.
 const register = {
   APIKey: keyField,
   DeviceID: uuidField('Register id.', exampleRegister),
-  CallbackURI: Type.Optional(
+  CallbackURI: optionalField(
     Type.String({ maxLength: 2048, description: 'Notification URL template, called when the operation has ended.' }),
   ),
 };
@@ -165,7 +166,7 @@ function cashRoute(
         body: named(
           'CashRequest',
           Type.Object(
-            { ...register, Amount: amountField('Amount in MDL.'), Reason: Type.Optional(textField('Why.', 255, 0)) },
+            { ...register, Amount: amountField('Amount in MDL.'), Reason: optionalField(textField('Why.')) },
             { examples: [{ ...example, Amount: 500, Reason: 'Change for the day', ...callbackExample }] },
           ),
         ),
@@ -185,7 +186,7 @@ function cashRoute(
         ...deviceCallOf(request, reply, request.body.DeviceID),
         callbackUri: request.body.CallbackURI,
         amountBani: readAmount('Amount', request.body.Amount),
-        reason: request.body.Reason || undefined,
+        reason: request.body.Reason,
       }),
   );
 }

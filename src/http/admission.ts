@@ -9,6 +9,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
 import { noSuchPath } from './envelope.ts';
+import { readErpFields } from './erp-fields.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
 import { checkQuery, textFault } from './json-body.ts';
 import { createJudgingLine, type Next } from './judging-line.ts';
@@ -92,6 +93,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   function admitNext(request: FastifyRequest, next: Next): void {
     try {
       admit(request);
+      if (isErpCall(request)) readErpFields(request);
     } catch (error) {
       return next(error as GatewayError);
     }
@@ -139,6 +141,11 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     workEnded: (request) => flights.of(request)?.workEnded(),
     drained: inFlight.drained,
   };
+}
+
+function isErpCall(request: FastifyRequest): boolean {
+  const kind = request.routeOptions.config.access?.kind;
+  return kind === 'key' || kind === 'optionalKey';
 }
 
 const full = 'The gateway is overloaded.';

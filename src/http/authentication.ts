@@ -10,6 +10,8 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
+import { foldName } from './erp-fields.ts';
+import { shortName } from './json-body.ts';
 import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import type { Owner } from './request-slots.ts';
@@ -131,19 +133,34 @@ export function createTokenCheck(token: string | undefined): (candidate: string)
   return (candidate) => expected !== undefined && timingSafeEqual(expected, digest(candidate));
 }
 
+interface PresentedKey {
+  key: unknown;
+  /** A field that was probably meant to be APIKey. */
+  misspelt: string | undefined;
+}
+
 /**
  * The key as presented: the field of the query (GET) or of the body (POST) first, then the header [D9]. Empty counts as absent.
- * The field is taken out, so that nobody behind this point can store or log the key along with the rest.
+ * The field is taken out, so that nobody behind this point can store or log the key along with the rest; so is the same key under a
+ * misspelt name. Another misspelt one stays, for `readErpFields` to refuse [D144].
  */
-function takeKey(request: FastifyRequest): unknown {
+function takeKey(request: FastifyRequest): PresentedKey {
   const source = (request.method === 'GET' ? request.query : request.body) as Record<string, unknown> | null | undefined;
   let field: unknown;
-  if (source !== null && typeof source === 'object' && Object.hasOwn(source, 'APIKey')) {
-    field = source['APIKey'];
-    delete source['APIKey'];
+  let misspelt: string | undefined;
+  if (source !== null && typeof source === 'object') {
+    if (Object.hasOwn(source, 'APIKey')) {
+      field = source['APIKey'];
+      delete source['APIKey'];
+    }
+    for (const name of Object.keys(source)) {
+      if (foldName(name) !== 'apikey') continue;
+      if (field !== undefined && source[name] === field) delete source[name];
+      else misspelt ??= shortName(name);
+    }
   }
   const key = field === undefined || field === null || field === '' ? request.headers['x-api-key'] : field;
-  return key === '' ? undefined : key;
+  return { key: key === '' ? undefined : key, misspelt };
 }
 
 function credentialIn(header: string | undefined, scheme: 'basic' | 'bearer'): string | undefined {
@@ -166,9 +183,13 @@ export function createUpgradeLogin(findDevice: AccessOptions['findDevice']): (au
     if (encoded === undefined) throw new GatewayError('Invalid_API_Key', 'Authorization must be Basic with DeviceID and secret.');
     const credential = parseBasic(encoded);
     const device = credential && (await findDevice(credential.deviceId, credential.secret));
-    if (device === undefined) throw new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
+    if (device === undefined) throw wrongCredential();
     return device;
   };
+}
+
+function wrongCredential(): GatewayError {
+  return new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
 }
 
 export function createAccessJudge(options: AccessOptions): (request: FastifyRequest, access: Access) => Promise<void> {
@@ -190,14 +211,13 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     return caller;
   }
 
-  async function judgeDevice(request: FastifyRequest, encoded: string): Promise<DeviceCaller> {
+  async function findDevice(request: FastifyRequest, encoded: string): Promise<DeviceCaller | undefined> {
     const facts = factsOf(request);
     facts.presentedSecrets.push(encoded);
     const credential = parseBasic(encoded);
     if (credential !== undefined) facts.presentedSecrets.push(credential.secret);
     const device = credential && (await options.findDevice(credential.deviceId, credential.secret));
-    if (device === undefined) throw new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
-    facts.merchantId = device.merchantId;
+    if (device !== undefined) facts.merchantId = device.merchantId;
     return device;
   }
 
@@ -250,18 +270,24 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     if (access.kind === 'open') return;
     if (access.kind === 'metrics') return judgeMetrics(request);
     if (access.kind === 'cabinet') return judgeViewer(request, access);
-    const presented = takeKey(request);
+    const { key: presented, misspelt } = takeKey(request);
+    const butSent = misspelt === undefined ? '' : `; ${misspelt} was sent`;
     if (access.kind === 'key') {
-      if (presented === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is missing.');
+      if (presented === undefined) throw new GatewayError('Invalid_API_Key', `APIKey is missing${butSent}.`);
       identities.set(request, { caller: await judgeKey(request, presented, access.modules) });
       return;
     }
     const identity: Identity = {};
     if (presented !== undefined) identity.caller = await judgeKey(request, presented, [access.module]);
     const encoded = credentialIn(request.headers.authorization, 'basic');
-    if (encoded !== undefined) identity.device = await judgeDevice(request, encoded);
+    if (encoded !== undefined) {
+      const device = await findDevice(request, encoded);
+      // Generated clients send every credential that they know a scheme for: beside a good key a wrong one does no harm [D147].
+      if (device === undefined && identity.caller === undefined) throw wrongCredential();
+      if (device !== undefined) identity.device = device;
+    }
     if (access.isRequired && identity.caller === undefined && identity.device === undefined) {
-      throw new GatewayError('Invalid_API_Key', 'APIKey or a device credential is needed.');
+      throw new GatewayError('Invalid_API_Key', `APIKey or a device credential is needed${butSent}.`);
     }
     identities.set(request, identity);
   };

@@ -3,7 +3,7 @@
 // Always holds: the time grows with the length of the body and no faster, whatever stands in it; nobody has shown a key yet.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { isSameNumber } from '../kernel/exact-json.ts';
-import { brokenCap } from '../kernel/json-shape.ts';
+import { brokenCap, repeatedName } from '../kernel/json-shape.ts';
 
 export interface JsonCaps {
   deepest: number;
@@ -110,6 +110,8 @@ export function parseJsonBody(bytes: Buffer, caps: JsonCaps): unknown {
     throw invalidRequest('The body must be valid JSON.');
   }
   if (mayBeRefused.test(text)) checkContent(value, '');
+  const repeated = repeatedName(text);
+  if (repeated !== undefined) throw invalidRequest(`${shortName(repeated)} stands twice in one object of the body.`);
   return value;
 }
 

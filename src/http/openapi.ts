@@ -29,7 +29,7 @@ const errorTable = Object.entries(errorCodes).map(
 const description = [
   'One REST interface to card terminals, fiscal registers and QR invoices.',
   '',
-  'The API key goes into the field `APIKey` (query of a GET, body of a POST) or into the header `X-API-Key`. Paths may be written in any letter case, field names not.',
+  'The API key goes into the field `APIKey` (query of a GET, body of a POST) or into the header `X-API-Key`. Paths may be written in any letter case. Field names may not: a name that differs from a known field only in letter case, `_` or `-` is errorCode 40, and so is a name that stands twice in one object. Other unknown fields are ignored. An optional field may be null or empty, which means absent; `documentNr`, `Receipt.Uid` and `Idempotency-Key` must not be empty. Decimals may be numbers or texts (`35.5`, `"35.50"`).',
   '',
   'Every response carries `errorCode` and `errorMessage`. Read those, not the HTTP status: most failures come with 200.',
   '',
@@ -65,15 +65,14 @@ const description = [
 
 type Security = Record<string, string[]>[];
 
-function securityOf(access: Access | undefined, isGet: boolean): Security {
+/** What an ERP uses. The field APIKey, the other way to send a key, stands among the fields; devices read their own page [D147]. */
+function securityOf(access: Access | undefined): Security {
   const header = { keyInHeader: [] };
-  // OpenAPI knows no key in a body: there, the alternative to the header is an ordinary field.
-  const field: Record<string, string[]> = isGet ? { keyInQuery: [] } : {};
   switch (access?.kind) {
     case 'key':
-      return [field, header];
+      return [header];
     case 'optionalKey':
-      return access.isRequired ? [field, header, { device: [] }] : [{}, field, header, { device: [] }];
+      return access.isRequired ? [header] : [header, {}];
     case 'cabinet':
       return access.who === 'anybody' ? [] : [{ session: [] }, { adminToken: [] }];
     default:
@@ -116,9 +115,12 @@ async function describe(routes: readonly RouteOptions[], basePath: string): Prom
       tags,
       components: {
         securitySchemes: {
-          keyInQuery: { type: 'apiKey', in: 'query', name: 'APIKey', description: 'The key of a GET.' },
-          keyInHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'Keeps the key out of URLs.' },
-          device: { type: 'http', scheme: 'basic', description: 'DeviceID and the secret of the device.' },
+          keyInHeader: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Key',
+            description: 'Keeps the key out of URLs. The field APIKey (query of a GET, body of a POST) is accepted as well.',
+          },
           session: {
             type: 'apiKey',
             in: 'cookie',
@@ -132,7 +134,7 @@ async function describe(routes: readonly RouteOptions[], basePath: string): Prom
     transformObject: (made) => shareParts(('openapiObject' in made ? made.openapiObject : {}) as ApiDocument),
     transform: ({ schema, url, route }) => {
       const relative = url.startsWith(basePath) ? url.slice(basePath.length) || '/' : url;
-      return { schema: { ...schema, security: securityOf(route.config?.access, route.method === 'GET') }, url: relative };
+      return { schema: { ...schema, security: securityOf(route.config?.access) }, url: relative };
     },
   });
   for (const { method, url, schema = {}, config } of routes)

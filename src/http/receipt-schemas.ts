@@ -3,7 +3,7 @@
 
 import { receiptLimits } from '../kernel/receipt.ts';
 import { Type } from '../kernel/schema-type.ts';
-import { named } from './schemas.ts';
+import { decimalField, named, optionalField } from './schemas.ts';
 
 const identifier = (description: string) =>
   Type.Optional(Type.Unsafe<string | null>({ type: 'string', nullable: true, maxLength: receiptLimits.identifier, description }));
@@ -12,8 +12,8 @@ const item = named(
   'Item',
   Type.Object({
     Name: Type.String({ minLength: 1, maxLength: receiptLimits.name }),
-    Quantity: Type.Number({ description: 'Over 0.' }),
-    Price: Type.Number({ description: 'Lei; negative on a discount line.' }),
+    Quantity: decimalField('Over 0. A number or its text.'),
+    Price: decimalField('Lei; negative on a discount line. A number or its text.'),
   }),
 );
 
@@ -24,13 +24,7 @@ const payment = named(
       anyOf: [{ type: 'integer' }, { type: 'string' }],
       description: '0 is cash; 1, 2, 7 and 1000 are made by card. A whole number or its text.',
     }),
-    Amount: Type.Optional(
-      Type.Unsafe<number | null>({
-        type: 'number',
-        nullable: true,
-        description: 'Lei paid this way; without it, what the payments before it left.',
-      }),
-    ),
+    Amount: optionalField(decimalField('Lei paid this way, a number or its text; without it, what the payments before it left.')),
   }),
 );
 

@@ -1,6 +1,6 @@
 // Shared pieces of route schemas, and the answers of a route with an example of every outcome.
 // Response schemas only describe: nothing that is sent is filtered or converted by them.
-import type { TProperties, TSchema } from 'typebox';
+import type { Static, TProperties, TSchema } from 'typebox';
 import { type ErrorName, errorCodes, GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
@@ -27,13 +27,25 @@ export function textField(description: string, maxLength = 255, minLength = 1) {
   return Type.String({ minLength, maxLength, description });
 }
 
-/** A decimal in MDL as JSON number or text [D12]; the schema lets both types pass and `readAmount` holds the rule. */
+/** JSON number or text [D145]. */
+export function decimalField(description: string, more: object = {}) {
+  return Type.Unsafe<number | string>({ anyOf: [{ type: 'number' }, { type: 'string' }], description, ...more });
+}
+
+/** A decimal in MDL [D12]; the schema lets both types pass and `readAmount` holds the rule. */
 export function amountField(description: string) {
-  return Type.Unsafe<number | string>({ anyOf: [{ type: 'number' }, { type: 'string' }], description, 'x-rule': amountRule });
+  return decimalField(description, { 'x-rule': amountRule });
 }
 
 export function dateTimeField(description: string) {
   return Type.String({ format: 'date-time', maxLength: 40, description, 'x-rule': 'must be a date and time such as 2030-01-31T12:00:00Z' });
+}
+
+/** Null and an empty text count as absent [D145]: `erp-fields.ts` takes them out before the schema is looked at. */
+export function optionalField<Schema extends TSchema>(field: Schema) {
+  // OpenAPI 3.0 has `nullable` beside a type only.
+  const anyOf = (field as { anyOf?: object[] }).anyOf?.map((way) => ({ ...way, nullable: true }));
+  return Type.Optional(Type.Unsafe<Static<Schema>>({ ...field, ...(anyOf === undefined ? { nullable: true } : { anyOf }) }));
 }
 
 /** `schema.headers` of the POSTs that can be repeated safely [D13]; idempotencyKeyOf judges it. */

@@ -11,8 +11,9 @@ import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { parseMoment } from '../kernel/moments.ts';
-import { checkReceipt } from '../kernel/receipt.ts';
-import { receiptTotal } from '../kernel/receipt-sums.ts';
+import { type Bani, formatLei, maxAmountBani } from '../kernel/money.ts';
+import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
+import { sumOfLines } from '../kernel/receipt-sums.ts';
 import { insertInvoice, type NewInvoice } from './insert-batch.ts';
 import type { InvoiceDeps } from './move.ts';
 import { findInvoice } from './read-batch.ts';
@@ -73,6 +74,18 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
   return { oid, qr };
 }
 
+/** Nobody can pay nothing, or less: such an invoice would be scanned, and refused on every terminal. */
+function payableTotal(receipt: Receipt): Bani {
+  const totalBani = sumOfLines(receipt);
+  if (totalBani === undefined) throw invalidRequest(`A line of Receipt.Items comes to more than ${formatLei(maxAmountBani)}.`);
+  if (totalBani < 1 || totalBani > maxAmountBani) {
+    throw invalidRequest(
+      `The lines of Receipt.Items must add up to 0.01 at least and ${formatLei(maxAmountBani)} at most; they add up to ${formatLei(totalBani)}.`,
+    );
+  }
+  return totalBani;
+}
+
 function tooLate(): GatewayError {
   return invalidRequest('ValidTo must not be in the past.');
 }
@@ -85,7 +98,7 @@ function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchan
   const receipt = checkReceipt(request.receipt, { needsPayments: false });
   return {
     receipt: JSON.stringify(receipt),
-    amountBani: receiptTotal(receipt) ?? null,
+    amountBani: payableTotal(receipt),
     // Half of a surrogate pair is no text to PostgreSQL; the address that comes of it would not have it either.
     callbackUri: callbackUri?.toWellFormed() ?? null,
     validToMs: validTo == null ? null : parseMoment('ValidTo', validTo),

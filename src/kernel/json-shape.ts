@@ -48,3 +48,35 @@ export function brokenCap(text: string, caps: ShapeCaps): keyof ShapeCaps | unde
   }
   return undefined;
 }
+
+const colon = 0x3a;
+
+/**
+ * A name that one object of a valid JSON text has twice, or undefined. The parser keeps the last of the two without a word, and the sender
+ * may have meant the first.
+ */
+export function repeatedName(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  let nameStart = 0;
+  let nameEnd = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === quote) {
+      nameStart = at;
+      at += 1;
+      while (text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
+      nameEnd = at;
+    } else if (unit === 0x7b) {
+      open.push(new Set());
+    } else if (unit === 0x7d) {
+      open.pop();
+    } else if (unit === colon) {
+      const written = text.slice(nameStart, nameEnd + 1);
+      const name = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return undefined;
+}

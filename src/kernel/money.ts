@@ -1,6 +1,8 @@
 // Money [D12]: whole bani inside (1 leu = 100 bani), decimals in lei outside, never floating-point arithmetic.
 // The largest amount, 9,999,999,999.99 lei, is far below 2^53 bani, so a JavaScript number holds every amount exactly.
 
+import { isSameNumber } from './exact-json.ts';
+
 export type Bani = number;
 
 export const maxAmountBani: Bani = 999_999_999_999;
@@ -15,6 +17,16 @@ export function parseAmount(value: unknown): Bani | undefined {
   if (!match) return undefined;
   const bani = Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0'));
   return bani >= 1 ? bani : undefined;
+}
+
+const decimalTextPattern = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/;
+
+/** A decimal as JSON number or text [D145], as the number that is exactly it; undefined for anything else. */
+export function parseDecimalNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== 'string' || !decimalTextPattern.test(value)) return undefined;
+  const number = Number(value);
+  return isSameNumber(number, value) ? number : undefined;
 }
 
 /** The rule that parseAmount holds to, for error messages. */

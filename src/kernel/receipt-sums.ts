@@ -10,7 +10,8 @@ export interface ReceiptSums {
   cardBani: Bani;
 }
 
-export function receiptTotal(receipt: Receipt): Bani | undefined {
+/** The sum of the lines, whatever it comes to; undefined where a line makes no amount. */
+export function sumOfLines(receipt: Receipt): Bani | undefined {
   if (!Array.isArray(receipt.Items)) return undefined;
   let totalBani = 0;
   for (const item of receipt.Items as { Quantity?: unknown; Price?: unknown }[]) {
@@ -18,12 +19,12 @@ export function receiptTotal(receipt: Receipt): Bani | undefined {
     if (lineBani === undefined) return undefined;
     totalBani += lineBani;
   }
-  return totalBani >= 1 && totalBani <= maxAmountBani ? totalBani : undefined;
+  return totalBani;
 }
 
 export function receiptSums(receipt: Receipt): ReceiptSums | undefined {
-  const totalBani = receiptTotal(receipt);
-  if (totalBani === undefined || !Array.isArray(receipt.Payments)) return undefined;
+  const totalBani = sumOfLines(receipt);
+  if (totalBani === undefined || totalBani < 1 || totalBani > maxAmountBani || !Array.isArray(receipt.Payments)) return undefined;
   const sums = { totalBani, cashBani: 0, cardBani: 0 };
   let leftBani = totalBani;
   for (const payment of receipt.Payments as { PaymentCode?: unknown; Amount?: unknown }[]) {

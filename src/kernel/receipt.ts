@@ -1,6 +1,7 @@
 // A receipt as an ERP sends it [D24]: the known fields are checked, all others are kept and passed on.
 // Invoices store it and registers print it, so both read the same rules here.
 import { invalidRequest } from './error-codes.ts';
+import { parseDecimalNumber } from './money.ts';
 
 export type Receipt = Readonly<Record<string, unknown>>;
 
@@ -23,18 +24,48 @@ export const receiptLimits = {
 const cardPaymentCodes: ReadonlySet<number> = new Set([1, 2, 7, 1000]);
 export const cashPaymentCode = 0;
 
-/** The receipt, if it keeps every rule; otherwise errorCode 40 with the place and the rule. */
-export function checkReceipt(value: unknown, options: { needsPayments: boolean }): Receipt {
-  if (!isObject(value)) throw invalidRequest('Receipt must be an object.');
+/**
+ * The receipt, if it keeps every rule; otherwise errorCode 40 with the place and the rule. Quantities, prices and amounts that came as texts
+ * are numbers in it [D145]: registers need not know both forms.
+ */
+export function checkReceipt(sent: unknown, options: { needsPayments: boolean }): Receipt {
+  if (!isObject(sent)) throw invalidRequest('Receipt must be an object.');
+  const value = withNumbers(sent);
   if (Buffer.byteLength(JSON.stringify(value)) > receiptLimits.bytes) {
     throw invalidRequest(`Receipt must not be larger than ${receiptLimits.bytes} bytes as JSON.`);
   }
   checkIdentifier(value.Number, 'Receipt.Number');
   checkIdentifier(value.Uid, 'Receipt.Uid');
+  // A name that got lost must not become a receipt that is printed as often as it is sent [D145].
+  if (value.Uid === '') throw invalidRequest('Receipt.Uid must not be empty; leave it out if there is none.');
   checkItems(value.Items);
   checkPayments(value.Payments, options.needsPayments);
   checkNumbers(value, 'Receipt');
   return value;
+}
+
+/** Of each line and payment the fields that are decimals; an empty Amount is absent. */
+function withNumbers(receipt: Record<string, unknown>): Record<string, unknown> {
+  const { Items: items, Payments: payments } = receipt;
+  return {
+    ...receipt,
+    ...(Array.isArray(items) && { Items: items.map((item: unknown) => withDecimals(item, ['Quantity', 'Price'])) }),
+    ...(Array.isArray(payments) && { Payments: payments.map((payment: unknown) => withDecimals(withoutEmptyAmount(payment), ['Amount'])) }),
+  };
+}
+
+function withDecimals(value: unknown, names: readonly string[]): unknown {
+  if (!isObject(value) || !names.some((name) => typeof value[name] === 'string')) return value;
+  return {
+    ...value,
+    ...Object.fromEntries(names.flatMap((name) => (name in value ? [[name, parseDecimalNumber(value[name]) ?? value[name]]] : []))),
+  };
+}
+
+function withoutEmptyAmount(payment: unknown): unknown {
+  if (!isObject(payment) || payment.Amount !== '') return payment;
+  const { Amount: _, ...others } = payment;
+  return others;
 }
 
 /** A number that the JSON parser had to change (a code of twenty digits, 1e999) would be passed on as another one: it has to come as a text. */
@@ -75,11 +106,11 @@ function checkItems(items: unknown): void {
       throw invalidRequest(`${place}.Name must be a text of 1 to ${receiptLimits.name} characters.`);
     }
     if (!isNumber(item.Quantity) || item.Quantity <= 0 || item.Quantity > receiptLimits.quantity) {
-      throw invalidRequest(`${place}.Quantity must be a number over 0, at most ${receiptLimits.quantity}.`);
+      throw invalidRequest(`${place}.Quantity must be a decimal over 0, at most ${receiptLimits.quantity}.`);
     }
     // A discount stands on the receipt as a line with a negative price.
     if (!isNumber(item.Price) || Math.abs(item.Price) > receiptLimits.price) {
-      throw invalidRequest(`${place}.Price must be a number from -${receiptLimits.price} to ${receiptLimits.price}.`);
+      throw invalidRequest(`${place}.Price must be a decimal from -${receiptLimits.price} to ${receiptLimits.price}.`);
     }
   }
 }
@@ -99,6 +130,7 @@ function checkPayments(payments: unknown, isNeeded: boolean): void {
     if (parsePaymentCode(payment.PaymentCode) === undefined) {
       throw invalidRequest(`${place}.PaymentCode must be a whole number from 0 to ${receiptLimits.paymentCode}, as a number or a text.`);
     }
+    if (typeof payment.Amount === 'string') throw invalidRequest(`${place}.Amount must be a decimal such as 35.5 or "35.50".`);
   }
 }
 

@@ -132,7 +132,6 @@ describe('validation', () => {
     [{ amount: null }, 'amount must be a decimal from 0.01 to 9999999999.99 with at most two places.'],
     [{ amount: true }, 'amount must be a decimal from 0.01 to 9999999999.99 with at most two places.'],
     [{ amount: '10.005' }, 'amount must be a decimal from 0.01 to 9999999999.99 with at most two places.'],
-    [{ note: '' }, 'note must not be empty.'],
     [{ note: 'x'.repeat(21) }, 'note must have at most 20 characters.'],
     [{ items: [] }, 'items must not be empty.'],
     [{ items: Array.from({ length: 6 }, () => ({ Name: 'a' })) }, 'items must have at most 5 items.'],

@@ -180,14 +180,17 @@ describe('an optional key', () => {
     [basic(':right:one'), 0],
     ['Basic', 0],
     ['basic   !!!', 0],
-  ])('that is a wrong credential (%s) is refused, with a key or without', async (authorization, questions) => {
+  ])('that is a wrong credential (%s) is refused, and beside a good key it is ignored [D147]', async (authorization, questions) => {
     const request = requestOf({ headers: { authorization } });
     expect(await refusal(optionalKey('POS', false), request)).toMatchObject({
       errorName: 'Invalid_API_Key',
       message: expect.stringContaining('credential'),
     });
     expect([asked.length, factsOf(request).merchantId]).toEqual([questions, undefined]);
-    expect(await nameOf(optionalKey('POS', false), { query: { APIKey: key }, headers: { authorization } })).toBe('Invalid_API_Key');
+    const beside = requestOf({ query: { APIKey: key }, headers: { authorization } });
+    expect(await refusal(optionalKey('POS', true), beside)).toBeUndefined();
+    expect([optionalCallerOf(beside)?.keyId, deviceCallerOf(beside)]).toEqual(['k', undefined]);
+    expect(await nameOf(optionalKey('POS', false), { query: { APIKey: otherKey }, headers: { authorization } })).toBe('Invalid_API_Key');
   });
 
   it('is no matter of a Bearer token', async () => {

@@ -85,9 +85,9 @@ describe('the document', () => {
 
   it('says how each call is let in', () => {
     const security = (path: string, method: string) => document.paths[path]?.[method]?.security.map((way) => Object.keys(way).join());
-    expect(security('/Device/sample/Pay', 'post')).toEqual(['', 'keyInHeader']);
-    expect(security('/Device/sample/Status', 'get')).toEqual(['keyInQuery', 'keyInHeader']);
-    expect(security('/Invoice/sample', 'get')).toEqual(['', 'keyInQuery', 'keyInHeader', 'device']);
+    expect(security('/Device/sample/Pay', 'post')).toEqual(['keyInHeader']);
+    expect(security('/Device/sample/Status', 'get')).toEqual(['keyInHeader']);
+    expect(security('/Invoice/sample', 'get')).toEqual(['keyInHeader', '']);
     expect(security('/cabinet/api/things', 'post')).toEqual(['session', 'adminToken']);
     expect(security('/health/live', 'get')).toEqual([]);
   });

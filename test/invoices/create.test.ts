@@ -18,9 +18,34 @@ describe.each(engines)('Create on %s', (engine) => {
   const under = (key: string, requestHash = 'h') => ({ idempotency: { key, requestHash } });
 
   it('keeps the receipt letter by letter', async () => {
-    const odd = { Zed: 1, Items: [{ Price: -0.1, Name: '\u0000 “pâine” \u{1f956}', Quantity: 0.333, x: null }], Alpha: [[], {}, 1e-21] };
+    const odd = { Zed: 1, Items: [{ Price: 0.1, Name: '\u0000 “pâine” \u{1f956}', Quantity: 0.333, x: null }], Alpha: [[], {}, 1e-21] };
     const { qr } = await create({ receipt: odd });
     expect((await shop.invoices.scan(qr, anybody)).receipt).toBe(JSON.stringify(odd));
+  });
+
+  it.each([
+    ['they add up to 0.00', [[1, 0]]],
+    [
+      'they add up to -5.50',
+      [
+        [2, 1],
+        [1, '-7.50'],
+      ],
+    ],
+    [
+      'they add up to 19999999998.00',
+      [
+        [1, 9_999_999_999],
+        [1, 9_999_999_999],
+      ],
+    ],
+    ['comes to more than 9999999999.99', [[2, 9_999_999_999]]],
+  ])('refuses a total that nobody can pay: %s', async (sentence, lines) => {
+    const Items = lines.map(([Quantity, Price]) => ({ Name: 'Line', Quantity, Price }));
+    await expect(create({ receipt: { Items } })).rejects.toMatchObject({
+      errorName: 'Invalid_Request',
+      message: expect.stringContaining(sentence),
+    });
   });
 
   it.each([

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkReceipt } from '../../src/kernel/receipt.ts';
-import { receiptSums, receiptTotal } from '../../src/kernel/receipt-sums.ts';
+import { receiptSums, sumOfLines } from '../../src/kernel/receipt-sums.ts';
 import { readReceipt } from '../../src/virtual/books/receipt.ts';
 
 const receipt = (items: [unknown, unknown][], payments: object[] = [{ PaymentCode: 0 }]) => ({
@@ -12,10 +12,10 @@ const receipt = (items: [unknown, unknown][], payments: object[] = [{ PaymentCod
 
 describe('the sums of a receipt', () => {
   it('rounds each line, half a ban away from zero', () => {
-    expect(receiptTotal(receipt([[0.45, 140]]))).toBe(6_300);
-    expect(receiptTotal(receipt([[1.5, 0.35]]))).toBe(53);
+    expect(sumOfLines(receipt([[0.45, 140]]))).toBe(6_300);
+    expect(sumOfLines(receipt([[1.5, 0.35]]))).toBe(53);
     expect(
-      receiptTotal(
+      sumOfLines(
         receipt([
           [0.1, 0.35],
           [0.1, 0.35],
@@ -23,7 +23,7 @@ describe('the sums of a receipt', () => {
       ),
     ).toBe(8);
     expect(
-      receiptTotal(
+      sumOfLines(
         receipt([
           [1, 10],
           [1, -2.5],
@@ -64,9 +64,9 @@ describe('the sums of a receipt', () => {
   });
 
   it('prices quantities that were added up, with all the places that a number has', () => {
-    expect(receiptTotal(receipt([[0.1 * 3, 30]]))).toBe(900);
-    expect(receiptTotal(receipt([[1.2345678901234567e-6, 1_000_000]]))).toBe(123);
-    expect(receiptTotal(receipt([['0.12345678901234567890123', 1]]))).toBeUndefined();
+    expect(sumOfLines(receipt([[0.1 * 3, 30]]))).toBe(900);
+    expect(sumOfLines(receipt([[1.2345678901234567e-6, 1_000_000]]))).toBe(123);
+    expect(sumOfLines(receipt([['0.12345678901234567890123', 1]]))).toBeUndefined();
   });
 
   it('is undefined where there is no amount', () => {

@@ -27,7 +27,7 @@ describe('a receipt', () => {
       Items: [{ VAT: 'A', ...line }],
       Payments: [{ PaymentCode: 1, Sum: 1 }],
     };
-    expect(check(receipt)).toBe(receipt);
+    expect(check(receipt)).toEqual(receipt);
   });
 
   it.each([
@@ -42,6 +42,27 @@ describe('a receipt', () => {
   it('keeps every number that can be kept, and long ones as texts', () => {
     const receipt = { Items: [line], Code: '12345678901234567890', Largest: Number.MAX_SAFE_INTEGER, Small: -0.000_001 };
     expect(JSON.parse(JSON.stringify(check(receipt)))).toEqual(receipt);
+  });
+
+  it('takes decimals as texts and gives them on as numbers [D145]', () => {
+    const asTexts = {
+      Items: [
+        { Name: 'Bread', Quantity: '2', Price: '12.50', Code: '007' },
+        { Name: 'Discount', Quantity: 1, Price: '-0.10' },
+      ],
+      Payments: [
+        { PaymentCode: '1', Amount: '20.00', Note: '1' },
+        { PaymentCode: 0, Amount: '' },
+        { PaymentCode: 0, Amount: null },
+      ],
+    };
+    expect(check(asTexts)).toEqual({
+      Items: [
+        { Name: 'Bread', Quantity: 2, Price: 12.5, Code: '007' },
+        { Name: 'Discount', Quantity: 1, Price: -0.1 },
+      ],
+      Payments: [{ PaymentCode: '1', Amount: 20, Note: '1' }, { PaymentCode: 0 }, { PaymentCode: 0, Amount: null }],
+    });
   });
 
   it('may do without number, uid and payments, or have null for them', () => {
@@ -64,15 +85,19 @@ describe('a receipt', () => {
     [{ Items: [{ ...line, Name: 'x'.repeat(receiptLimits.name + 1) }] }, 'Receipt.Items[0].Name'],
     [{ Items: [{ ...line, Quantity: 0 }] }, 'Receipt.Items[0].Quantity'],
     [{ Items: [{ ...line, Quantity: -1 }] }, 'Receipt.Items[0].Quantity'],
-    [{ Items: [{ ...line, Quantity: '1' }] }, 'Receipt.Items[0].Quantity'],
+    [{ Items: [{ ...line, Quantity: '1,5' }] }, 'Receipt.Items[0].Quantity'],
     [{ Items: [{ ...line, Quantity: Number.POSITIVE_INFINITY }] }, 'Receipt.Items[0].Quantity'],
     [{ Items: [{ Name: 'Bread', Quantity: 1 }] }, 'Receipt.Items[0].Price'],
-    [{ Items: [{ ...line, Price: '12.50' }] }, 'Receipt.Items[0].Price'],
+    [{ Items: [{ ...line, Price: '12.50 MDL' }] }, 'Receipt.Items[0].Price'],
     [{ Items: [{ ...line, Price: null }] }, 'Receipt.Items[0].Price'],
     [{ Items: [{ ...line, Price: 10_000_000_000 }] }, 'Receipt.Items[0].Price'],
     [{ Items: [{ ...line, Price: -10_000_000_000 }] }, 'Receipt.Items[0].Price'],
     [{ Items: [line], Number: 5 }, 'Receipt.Number'],
     [{ Items: [line], Number: 'x'.repeat(receiptLimits.identifier + 1) }, 'Receipt.Number'],
+    [{ Items: [line], Uid: '' }, 'Receipt.Uid'],
+    [{ Items: [{ ...line, Price: '0.1234567890123456' }] }, 'Receipt.Items[0].Price'],
+    [{ Items: [{ ...line, Quantity: '0.00' }] }, 'Receipt.Items[0].Quantity'],
+    [{ Items: [line], Payments: [{ PaymentCode: 0, Amount: 'all' }] }, 'Receipt.Payments[0].Amount'],
     [{ Items: [line], Uid: 'a\u0000b' }, 'Receipt.Uid'],
     [{ Items: [line], Uid: '\ud800' }, 'Receipt.Uid'],
     [{ Items: [line], Payments: {} }, 'Receipt.Payments'],
