@@ -5,12 +5,20 @@ import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { type Session, SessionProvider, type User, useSession } from './api/session.tsx';
 import { Blank, Loading, Trouble } from './parts/page.tsx';
 import { Confirmation } from './shell/confirmation.tsx';
+import { LoadFailure, PageGuard } from './shell/page-guard.tsx';
 import { Shell } from './shell/shell.tsx';
 import { SignIn } from './shell/sign-in.tsx';
 
 /** `name` is the component among what the file exports. */
-function page<Name extends string>(load: () => Promise<{ [name in Name]: ComponentType }>, name: Name) {
-  return lazy(async () => ({ default: (await load())[name] }));
+// oxlint-disable-next-line typescript/no-explicit-any -- the router gives pages no properties, and the type of `lazy` asks for this
+function page<Name extends string, Page extends ComponentType<any>>(load: () => Promise<{ [name in Name]: Page }>, name: Name) {
+  return lazy(async () => {
+    try {
+      return { default: (await load())[name] };
+    } catch (error) {
+      throw new LoadFailure(`The page ${name} could not be loaded.`, { cause: error });
+    }
+  });
 }
 
 const pages: [path: string, component: ComponentType][] = [
@@ -34,16 +42,18 @@ const pages: [path: string, component: ComponentType][] = [
 ];
 /** Where the money is real there is no such page. */
 const Playground = page(() => import('./pages/playground/playground.tsx'), 'Playground');
-const LinkPage = lazy(async () => ({ default: (await import('./shell/link-page.tsx')).LinkPage }));
+const LinkPage = page(() => import('./shell/link-page.tsx'), 'LinkPage');
 
 export function App() {
   const session = useSession();
   const [path] = useLocation();
   if (path === '/link') {
     return (
-      <Suspense fallback={<Loading />}>
-        <LinkPage isSandbox={session.data?.isSandbox === true} />
-      </Suspense>
+      <PageGuard path={path}>
+        <Suspense fallback={<Loading />}>
+          <LinkPage isSandbox={session.data?.isSandbox === true} />
+        </Suspense>
+      </PageGuard>
     );
   }
   if (session.data === undefined) return session.error ? <Trouble error={session.error} retry={() => void session.refetch()} /> : null;
@@ -53,25 +63,28 @@ export function App() {
 }
 
 function SignedIn({ session }: { session: Session & { user: User } }) {
+  const [path] = useLocation();
   return (
     <SessionProvider session={session}>
       <Confirmation hasTotp={session.user.hasTotp === true}>
         <Shell>
-          <Suspense fallback={<Loading />}>
-            <Switch>
-              <Route path="/">
-                <Redirect to="/overview" replace />
-              </Route>
-              <Route path="/sign-in">
-                <Redirect to="/overview" replace />
-              </Route>
-              {pages.map(([pattern, component]) => (
-                <Route key={pattern} path={pattern} component={component} />
-              ))}
-              {session.isSandbox && <Route path="/playground" component={Playground} />}
-              <Route component={NoSuchPage} />
-            </Switch>
-          </Suspense>
+          <PageGuard path={path}>
+            <Suspense fallback={<Loading />}>
+              <Switch>
+                <Route path="/">
+                  <Redirect to="/overview" replace />
+                </Route>
+                <Route path="/sign-in">
+                  <Redirect to="/overview" replace />
+                </Route>
+                {pages.map(([pattern, component]) => (
+                  <Route key={pattern} path={pattern} component={component} />
+                ))}
+                {session.isSandbox && <Route path="/playground" component={Playground} />}
+                <Route component={NoSuchPage} />
+              </Switch>
+            </Suspense>
+          </PageGuard>
         </Shell>
       </Confirmation>
     </SessionProvider>

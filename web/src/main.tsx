@@ -14,11 +14,18 @@ import { basePath } from './api/client.ts';
 import { createQueryClient } from './api/query.ts';
 import { App } from './app.tsx';
 import { startLanguages } from './i18n/setup.ts';
+import { reloadWhenReachable } from './shell/recovery.ts';
 
 const theme = createTheme({ fontFamily: 'var(--sans)', cursorType: 'pointer' });
 const colourScheme = localStorageColorSchemeManager({ key: 'tillgate.theme' });
 
-await startLanguages();
+try {
+  await startLanguages();
+} catch (error) {
+  // Without a catalogue there are no words to show: the page comes again as soon as the gateway has it.
+  reloadWhenReachable();
+  throw error;
+}
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no root.');
 createRoot(root).render(

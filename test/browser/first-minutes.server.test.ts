@@ -1,0 +1,69 @@
+// The first minutes with the cabinet in a real browser: a page that cannot be loaded, an empty sandbox, a payment that is left open.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
+import { heading, launchChromium, newPerson, open as openPage, seriousFindings } from './support/chromium.ts';
+
+let shop: SandboxShop;
+let browser: Browser;
+let page: Page;
+let cabinet: string;
+
+beforeAll(async () => {
+  shop = await openSandboxShop();
+  cabinet = `${shop.sandbox.baseUrl}/cabinet`;
+  browser = await launchChromium();
+  page = await (await newPerson(browser)).newPage();
+  await page.goto(cabinet);
+  await page.getByRole('button', { name: 'Enter the sandbox', exact: true }).click();
+  await heading(page, 'Overview');
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await shop?.close();
+});
+
+const open = (path: string) => openPage(page, cabinet, path);
+const goTo = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+
+describe('a page that cannot be loaded', () => {
+  const asset = '**/assets/devices-*';
+
+  it('leaves the frame, and is loaded again once the network is back', async () => {
+    await open('/overview');
+    let isAway = true;
+    await page.route('**/*', (route) => (isAway ? route.abort('internetdisconnected') : route.continue()));
+    await goTo('Devices');
+    await heading(page, 'This page could not be loaded');
+    expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(true);
+    expect(await seriousFindings(page)).toEqual([]);
+    isAway = false;
+    await heading(page, 'Devices');
+    expect(new URL(page.url()).pathname).toBe('/tillgate/cabinet/devices');
+    await page.unroute('**/*');
+  });
+
+  it('reloads once after a new build, and not for ever when the file stays away', async () => {
+    await page.evaluate('sessionStorage.clear()');
+    await open('/overview');
+    let loads = 0;
+    page.on('load', () => {
+      loads += 1;
+    });
+    await page.route(asset, (route) => route.fulfill({ status: 404, body: '' }));
+    await goTo('Devices');
+    await heading(page, 'This page could not be loaded');
+    await expect.poll(() => loads, { timeout: 10_000 }).toBe(1);
+    await heading(page, 'This page could not be loaded');
+    // Longer than the next probe.
+    await page.waitForTimeout(2_500);
+    expect(loads).toBe(1);
+    // The other pages work.
+    await goTo('Keys');
+    await heading(page, 'Keys');
+    await page.unroute(asset);
+    await goTo('Devices');
+    await page.getByRole('button', { name: 'Reload page' }).click();
+    await heading(page, 'Devices');
+  });
+});

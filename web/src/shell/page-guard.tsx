@@ -1,0 +1,52 @@
+// What keeps the frame when a page fails: navigation, search and the rest stay, and the page says what happened in its own place.
+import { Component, type ReactNode, useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Icon } from '../parts/icons.tsx';
+import { PageName, Trouble } from '../parts/page.tsx';
+import { reloadPage, reloadWhenReachable } from './recovery.ts';
+
+/** A part of the page could not be loaded. Everything else that a page throws is a fault of its own. */
+export class LoadFailure extends Error {
+  override name = 'LoadFailure';
+}
+
+interface GuardProps {
+  /** Another page is another try. */
+  path: string;
+  children: ReactNode;
+}
+
+export class PageGuard extends Component<GuardProps, { error: Error | undefined }> {
+  override state: { error: Error | undefined } = { error: undefined };
+
+  static getDerivedStateFromError(error: unknown): { error: Error } {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override componentDidUpdate({ path }: GuardProps): void {
+    if (path !== this.props.path && this.state.error) this.setState({ error: undefined });
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (!error) return this.props.children;
+    if (error instanceof LoadFailure) return <NotLoaded />;
+    return <Trouble error={error} retry={() => this.setState({ error: undefined })} />;
+  }
+}
+
+function NotLoaded() {
+  const { t } = useTranslation();
+  useEffect(reloadWhenReachable, []);
+  return (
+    <div className="blank" role="alert">
+      <Icon name="offline" size={24} />
+      <PageName name={t('trouble.notLoaded.title')} />
+      <p>{t('trouble.notLoaded.meaning')}</p>
+      <button type="button" className="btn" onClick={reloadPage}>
+        <Icon name="refresh" />
+        {t('trouble.reload')}
+      </button>
+    </div>
+  );
+}
