@@ -98,7 +98,7 @@ export async function startPlayground(deps: PlaygroundDeps): Promise<Playground>
       const invoice = qrSale.view();
       const story = stories.view();
       return {
-        devices: shop.views(),
+        devices: await shop.views(),
         till: {
           sale: { items: itemViews(items), total: baniToLei(totalBani) },
           ...(last === undefined ? {} : { lastSale: saleView(last) }),

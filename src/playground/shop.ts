@@ -1,9 +1,12 @@
 // The devices of the playground as a person sees and handles them. They are real devices on the real wire; here nothing is made up.
 import type { FaultsChange } from '../cabinet/playground/port.ts';
 import type { DeviceView, personActs } from '../cabinet/playground/view-schema.ts';
+import type { Database } from '../database/database.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { baniToLei } from '../kernel/money.ts';
+import type { Command } from '../ledger/command.ts';
+import { findHolder } from '../ledger/store.ts';
 import type { VirtualDevice } from '../virtual/devices/virtual-device.ts';
 
 export interface ShopDevice {
@@ -17,7 +20,9 @@ export interface Shop {
   find(deviceId: string, kind?: 'terminal' | 'register'): ShopDevice;
   all(): readonly ShopDevice[];
   first(kind: 'terminal' | 'register'): ShopDevice;
-  views(): DeviceView[];
+  views(): Promise<DeviceView[]>;
+  /** The operation that keeps the device from taking a new one: in flight, unresolved, or a payment that awaits CloseDoc. */
+  heldBy(device: VirtualDevice): Promise<Command | undefined>;
   setByHand(deviceId: string, byHand: boolean): void;
   act(deviceId: string, action: (typeof personActs)[number]): void;
   arm(deviceId: string, change: FaultsChange): void;
@@ -28,6 +33,7 @@ export interface Shop {
 }
 
 export interface ShopDeps {
+  database: Pick<Database, 'queries'>;
   devices: readonly ShopDevice[];
   logger: Logger;
   onChange(): void;
@@ -36,7 +42,9 @@ export interface ShopDeps {
 const maxPaperLines = 200;
 const via = ['mqtt', 'queue'] as const;
 
-export function createShop({ devices, logger, onChange }: ShopDeps): Shop {
+export function createShop({ database, devices, logger, onChange }: ShopDeps): Shop {
+  const heldBy = (device: VirtualDevice) => findHolder(database.queries, device.deviceId);
+
   function find(deviceId: string, kind?: 'terminal' | 'register'): ShopDevice {
     const found = devices.find(({ device }) => device.deviceId === deviceId);
     if (!found) throw new GatewayError('Record_not_exist', 'The playground has no device by that id.');
@@ -60,7 +68,8 @@ export function createShop({ devices, logger, onChange }: ShopDeps): Shop {
       if (!found) throw new GatewayError('Record_not_exist', `The playground has no ${kind}.`);
       return found;
     },
-    views: () => devices.map(viewOf),
+    heldBy,
+    views: () => Promise.all(devices.map(async (one) => viewOf(one, await heldBy(one.device)))),
     setByHand(deviceId, byHand) {
       find(deviceId).device.customer.setByHand(byHand);
       onChange();
@@ -102,7 +111,15 @@ export function createShop({ devices, logger, onChange }: ShopDeps): Shop {
   };
 }
 
-function viewOf({ device, bank }: ShopDevice): DeviceView {
+function holderView({ id, documentState, amountBani }: Command): NonNullable<DeviceView['heldBy']> {
+  return {
+    commandId: id,
+    ...(documentState === null ? {} : { documentState }),
+    ...(amountBani === null ? {} : { amount: baniToLei(amountBani) }),
+  };
+}
+
+function viewOf({ device, bank }: ShopDevice, holder: Command | undefined): DeviceView {
   const isOn = device.isOn();
   const faults = device.faults();
   const { state, amountBani, ...display } = device.screen.display();
@@ -121,6 +138,7 @@ function viewOf({ device, bank }: ShopDevice): DeviceView {
       ? { ...display, state, ...(amountBani === undefined || amountBani === 0 ? {} : { amount: baniToLei(amountBani) }) }
       : { state: 'off', text: '' },
     ...(waitsFor === undefined ? {} : { waitsFor }),
+    ...(holder === undefined ? {} : { heldBy: holderView(holder) }),
     faults: { loseAnswer, answerTwice, paperOut, ...(powerCut === undefined ? {} : { powerCut }) },
     ...(paper === undefined
       ? {}

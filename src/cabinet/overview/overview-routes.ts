@@ -71,6 +71,7 @@ export function registerOverviewRoutes(
           description:
             'Money in lei by mode, hour and bank, the same span a week before, how many tries succeeded and how long answers took, devices, callbacks, and what needs attention.',
           fields: {
+            isNew: Type.Boolean({ description: 'There is no operation and no invoice yet.' }),
             from: moment,
             to: moment,
             total: anyObject,
@@ -88,6 +89,7 @@ export function registerOverviewRoutes(
             settledAlone: anyObject,
           },
           example: {
+            isNew: false,
             from: exampleTime,
             to: exampleTime,
             total: { amount: 48_214.3, count: 612, refunded: 64.5 },

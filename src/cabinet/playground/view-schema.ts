@@ -42,6 +42,16 @@ const device = Type.Object({
     maskedCard: may(Type.String()),
   }),
   waitsFor: may(oneOf(['card', 'pin'])),
+  heldBy: may(
+    Type.Object(
+      {
+        commandId: Type.String(),
+        documentState: may(Type.String({ description: '`open`: an approved payment that awaits CloseDoc.' })),
+        amount: may(Type.Number()),
+      },
+      { description: 'The operation that keeps the device from taking a new one.' },
+    ),
+  ),
   faults: Type.Object({ loseAnswer: Type.Boolean(), answerTwice: Type.Boolean(), paperOut: Type.Boolean(), powerCut: may(powerCut) }),
   paper: may(
     Type.Object({
@@ -149,7 +159,7 @@ const story = Type.Object({
       key: Type.String(),
       params,
       erpHadToDo: sentence,
-      booksAgree: Type.Boolean(),
+      booksAgree: may(Type.Boolean({ description: 'Absent when the story did not reach its end: then nothing was compared.' })),
       saleCommandId: may(Type.String()),
       oid: may(Type.String()),
     }),

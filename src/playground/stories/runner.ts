@@ -3,6 +3,7 @@
 import { type BooksView, type StoryName, type StoryView, storyNames } from '../../cabinet/playground/view-schema.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { formatLei } from '../../kernel/money.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { Sale } from '../erp/sale.ts';
 import { doubleClick, lostAnswer, powerCut, refundOverRest } from './card-stories.ts';
@@ -47,6 +48,11 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
     try {
       await shop.putInOrder();
       deps.sink().isDown = false;
+      const obstacle = await findObstacle();
+      if (obstacle) {
+        now.verdict = { ...obstacle, erpHadToDo: { key: 'playground.erpHadToDo.notStarted', params: {} } };
+        return;
+      }
       // The customer is played too, so that one sees card and PIN.
       shop.first('terminal').device.customer.setByHand(true);
       const played = await scripts[now.name].play(createStage(deps, now, () => stopped === now));
@@ -65,7 +71,6 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
         key: 'playground.verdict.brokenOff',
         params: { reason },
         erpHadToDo: { key: 'playground.erpHadToDo.unclear', params: {} },
-        booksAgree: false,
       };
     } finally {
       // In order first: the next story may begin in the moment in which this one has ended.
@@ -74,6 +79,17 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       now.isRunning = false;
       changes.changed();
     }
+  }
+
+  /** A device that an earlier operation holds takes nothing new, so no story could be played on it. */
+  async function findObstacle(): Promise<{ key: string; params: Record<string, string> } | undefined> {
+    for (const { device } of [shop.first('terminal'), shop.first('register')]) {
+      const holder = await shop.heldBy(device);
+      if (!holder) continue;
+      const key = `playground.verdict.${holder.documentState === 'open' ? 'documentOpen' : 'deviceHeld'}`;
+      return { key, params: { device: device.name, amount: formatLei(holder.amountBani ?? 0) } };
+    }
+    return undefined;
   }
 
   async function judge(now: StoryView, { sales, erpHadToDo, params }: Played): Promise<void> {

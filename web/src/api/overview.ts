@@ -36,6 +36,8 @@ export interface OverviewDevice {
 }
 
 export interface Overview {
+  /** No operation and no invoice yet. */
+  isNew: boolean;
   from: string;
   to: string;
   total: Sums;

@@ -35,6 +35,8 @@ export interface PlayDevice {
   channels: { via: Via; isConnected: boolean; isCut: boolean }[];
   screen: { state: ScreenState; text: string; amount?: number; commandId?: string; authCode?: string; maskedCard?: string };
   waitsFor?: 'card' | 'pin';
+  /** The operation that keeps the device from taking a new one. */
+  heldBy?: { commandId: string; documentState?: string; amount?: number };
   faults: Faults;
   paper?: { lines: string[]; at: string; kind: 'receipt' | 'slip' | 'X' | 'Z'; number?: string };
 }
@@ -138,7 +140,7 @@ export interface Story {
   isRunning: boolean;
   startedAt: string;
   steps: StoryStep[];
-  verdict?: Said & { erpHadToDo: Said; booksAgree: boolean; saleCommandId?: string; oid?: string };
+  verdict?: Said & { erpHadToDo: Said; booksAgree?: boolean; saleCommandId?: string; oid?: string };
 }
 
 export interface Playground {

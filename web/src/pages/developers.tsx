@@ -26,7 +26,8 @@ export function Developers() {
     staleTime: Infinity,
     queryFn: async ({ signal }) => (await (await fetch(`${basePath}/openapi.json`, { signal })).json()) as OpenApi,
   });
-  const [chosen, setChosen] = useState('');
+  // A link may name the call that it means.
+  const [chosen, setChosen] = useState(() => new URLSearchParams(location.search).get('call') ?? '');
   return (
     <>
       <PageHead name={t('page.developers')} sub={t(session.isSandbox ? 'developers.subSandbox' : 'developers.sub')}>

@@ -12,6 +12,7 @@ import { Icon } from '../parts/icons.tsx';
 import { PageHead, Read } from '../parts/page.tsx';
 import { StateShape } from '../parts/state-mark.tsx';
 import { Moment, useNowMs } from '../parts/values.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { BankTable, CallbackCard, DevicesCard, SettledCard } from './overview-cards.tsx';
 
 const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -32,7 +33,7 @@ export function Overview() {
         sub={
           <>
             {exactTime(new Date(nowMs).toISOString(), i18n.language, 'day').replace(/\.$/, '')}.{' '}
-            {day.data && t(waiting === 0 ? 'overview.calm' : 'overview.needs', { count: waiting })}
+            {day.data && t(day.data.isNew ? 'overview.nothingYet' : waiting === 0 ? 'overview.calm' : 'overview.needs', { count: waiting })}
           </>
         }
       >
@@ -50,22 +51,26 @@ export function Overview() {
         </div>
       </PageHead>
       <Read of={day} rows={12}>
-        {(fields) => (
-          <>
-            <AttentionStrip day={fields} waiting={waiting} />
-            <div className="tiles">
-              <MoneyTile day={fields} period={period} />
-              <ModeTile day={fields} period={period} />
-              <RateTile day={fields} period={period} />
-              <AnswerTile day={fields} />
-              <HoursCard day={fields} period={period} />
-              <BankTable banks={fields.banks} period={period} />
-              <DevicesCard shops={shopsOf(fields.devices)} />
-              <CallbackCard callbacks={fields.callbacks} />
-              <SettledCard settled={fields.settledAlone} />
-            </div>
-          </>
-        )}
+        {(fields) =>
+          fields.isNew ? (
+            <FirstSteps devices={fields.devices.length} />
+          ) : (
+            <>
+              <AttentionStrip day={fields} waiting={waiting} />
+              <div className="tiles">
+                <MoneyTile day={fields} period={period} />
+                <ModeTile day={fields} period={period} />
+                <RateTile day={fields} period={period} />
+                <AnswerTile day={fields} />
+                <HoursCard day={fields} period={period} />
+                <BankTable banks={fields.banks} period={period} />
+                <DevicesCard shops={shopsOf(fields.devices)} />
+                <CallbackCard callbacks={fields.callbacks} />
+                <SettledCard settled={fields.settledAlone} />
+              </div>
+            </>
+          )
+        }
       </Read>
     </>
   );

@@ -1,7 +1,9 @@
 // Trying a call: in the sandbox with key and device filled in; in production with a key that is pasted and stays in this tab,
 // and a call that moves money asks first.
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import { basePath } from '../api/client.ts';
 import { AskDialog, Field } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
@@ -20,6 +22,11 @@ interface TryCallProps {
   isSandbox: boolean;
 }
 
+type Fields = Record<string, unknown>;
+
+const payPath = '/Device/payment/Pay';
+const closePath = '/Device/payment/CloseDoc';
+
 interface Answer {
   status: number;
   ms: number;
@@ -31,6 +38,7 @@ export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
   const [key, setKey] = useState(facts?.apiKey ?? pastedKey);
   const [text, setText] = useState(() => JSON.stringify(filled(operation, facts), null, 2));
   const [answer, setAnswer] = useState<Answer>();
+  const [sent, setSent] = useState<Fields>({});
   const [error, setError] = useState<string>();
   const [isAsking, setIsAsking] = useState(false);
   const [isRunning, setIsRunning] = useState(false);
@@ -48,16 +56,9 @@ export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
       return;
     }
     setIsRunning(true);
-    const startedMs = performance.now();
     try {
-      const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString();
-      const response = await fetch(`${basePath}${operation.path}${isGet ? `?${query}` : ''}`, {
-        method: operation.method,
-        credentials: 'omit',
-        headers: { 'x-api-key': apiKey, ...(isGet ? {} : { 'content-type': 'application/json', 'idempotency-key': newKey() }) },
-        ...(isGet ? {} : { body: JSON.stringify(fields) }),
-      });
-      setAnswer({ status: response.status, ms: Math.round(performance.now() - startedMs), body: await response.json() });
+      setAnswer(await sendCall(operation, fields, apiKey));
+      setSent(fields);
     } catch {
       setError(t('trouble.lost.title'));
     } finally {
@@ -108,6 +109,7 @@ export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
           </p>
         )}
         {answer && <AnswerBox answer={answer} />}
+        {answer && <Follow operation={operation} answer={answer} apiKey={apiKey} sent={sent} />}
       </form>
       {isAsking && (
         <AskDialog
@@ -125,6 +127,50 @@ export function TryCall({ operation, facts, isSandbox }: TryCallProps) {
   );
 }
 
+async function sendCall({ method, path }: Pick<Operation, 'method' | 'path'>, fields: Fields, apiKey: string): Promise<Answer> {
+  const startedMs = performance.now();
+  const isGet = method === 'GET';
+  const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString();
+  const response = await fetch(`${basePath}${path}${isGet ? `?${query}` : ''}`, {
+    method,
+    credentials: 'omit',
+    headers: { 'x-api-key': apiKey, ...(isGet ? {} : { 'content-type': 'application/json', 'idempotency-key': newKey() }) },
+    ...(isGet ? {} : { body: JSON.stringify(fields) }),
+  });
+  return { status: response.status, ms: Math.round(performance.now() - startedMs), body: await response.json() };
+}
+
+/** Where the call's object is shown, and after a payment what the terminal waits for. */
+function Follow({ operation, answer, apiKey, sent }: { operation: Operation; answer: Answer; apiKey: string; sent: Fields }) {
+  const { t } = useTranslation();
+  const close = useMutation({ mutationFn: (fields: Fields) => sendCall({ method: 'POST', path: closePath }, fields, apiKey) });
+  const { errorCode, OID, report } = answer.body as { errorCode?: number; OID?: string; report?: string };
+  if (OID === undefined) return null;
+  const page = operation.path.startsWith('/Invoice') ? 'invoices' : operation.tag === 'Fiscal Mode' ? 'fiscal' : 'payments';
+  const { operationId } = (parseFields(report ?? '') ?? {}) as { operationId?: string };
+  const isPaid = operation.path === payPath && errorCode === 0;
+  const isClosed = (close.data?.body as { errorCode?: number } | undefined)?.errorCode === 0;
+  return (
+    <div className="row wrap-row">
+      <Link className="btn" href={`/${page}/${OID}`}>
+        {t(`developers.open.${page}`)}
+      </Link>
+      {isPaid && !isClosed && (
+        <button
+          type="button"
+          className="btn"
+          disabled={close.isPending}
+          onClick={() => close.mutate({ DeviceID: sent['DeviceID'], documentNr: sent['documentNr'] ?? OID, operationId })}
+        >
+          {t('developers.closeDocument')}
+        </button>
+      )}
+      {isPaid && <p className="small second">{t(isClosed ? 'developers.closed' : 'developers.mustClose')}</p>}
+      {close.data && !isClosed && <AnswerBox answer={close.data} />}
+    </div>
+  );
+}
+
 function AnswerBox({ answer: { status, ms, body } }: { answer: Answer }) {
   const { t } = useTranslation();
   return (
@@ -138,7 +184,7 @@ function AnswerBox({ answer: { status, ms, body } }: { answer: Answer }) {
 }
 
 /** The example, without a key and with a device of the right kind. */
-function filled(operation: Operation, facts: DeveloperFacts | undefined): Record<string, unknown> {
+function filled(operation: Operation, facts: DeveloperFacts | undefined): Fields {
   const kind = operation.tag === 'Fiscal Mode' ? 'register' : 'terminal';
   const device = facts?.devices?.find((one) => one.kind === kind)?.id;
   const { APIKey: _key, ...fields } = operation.example;
@@ -150,16 +196,16 @@ function filled(operation: Operation, facts: DeveloperFacts | undefined): Record
   };
 }
 
-function parseFields(text: string): Record<string, unknown> | undefined {
+function parseFields(text: string): Fields | undefined {
   try {
     const fields = JSON.parse(text === '' ? '{}' : text) as unknown;
-    return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? (fields as Record<string, unknown>) : undefined;
+    return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? (fields as Fields) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function curlOf(operation: Operation, fields: Record<string, unknown>, isGet: boolean): string {
+function curlOf(operation: Operation, fields: Fields, isGet: boolean): string {
   const address = `${location.origin}${basePath}${operation.path}`;
   const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString();
   if (isGet) return `curl -H "X-API-Key: $KEY" '${address}?${query}'`;

@@ -1,4 +1,5 @@
 // The merchant that something belongs to: chosen by those who see several, given for the others.
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
@@ -23,12 +24,18 @@ export function MerchantField({ value, onChange }: { value: string; onChange: (i
   const { t } = useTranslation();
   const { session } = useViewer();
   const merchants = useMerchants();
+  const all = merchants.data?.merchants;
+  const only = all?.length === 1 ? all[0]?.id : undefined;
+  // With a single merchant there is nothing to choose.
+  useEffect(() => {
+    if (value === '' && only !== undefined) onChange(only);
+  }, [value, only, onChange]);
   if (session.user.merchantId !== undefined) return null;
   return (
     <Field label={t('list.merchant')}>
       <select className="input" value={value} onChange={(event) => onChange(event.target.value)}>
         <option value="">{t('merchants.choose')}</option>
-        {merchants.data?.merchants.map((merchant) => (
+        {all?.map((merchant) => (
           <option key={merchant.id} value={merchant.id}>
             {merchant.name}
           </option>

@@ -20,6 +20,8 @@ export interface OverviewDevice {
 }
 
 export interface Overview {
+  /** No operation and no invoice yet: there is nothing to be calm about. */
+  isNew: boolean;
   fromMs: number;
   toMs: number;
   total: ReturnType<typeof totalOf>;
@@ -63,6 +65,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
     const devices = await readDevices(queries, scope);
     const { counts, sumsBani, isCut, items } = await readAttention(queries, scope, nowMs, mismatches);
     return {
+      isNew: await hasNothing(queries, scope),
       fromMs,
       toMs,
       total: totalOf(hours),
@@ -106,6 +109,19 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
       return page;
     },
   };
+}
+
+async function hasNothing(queries: Queries, { merchantId }: Scope): Promise<boolean> {
+  for (const table of ['commands', 'invoices'] as const) {
+    const any = await queries
+      .selectFrom(table)
+      .select('merchant_id')
+      .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
+      .limit(1)
+      .executeTakeFirst();
+    if (any) return false;
+  }
+  return true;
 }
 
 /** Answers in steps of two seconds, for a picture. */

@@ -53,9 +53,11 @@ function Verdict({ verdict }: { verdict: NonNullable<Story['verdict']> }) {
     <>
       <p className="outcome-word">{say(verdict.erpHadToDo)}</p>
       <p className="second">{t(verdict.key, { ...verdict.params, defaultValue: verdict.key })}</p>
-      <p className={verdict.booksAgree ? 'tone-ok strong' : 'tone-warn strong'}>
-        {t(verdict.booksAgree ? 'playground.outcome.booksAgree' : 'playground.outcome.booksDiffer')}
-      </p>
+      {verdict.booksAgree !== undefined && (
+        <p className={verdict.booksAgree ? 'tone-ok strong' : 'tone-warn strong'}>
+          {t(verdict.booksAgree ? 'playground.outcome.booksAgree' : 'playground.outcome.booksDiffer')}
+        </p>
+      )}
     </>
   );
 }

@@ -17,6 +17,7 @@ import { Announcer } from './announcer.tsx';
 import { Books } from './books.tsx';
 import { CallCard } from './call-card.tsx';
 import { ErpPanel } from './erp-panel.tsx';
+import { HeldNotice } from './held-notice.tsx';
 import { OutcomeCard } from './outcome-card.tsx';
 import { beginningOf, roundOf } from './round.ts';
 import { Stage } from './stage.tsx';
@@ -108,6 +109,7 @@ function Board({ playground, isFree }: { playground: PlaygroundState; isFree: bo
       {!isFree && storyName !== undefined && (
         <StoryBar stories={stories} story={story} chosen={storyName} onChoose={setChosenStory} play={play} />
       )}
+      <HeldNotice devices={devices} isIdle={playground.books.underWay === 0 && story?.isRunning !== true} mayClose={play !== undefined} />
       {change.error && (
         <p className="note tone-warn play-error" role="alert">
           {change.error.message}
