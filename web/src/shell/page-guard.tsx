@@ -16,15 +16,20 @@ interface GuardProps {
   children: ReactNode;
 }
 
-export class PageGuard extends Component<GuardProps, { error: Error | undefined }> {
-  override state: { error: Error | undefined } = { error: undefined };
+interface GuardState {
+  path: string;
+  error: Error | undefined;
+}
 
-  static getDerivedStateFromError(error: unknown): { error: Error } {
+export class PageGuard extends Component<GuardProps, GuardState> {
+  override state: GuardState = { path: this.props.path, error: undefined };
+
+  static getDerivedStateFromError(error: unknown): Pick<GuardState, 'error'> {
     return { error: error instanceof Error ? error : new Error(String(error)) };
   }
 
-  override componentDidUpdate({ path }: GuardProps): void {
-    if (path !== this.props.path && this.state.error) this.setState({ error: undefined });
+  static getDerivedStateFromProps({ path }: GuardProps, state: GuardState): GuardState | null {
+    return path === state.path ? null : { path, error: undefined };
   }
 
   override render(): ReactNode {
