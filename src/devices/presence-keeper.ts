@@ -1,22 +1,34 @@
-// Writes what the link knows of the devices into the database: last seen, journal, last report.
-// Always holds: a device is written at most once a minute, except that a new journal is written at once; one write of a device
-// at a time, so that one that changes its journal without end costs one connection and no memory; what it said meanwhile is
-// looked at again by the next look, and only the newest counts. A database that is down costs nothing but a later try.
-
+// Writes what the link knows of the devices into the database: last seen, journal, last report [D180].
+// Every gateway hears every device; the one that holds the lease writes, so the cost does not grow with the number of gateways.
+// Always holds: one statement at a time, so that presence takes at most one database connection and payments never wait behind it; a device
+// is written at most once a minute, or after five seconds if its journal changed. A database that is down costs one try per round.
+// If the writer dies, its lease ends within 15 s and another gateway goes on; rows that are fresh in the database are left as they are.
 import { sql } from 'kysely';
+import { type BatchRow, batchRows, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
-import { nowMs } from '../database/dialect.ts';
+import { forEachEngine } from '../database/dialect.ts';
 import { isDatabaseDown } from '../database/errors.ts';
+import { keptStatement } from '../database/kept-statement.ts';
 import { maskReport } from '../kernel/card-mask.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { restrainLogger } from '../kernel/restrained-logger.ts';
 import type { Link } from '../link/link.ts';
-import type { DeviceSnapshot } from '../link/sightings.ts';
+import type { DeviceSnapshot, SeenDevice } from '../link/sightings.ts';
+import { createPresenceLease, presenceRoundMs } from './presence-lease.ts';
 
-const lookEveryMs = 5_000;
+/** After a device appeared: the others of a storm come into the same batch. */
+const soonMs = 250;
 const writeEveryMs = 60_000;
-/** A report larger than this is not kept; the device still gets its due otherwise. */
+/** A row in the database that is younger than this is not written again when another gateway takes over. */
+const freshForMs = 30_000;
+const maxRows = 500;
+const maxCharacters = 1024 * 1024;
+/** A larger report is not kept; the rest of the presence is. */
 const maxReport = 16 * 1024;
+
+const columns = { id: 'text', age_ms: 'int8', journal_id: 'text', report: 'text' } as const;
+type Row = BatchRow<typeof columns> & { id: string };
 
 interface Written {
   atMs: number;
@@ -26,7 +38,7 @@ interface Written {
 
 export interface PresenceKeeper {
   start(): void;
-  /** Writes what is still unwritten, so that a restart does not forget who was here. */
+  /** Writes what is still unwritten, so that a restart does not lose it, and ends the lease. */
   stop(): Promise<void>;
 }
 
@@ -38,75 +50,133 @@ export function keptReport(report: DeviceSnapshot['report']): string | null {
   return text.length > maxReport ? null : text;
 }
 
-export function createPresenceKeeper(deps: {
+const updates = forEachEngine((engine) =>
+  keptStatement((queries, { rows, freshMs }: { rows: RowsText<typeof columns>; freshMs: number }) =>
+    sql`update "devices"
+      set "last_seen_at" = now_ms() - "new"."age_ms", "journal_id" = "new"."journal_id", "last_report" = coalesce("new"."report", "devices"."last_report")
+      from ${batchRows(engine, 'new', columns, rows, 'shortly')}
+      where "devices"."id" = "new"."id" and ("devices"."last_seen_at" is null
+        or "devices"."last_seen_at" < now_ms() - "new"."age_ms" - cast(${freshMs} as bigint)
+        or ("devices"."last_seen_at" <= now_ms() - "new"."age_ms" and "devices"."journal_id" is distinct from "new"."journal_id"))`.compile(
+      queries,
+    ),
+  ),
+);
+
+function rowOf(id: string, { lastSeenAtMs, journalId, report }: DeviceSnapshot, atMs: number): Row {
+  return { id, age_ms: Math.max(0, Math.round(atMs - lastSeenAtMs)), journal_id: journalId ?? null, report: keptReport(report) };
+}
+
+function halves(rows: readonly Row[]): Row[][] {
+  const middle = Math.ceil(rows.length / 2);
+  return [rows.slice(0, middle), rows.slice(middle)];
+}
+
+interface Deps {
   database: Database;
   clock: Clock;
   logger: Logger;
-  link: Pick<Link, 'onSeen' | 'presence'>;
-}): PresenceKeeper {
+  link: Pick<Link, 'onSeen' | 'presence' | 'connected'>;
+  instanceId: string;
+}
+
+export function createPresenceKeeper(deps: Deps): PresenceKeeper {
   const { database, clock, logger, link } = deps;
+  const lease = createPresenceLease(deps);
+  const restrained = restrainLogger(logger, clock);
   // Bounded by the number of registered devices, as the link's own book is.
   const written = new Map<string, Written>();
-  const underWay = new Set<string>();
   let stops: Cancel[] = [];
-
-  /** False when the database is down: the next device would only wait for it as long again. */
-  async function write(deviceId: string, snapshot: DeviceSnapshot): Promise<boolean> {
-    if (underWay.has(deviceId)) return true;
-    underWay.add(deviceId);
-    const before = written.get(deviceId);
-    // Noted before the write, so that the same news is not written twice at once.
-    written.set(deviceId, { atMs: clock.elapsed(), lastSeenAtMs: snapshot.lastSeenAtMs, journalId: snapshot.journalId });
-    const ageMs = Math.max(0, Math.round(clock.now() - snapshot.lastSeenAtMs));
-    try {
-      const report = keptReport(snapshot.report);
-      await database.queries
-        .updateTable('devices')
-        .set({
-          last_seen_at: sql<number>`${nowMs} - ${sql.lit(ageMs)}`,
-          journal_id: snapshot.journalId ?? null,
-          ...(report !== null && { last_report: report }),
-        })
-        .where('id', '=', deviceId)
-        .execute();
-      return true;
-    } catch (error) {
-      if (before) written.set(deviceId, { ...before, atMs: clock.elapsed() });
-      else written.delete(deviceId);
-      logger.warn({ err: error, deviceId }, 'the presence of a device could not be written; it is tried again');
-      return !isDatabaseDown(error);
-    } finally {
-      underWay.delete(deviceId);
-    }
-  }
-
-  function isDue(deviceId: string, snapshot: DeviceSnapshot): boolean {
+  let cancelSoon: Cancel | undefined;
+  let running: Promise<void> | undefined;
+  function isDue(deviceId: string, { lastSeenAtMs, journalId }: Pick<SeenDevice, 'lastSeenAtMs' | 'journalId'>): boolean {
     const last = written.get(deviceId);
-    if (!last || last.journalId !== snapshot.journalId) return true;
-    return last.lastSeenAtMs !== snapshot.lastSeenAtMs && clock.elapsed() - last.atMs >= writeEveryMs;
+    if (!last) return true;
+    const passedMs = clock.elapsed() - last.atMs;
+    return passedMs >= (last.journalId === journalId ? writeEveryMs : presenceRoundMs) && last.lastSeenAtMs !== lastSeenAtMs;
   }
 
-  async function writeDue(): Promise<void> {
-    for (const { deviceId, snapshot } of link.presence.all()) {
-      if (isDue(deviceId, snapshot) && !(await write(deviceId, snapshot))) return;
+  function select(isWanted: (deviceId: string, seen: SeenDevice) => boolean): string[] {
+    const ids: string[] = [];
+    for (const [deviceId, seen] of link.presence.all()) if (isWanted(deviceId, seen)) ids.push(deviceId);
+    // In one order: a writer whose lease ended while it was paused may be at the same rows.
+    return ids.sort();
+  }
+
+  /** Notes them as written: a row that the database refuses comes again after a minute. */
+  function takeBatch(ids: string[]): Row[] {
+    const rows: Row[] = [];
+    for (let characters = 0; rows.length < maxRows && characters < maxCharacters; ) {
+      const deviceId = ids.shift();
+      if (deviceId === undefined) break;
+      const snapshot = link.presence.of(deviceId);
+      if (snapshot === undefined) continue;
+      const { lastSeenAtMs, journalId } = snapshot;
+      written.set(deviceId, { atMs: clock.elapsed(), lastSeenAtMs, journalId });
+      const row = rowOf(deviceId, snapshot, clock.now());
+      rows.push(row);
+      characters += row.report?.length ?? 0;
     }
+    return rows;
+  }
+
+  /** All rows in one commit; if the database refuses one of them, half as many at a time, so that one bad row keeps none of the others. */
+  async function write(rows: readonly Row[], freshMs: number): Promise<void> {
+    try {
+      await updates[database.engine](database.queries, { rows: rowsText(columns, rows), freshMs });
+    } catch (error) {
+      if (isDatabaseDown(error)) {
+        for (const { id } of rows) written.delete(id);
+        throw error;
+      }
+      const [{ id: deviceId } = {}] = rows;
+      if (rows.length === 1)
+        return restrained.warn({ err: error, deviceId }, 'the presence of a device could not be written; it is tried again');
+      for (const half of halves(rows)) await write(half, freshMs);
+    }
+  }
+
+  async function writeAll(ids: string[], freshMs: number): Promise<void> {
+    for (let rows = takeBatch(ids); rows.length > 0; rows = takeBatch(ids)) await write(rows, freshMs);
+  }
+
+  async function loggingFailure(work: Promise<void>): Promise<void> {
+    await work.catch((error: unknown) => logger.warn({ err: error }, 'the presence of the devices could not be written'));
+  }
+
+  function round(): Promise<void> {
+    running ??= loggingFailure(runRound()).finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  async function runRound(): Promise<void> {
+    if (await lease.hold()) await writeAll(select(isDue), freshForMs);
+  }
+
+  function roundSoon(): void {
+    cancelSoon ??= clock.after(soonMs, () => {
+      cancelSoon = undefined;
+      void round();
+    });
   }
 
   return {
     start() {
-      stops = [
-        link.onSeen((deviceId, snapshot) => {
-          if (isDue(deviceId, snapshot)) void write(deviceId, snapshot);
-        }),
-        every(clock, lookEveryMs, writeDue),
-      ];
+      const stopListening = link.onSeen((deviceId, snapshot) => {
+        if (lease.isHeld() && isDue(deviceId, snapshot)) roundSoon();
+      });
+      stops = [stopListening, every(clock, presenceRoundMs, round), () => cancelSoon?.()];
+      void round();
     },
     async stop() {
       for (const stop of stops) stop();
       stops = [];
-      for (const { deviceId, snapshot } of link.presence.all()) {
-        if (written.get(deviceId)?.lastSeenAtMs !== snapshot.lastSeenAtMs && !(await write(deviceId, snapshot))) return;
-      }
+      await running;
+      if (!lease.isHeld()) return;
+      const unwritten = select((deviceId, { lastSeenAtMs }) => written.get(deviceId)?.lastSeenAtMs !== lastSeenAtMs);
+      await loggingFailure(writeAll(unwritten, 0).then(lease.end));
     },
   };
 }

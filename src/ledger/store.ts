@@ -358,15 +358,6 @@ export async function closeReview(queries: Queries, id: string, found: 'done' | 
   return row && toCommand(row);
 }
 
-const openOfDevice = keptStatement((queries, { deviceId }: { deviceId: string }) =>
-  queries.selectFrom('commands').select(commandColumns).where('device_id', '=', deviceId).where(openOnly).compile(),
-);
-
-export async function openCommandsOf(queries: Queries, deviceId: string): Promise<Command[]> {
-  const rows = await openOfDevice(queries, { deviceId });
-  return rows.map(toCommand);
-}
-
 /** Makes a command this instance's own; false when another one was faster. Its caller is answered or gone: no call carries it any more. */
 export async function takeOver(queries: Queries, command: Command, instanceId: string, nextRecallAfterMs: number): Promise<boolean> {
   const row = await queries

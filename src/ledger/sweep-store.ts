@@ -1,7 +1,8 @@
 // The SQL of the sweeps, which every gateway runs every few seconds: open commands that it has to ask about or to end. They only look.
-import { type ExpressionBuilder, sql } from 'kysely';
-import type { Queries } from '../database/database.ts';
-import { nowMs } from '../database/dialect.ts';
+import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { forEachEngine, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
 import { type Command, commandColumns, decidedOnly, openOnly, toCommand } from './command.ts';
@@ -45,6 +46,41 @@ const dueCommands = keptStatement((queries, { instanceId, deadAfterMs }: Carrier
 export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<string[]> {
   const rows = await dueCommands(queries, { instanceId, deadAfterMs }, limit);
   return rows.map((row) => row.id);
+}
+
+const deviceIds = { device_id: 'text' } as const;
+type DeviceIdsText = RowsText<typeof deviceIds>;
+/** Each device by itself, through the index of open commands or of decided ones. */
+const ofDevices = (engine: Database['engine'], ids: DeviceIdsText) =>
+  sql<SqlBool>`"commands"."device_id" in (select "back"."device_id" from ${rowsAs(engine, 'back', deviceIds, ids)})`;
+
+const openOfDevices = forEachEngine((engine) =>
+  keptStatement((queries, { ids, instanceId }: { ids: DeviceIdsText; instanceId: string }) =>
+    queries
+      .selectFrom('commands')
+      .select(commandColumns)
+      .where(ofDevices(engine, ids))
+      .where(openOnly)
+      .where('instance_id', '=', instanceId)
+      .compile(),
+  ),
+);
+
+const decidedOfDevices = forEachEngine((engine) =>
+  keptStatement((queries, { ids }: { ids: DeviceIdsText }) =>
+    queries.selectFrom('commands').select('device_id').distinct().where(ofDevices(engine, ids)).where(decidedOnly).compile(),
+  ),
+);
+
+/** Of devices that are back: the open commands of this instance, and which of them a person has decided something about. */
+export async function leftOpenBy({ engine, queries }: Database, instanceId: string, devices: readonly string[]) {
+  const ids = rowsText(
+    deviceIds,
+    devices.map((device_id) => ({ device_id })),
+  );
+  const open = await openOfDevices[engine](queries, { ids, instanceId });
+  const decided = await decidedOfDevices[engine](queries, { ids });
+  return { open: open.map(toCommand), withDecisions: decided.map((row) => row.device_id) };
 }
 
 const decidedOfDevice = keptStatement(

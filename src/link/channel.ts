@@ -3,7 +3,8 @@
 import type { DropDetail, DropReason } from './messages.ts';
 import type { AnswerMessage, CommandMessage, PresenceMessage } from './wire-schemas.ts';
 
-export type ChannelName = 'mqtt' | 'queue';
+export const channelNames = ['mqtt', 'queue'] as const;
+export type ChannelName = (typeof channelNames)[number];
 
 export interface Channel {
   readonly name: ChannelName;

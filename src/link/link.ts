@@ -43,6 +43,8 @@ export interface Link {
   droppedOf(deviceId: string): DeviceDrops;
   /** What exactly was dropped of this device, one note a kind, the newest first. */
   dropNotesOf(deviceId: string): DropNote[];
+  /** Whether the gateway's own connection of each channel is up. */
+  connected(): LinkStats['connected'];
   stats(): LinkStats;
 }
 
@@ -77,6 +79,7 @@ export function createLink(deps: LinkDeps): Link {
     onHeard: (deviceId, channel) => plainCommands.heard(deviceId, channel),
   });
   let isStopped = false;
+  const connected = () => ({ mqtt: isConnected(channels, 'mqtt'), queue: isConnected(channels, 'queue') });
 
   return {
     async start() {
@@ -122,10 +125,11 @@ export function createLink(deps: LinkDeps): Link {
       for (const channel of channels) channel.disconnectDevice?.(deviceId);
     },
 
+    connected,
     stats: () => ({
       waitingCalls: waiting.size,
       liveDevices: book.liveCount(),
-      connected: { mqtt: isConnected(channels, 'mqtt'), queue: isConnected(channels, 'queue') },
+      connected: connected(),
       dropped: drops.inAll(),
     }),
   };

@@ -2,7 +2,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import type { JsonObject } from './protocol.ts';
-import { type DeviceSnapshot, type Sighting, Sightings } from './sightings.ts';
+import { type DeviceSnapshot, type SeenDevice, type Sighting, Sightings } from './sightings.ts';
 import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface PresenceBook {
@@ -23,7 +23,7 @@ export interface PresenceBook {
   /** As the device itself said last; `otherwise` while it has said nothing here. */
   journalOf(deviceId: string, otherwise: string | undefined): string | undefined;
   of(deviceId: string): DeviceSnapshot | undefined;
-  all(): { deviceId: string; snapshot: DeviceSnapshot }[];
+  all(): Iterable<[deviceId: string, device: SeenDevice]>;
   liveCount(): number;
 }
 
@@ -59,7 +59,7 @@ export function createPresenceBook({ clock, channels }: { clock: Clock; channels
       return sightings === undefined ? otherwise : sightings.journalId;
     },
     of: (deviceId) => devices.get(deviceId)?.snapshot(channels),
-    all: () => [...devices].map(([deviceId, sightings]) => ({ deviceId, snapshot: sightings.snapshot(channels) })),
+    all: () => devices.entries(),
     liveCount() {
       let count = 0;
       for (const sightings of devices.values()) if (isAnywhere(sightings)) count += 1;

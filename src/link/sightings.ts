@@ -19,6 +19,13 @@ export interface DeviceSnapshot {
   report: JsonObject | undefined;
 }
 
+/** What can be asked about a device without a copy of all that is known of it. */
+export interface SeenDevice {
+  readonly lastSeenAtMs: number;
+  readonly journalId: string | undefined;
+  isLive(channel: ChannelName): boolean;
+}
+
 export interface Sighting {
   /** The device was not live on this channel just before: its first message, or a reconnect. */
   isReconnect: boolean;
@@ -28,7 +35,7 @@ export interface Sighting {
 const liveForMs = 75_000;
 const maxKeptReport = 16 * 1024;
 
-export class Sightings {
+export class Sightings implements SeenDevice {
   readonly #clock: Clock;
   /** Per channel, when the last message came, in clock.elapsed(); absent: ended since, or never seen there. */
   readonly #heardAt = new Map<ChannelName, number>();
@@ -47,6 +54,10 @@ export class Sightings {
   get clockOffsetMs(): number {
     const aheadMs = this.#offset.read();
     return aheadMs === undefined ? 0 : aheadMs + this.#clock.elapsed() - this.#clock.now();
+  }
+
+  get lastSeenAtMs(): number {
+    return this.#lastSeenAtMs;
   }
 
   get journalId(): string | undefined {

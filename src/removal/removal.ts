@@ -8,6 +8,7 @@
 import type { Database } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { isDatabaseDown } from '../database/errors.ts';
+import { keepTurn, takeTurn } from '../database/turn.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { createRounds } from '../kernel/rounds.ts';
@@ -15,7 +16,6 @@ import { removableAuditEntries } from './audit.ts';
 import { removableCommands } from './commands.ts';
 import { removableInvoices } from './invoices.ts';
 import type { Aged, Removable } from './page.ts';
-import { keepTurn, takeTurn } from './turn.ts';
 
 /** Days that each is kept; undefined: for ever. */
 export interface Keeping {

@@ -8,8 +8,10 @@ import type { Link } from '../../src/link/link.ts';
 import type { DeviceSnapshot } from '../../src/link/sightings.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 
-export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence' | 'droppedOf' | 'dropNotesOf'> {
+export interface FakeLink extends Pick<Link, 'locate' | 'ask' | 'onSeen' | 'presence' | 'connected' | 'droppedOf' | 'dropNotesOf'> {
   readonly asked: { deviceId: string; question: AskedCommand }[];
+  /** The gateway's own connections. */
+  readonly isUp: Record<ChannelName, boolean>;
   readonly snapshots: Map<string, DeviceSnapshot>;
   /** What was dropped, by device. */
   readonly dropNotes: Map<string, DropNote[]>;
@@ -28,9 +30,12 @@ export function createFakeLink(): FakeLink {
   const snapshots = new Map<string, DeviceSnapshot>();
   const listeners = new Set<SeenListener>();
   const asked: FakeLink['asked'] = [];
+  const connected = { mqtt: true, queue: true };
   const dropNotes: FakeLink['dropNotes'] = new Map();
   return {
     asked,
+    isUp: connected,
+    connected: () => connected,
     dropNotes,
     snapshots,
     answers: (deviceId, answer) => live.set(deviceId, answer),
@@ -57,7 +62,7 @@ export function createFakeLink(): FakeLink {
       of: (deviceId) => snapshots.get(deviceId),
       journalOf: (deviceId, otherwise) => (snapshots.has(deviceId) ? snapshots.get(deviceId)?.journalId : otherwise),
       isLiveAnywhere: (deviceId) => (snapshots.get(deviceId)?.liveOn.length ?? 0) > 0,
-      all: () => [...snapshots].map(([deviceId, one]) => ({ deviceId, snapshot: one })),
+      all: () => [...snapshots].map(([deviceId, one]) => [deviceId, { ...one, isLive: (channel) => one.liveOn.includes(channel) }]),
     },
   };
 }

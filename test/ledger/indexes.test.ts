@@ -25,7 +25,7 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   abandoned: ({ queries }) => sweeps.abandoned(queries, 'me', 1, 1, 10),
   putOverdueOnReview: ({ queries }) => store.putOverdueOnReview(queries, 1),
   listReview: ({ queries }) => store.listReview(queries, 10),
-  openCommandsOf: ({ queries }) => store.openCommandsOf(queries, 'device'),
+  leftOpenBy: (database) => sweeps.leftOpenBy(database, 'me', ['device']),
   findPaymentOfDocument: ({ queries }) => findPaymentOfDocument(queries, 'merchant', 'document'),
   findOperation: ({ queries }) => findOperation(queries, { merchantId: 'm', deviceId: 'd', operationId: 'o', documentNr: 'n' }),
   findUntold: ({ queries }) => findUntold(queries, { merchantId: 'm', deviceId: 'd', requestHash: 'h' }),

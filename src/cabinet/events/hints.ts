@@ -1,7 +1,12 @@
 // What has changed since the last look, as hints with the merchant that each is about. Hints carry no content: kind, id, version.
 // Of one thing that changed often there is one hint, the newest: whoever reads it anew sees all of it.
+import { type SqlBool, sql } from 'kysely';
+import { type RowsText, rowsAs, rowsText } from '../../database/batch-rows.ts';
 import type { Database } from '../../database/database.ts';
+import { forEachEngine } from '../../database/dialect.ts';
+import { keptStatement } from '../../database/kept-statement.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { channelNames } from '../../link/channel.ts';
 import type { Link } from '../../link/link.ts';
 import { createChangeReader } from '../views/changes.ts';
 
@@ -32,6 +37,17 @@ export interface HintDeps {
 }
 
 const maxDevices = 1_000;
+const columns = { id: 'text' } as const;
+
+const merchantsOf = forEachEngine((engine) =>
+  keptStatement((queries, { ids }: { ids: RowsText<typeof columns> }) =>
+    queries
+      .selectFrom('devices')
+      .select(['id', 'merchant_id'])
+      .where(sql<SqlBool>`"id" in (select "changed"."id" from ${rowsAs(engine, 'changed', columns, ids)})`)
+      .compile(),
+  ),
+);
 
 export function createHintReader({ database, clock, link }: HintDeps): HintReader {
   let reader = createChangeReader();
@@ -39,7 +55,11 @@ export function createHintReader({ database, clock, link }: HintDeps): HintReade
   let deviceVersion = 0;
 
   function presence(): Map<string, string> {
-    return new Map(link.presence.all().map(({ deviceId, snapshot }) => [deviceId, snapshot.liveOn.join()]));
+    const live = new Map<string, string>();
+    for (const [deviceId, device] of link.presence.all()) {
+      live.set(deviceId, channelNames.filter((channel) => device.isLive(channel)).join());
+    }
+    return live;
   }
 
   return {
@@ -62,8 +82,11 @@ export function createHintReader({ database, clock, link }: HintDeps): HintReade
       liveOn = now;
       if (changed.length === 0) return [];
       deviceVersion += 1;
-      const ids = changed.slice(0, maxDevices);
-      const rows = await database.queries.selectFrom('devices').select(['id', 'merchant_id']).where('id', 'in', ids).execute();
+      const ids = rowsText(
+        columns,
+        changed.slice(0, maxDevices).map((id) => ({ id })),
+      );
+      const rows = await merchantsOf[database.engine](database.queries, { ids });
       return rows.map((row) => ({ merchantId: row.merchant_id, hint: { kind: 'device', id: row.id, version: deviceVersion } }));
     },
   };

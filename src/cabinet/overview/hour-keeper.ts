@@ -6,10 +6,10 @@
 // It only repeats what a page would do by itself: if it dies, lags behind or runs twice, pages are slower and no figure is wrong.
 import type { Database } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
+import { keepTurn, takeTurn } from '../../database/turn.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createRounds } from '../../kernel/rounds.ts';
-import { keepTurn, takeTurn } from '../../removal/turn.ts';
 import { hourMs, restsAfterMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
 
 export interface HourKeeper {

@@ -21,6 +21,7 @@ const sweepEveryMs = 2_000;
 const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;
 const maxPerSweep = 50;
+const maxReturned = 500;
 /** Older than that, journals may have forgotten it. */
 const decidedSinceMs = 7 * 24 * 60 * 60_000;
 /** For a command that could not be ended: the next sweeps are for the others. */
@@ -48,6 +49,9 @@ export class Recovery {
   readonly #restrained: Logger;
   /** Devices that are being asked about what a person decided, and whether they have come back since. */
   readonly #decisionRounds = new Map<string, boolean>();
+  /** Devices that are back and not asked yet; bounded by the number of registered devices. */
+  readonly #returned = new Set<string>();
+  #isAskingReturned = false;
   #isStopped = false;
 
   constructor(deps: Deps) {
@@ -68,9 +72,8 @@ export class Recovery {
           );
       }),
       link.onSeen((deviceId) => {
-        this.#askAfterReturn(deviceId).catch((error: unknown) =>
-          logger.warn({ err: error, deviceId }, 'looking for open commands of a device failed'),
-        );
+        this.#returned.add(deviceId);
+        void this.#askReturned();
       }),
     );
     void this.#sweep();
@@ -140,12 +143,35 @@ export class Recovery {
     }
   }
 
-  async #askAfterReturn(deviceId: string): Promise<void> {
-    const { database, instanceId } = this.#deps;
-    const open = await store.openCommandsOf(database.queries, deviceId);
-    const own = open.filter((command) => command.instanceId === instanceId);
-    this.#askAll(own, true);
-    await this.#askAboutDecisions(deviceId);
+  /** After a broker's restart thousands come back together: one statement at a time for many of them, so that payments do not queue behind. */
+  async #askReturned(): Promise<void> {
+    if (this.#isAskingReturned) return;
+    this.#isAskingReturned = true;
+    for (let ids = this.#takeReturned(); ids.length > 0; ids = this.#takeReturned()) {
+      try {
+        await this.#askAfterReturn(ids);
+      } catch (error) {
+        this.#deps.logger.warn({ err: error, devices: ids.length }, 'looking for open commands of devices that are back failed');
+      }
+    }
+    this.#isAskingReturned = false;
+  }
+
+  #takeReturned(): string[] {
+    const ids = this.#isStopped ? [] : [...this.#returned.values().take(maxReturned)];
+    for (const id of ids) this.#returned.delete(id);
+    return ids;
+  }
+
+  async #askAfterReturn(deviceIds: readonly string[]): Promise<void> {
+    const { database, instanceId, logger } = this.#deps;
+    const { open, withDecisions } = await sweeps.leftOpenBy(database, instanceId, deviceIds);
+    this.#askAll(open, true);
+    for (const deviceId of withDecisions) {
+      this.#askAboutDecisions(deviceId).catch((error: unknown) =>
+        logger.warn({ err: error, deviceId }, 'looking for what a person decided about a device failed'),
+      );
+    }
   }
 
   /** A person may have been wrong about what the device did while it was away: better known before the same is sent again [D129]. */

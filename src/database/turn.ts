@@ -38,3 +38,19 @@ export async function keepTurn(queries: Queries, { work, instanceId }: Turn, for
     .executeTakeFirst();
   return kept !== undefined;
 }
+
+/** Whether nobody holds the turn, and nobody has for `forMs`: a look that writes nothing. */
+export async function isTurnFree(queries: Queries, work: string, forMs: number): Promise<boolean> {
+  const held = await queries
+    .selectFrom('turns')
+    .select('work')
+    .where('work', '=', work)
+    .where('held_until', '>', sql<number>`now_ms() - cast(${forMs} as bigint)`)
+    .executeTakeFirst();
+  return held === undefined;
+}
+
+/** Lets the next one take it at once. */
+export async function endTurn(queries: Queries, turn: Turn): Promise<void> {
+  await keepTurn(queries, turn, 0);
+}

@@ -1,0 +1,50 @@
+// Which gateway writes presence [D180]. A lease is economy, never safety: a holder that was paused past its end writes beside the next one for
+// a moment, and the statement itself keeps the newer state.
+// A gateway that has lost one of its channels does not hear every device: it lets the lease run out, and takes it only if nobody wanted it
+// for the length of one more lease.
+import type { Database } from '../database/database.ts';
+import { endTurn, isTurnFree, keepTurn, takeTurn } from '../database/turn.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Link } from '../link/link.ts';
+
+export const presenceRoundMs = 5_000;
+const leaseMs = 3 * presenceRoundMs;
+
+export interface PresenceLease {
+  /** Takes or renews the lease if it is due; true while this gateway holds it. */
+  hold(): Promise<boolean>;
+  isHeld(): boolean;
+  end(): Promise<void>;
+}
+
+interface Deps {
+  database: Pick<Database, 'queries'>;
+  clock: Clock;
+  link: Pick<Link, 'connected'>;
+  instanceId: string;
+}
+
+export function createPresenceLease({ database: { queries }, clock, link, instanceId }: Deps): PresenceLease {
+  const turn = { work: 'presence', instanceId };
+  /** On clock.elapsed(); counted from before the statement, so that this gateway never believes in a lease that has ended. */
+  let heldUntilMs = Number.NEGATIVE_INFINITY;
+  const isHeld = () => clock.elapsed() < heldUntilMs;
+
+  return {
+    isHeld,
+    async hold() {
+      const nowMs = clock.elapsed();
+      const hearsAll = Object.values(link.connected()).every(Boolean);
+      if (isHeld() && (!hearsAll || heldUntilMs - nowMs > leaseMs - presenceRoundMs)) return true;
+      const isOurs = isHeld()
+        ? await keepTurn(queries, turn, leaseMs)
+        : (await isTurnFree(queries, turn.work, hearsAll ? 0 : leaseMs)) && (await takeTurn(queries, turn, leaseMs));
+      heldUntilMs = isOurs ? nowMs + leaseMs : Number.NEGATIVE_INFINITY;
+      return isOurs;
+    },
+    async end() {
+      heldUntilMs = Number.NEGATIVE_INFINITY;
+      await endTurn(queries, turn);
+    },
+  };
+}
