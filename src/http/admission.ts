@@ -7,7 +7,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
-import { type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
+import { type Access, type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
 import { noSuchPath } from './envelope.ts';
 import { readErpFields } from './erp-fields.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
@@ -36,6 +36,8 @@ export interface AdmissionDeps extends AccessOptions {
 export interface Admission {
   /** Adds its hooks. */
   attach(app: FastifyInstance): void;
+  /** Throws unless a large body comes with a good credential. */
+  judgeUnparsed(request: FastifyRequest, needed: Access, body: Buffer): Promise<void>;
   /** The handler is through with this request, however it went. */
   workEnded(request: FastifyRequest): void;
   /** Resolves when nothing is under way any more, or after the bound. */
@@ -44,7 +46,8 @@ export interface Admission {
 
 export function createAdmission(deps: AdmissionDeps): Admission {
   const { basePath, clock, logger, metrics, limits, newcomers, whyNot } = deps;
-  const line = createJudgingLine(createAccessJudge(deps), limits.requestsInFlight);
+  const access = createAccessJudge(deps);
+  const line = createJudgingLine(limits.requestsInFlight);
   const inFlight = createInFlight(clock);
   const flights = createNotes<FastifyRequest, Flight>();
   const places = limits.requestsInFlight;
@@ -116,9 +119,16 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     isWorkedOn.set(request, true);
     newcomers.busy(request.raw.socket, true);
     flights.of(request)?.workStarted();
-    const { access } = request.routeOptions.config;
-    if (request.is404 || access === undefined || access.kind === 'open') admitNext(request, next);
-    else line.judge(request, access, (error) => (error === undefined ? admitNext(request, next) : next(error)));
+    const { access: needed } = request.routeOptions.config;
+    if (request.is404 || needed === undefined || needed.kind === 'open') admitNext(request, next);
+    else line.judge(request, access.judge(request, needed), (error) => (error === undefined ? admitNext(request, next) : next(error)));
+  }
+
+  function judgeUnparsed(request: FastifyRequest, needed: Access, body: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const next = (error?: Error) => (error === undefined ? resolve() : reject(error));
+      line.judge(request, access.judgeUnparsed(request, needed, body), next);
+    });
   }
 
   /** The answer is made; a handler that sent it itself only ends when it is read. */
@@ -138,6 +148,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       app.addHook('preValidation', preValidation);
       app.addHook('onSend', onSend);
     },
+    judgeUnparsed,
     workEnded: (request) => flights.of(request)?.workEnded(),
     drained: inFlight.drained,
   };

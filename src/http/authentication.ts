@@ -1,5 +1,6 @@
 // Who may call what [D8 to D11]. Every route declares its access; a route without one is refused at start.
-// The credential is judged after the body is parsed and before any other field is looked at: 10 or 11 comes before 40.
+// The credential is judged after the body is parsed and before any other field is looked at: 10 or 11 comes before 40. The credential of
+// a large body is judged before it is parsed [D160].
 // Keys, device secrets and tokens have 122 bits and more: nobody finds one by trying, so wrong ones are not counted against an address,
 // behind which others may sit. What they may cost is bounded where they are looked up [D62].
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -78,6 +79,21 @@ export interface AccessOptions {
   publicUrl?: string | undefined;
 }
 
+/** A body of so many bytes costs next to nothing to parse, whatever it holds; a larger one needs a good credential first. */
+export const maxAnonymousBodyBytes = 4 * 1024;
+
+/** Only bodies up to that size: a caller need not show a credential, or shows it in a place that no large body is sent to. */
+export function takesSmallBodiesOnly(access: Access): boolean {
+  return access.kind === 'cabinet' ? access.who === 'anybody' : access.kind !== 'key';
+}
+
+export interface AccessJudge {
+  /** The body is parsed. */
+  judge(request: FastifyRequest, access: Access): Promise<void>;
+  /** The body is in and large: throws unless a good credential comes with it. `judge` does not count the request again. */
+  judgeUnparsed(request: FastifyRequest, access: Access, body: Buffer): Promise<void>;
+}
+
 interface Identity {
   caller?: Caller;
   device?: DeviceCaller;
@@ -86,6 +102,17 @@ interface Identity {
 }
 
 const identities = createNotes<FastifyRequest, Identity>();
+
+/** What a credential was found to be before the body was parsed. */
+interface EarlyVerdict {
+  key?: string;
+  caller?: Caller;
+}
+
+/** A key as any ERP's JSON library writes it: no letter of the name or of a UUID is ever escaped. */
+const keyFields = /"APIKey"\s*:\s*"([0-9a-f-]{36})"/gi;
+/** The name may also stand further in, where it is no credential. */
+const maxKeyFields = 3;
 
 /** The key's owner, on routes with `keyFor`. */
 export function callerOf(request: FastifyRequest): Caller {
@@ -192,7 +219,8 @@ function wrongCredential(): GatewayError {
   return new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
 }
 
-export function createAccessJudge(options: AccessOptions): (request: FastifyRequest, access: Access) => Promise<void> {
+export function createAccessJudge(options: AccessOptions): AccessJudge {
+  const verdicts = createNotes<FastifyRequest, EarlyVerdict>();
   const perKey = createRateLimiter({ clock: options.clock, perS: options.rateLimitPerS, burst: Math.max(1, options.rateLimitPerS) });
 
   async function judgeKey(request: FastifyRequest, presented: unknown, modules: readonly Module[]): Promise<Caller> {
@@ -266,15 +294,43 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
     throw new GatewayError('Invalid_API_Key', sentence, { httpStatus: 401 });
   }
 
-  return async (request, access) => {
+  /** The header's key or one of the body's: which of them counts is known when the body is parsed. */
+  async function findKey(request: FastifyRequest, modules: readonly Module[], body: Buffer): Promise<EarlyVerdict> {
+    const inBody = body
+      .toString('latin1')
+      .matchAll(keyFields)
+      .take(maxKeyFields)
+      .map(([, key = '']) => key);
+    let failure = new GatewayError('Invalid_API_Key', 'APIKey is missing.');
+    for (const presented of new Set([...[request.headers['x-api-key'] ?? []].flat(), ...inBody])) {
+      try {
+        return { key: presented.toLowerCase(), caller: await judgeKey(request, presented, modules) };
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.errorName !== 'Invalid_API_Key') throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  async function judgeUnparsed(request: FastifyRequest, access: Access, body: Buffer): Promise<void> {
+    if (access.kind === 'cabinet') {
+      await judgeViewer(request, access);
+      verdicts.set(request, {});
+    } else if (access.kind === 'key') verdicts.set(request, await findKey(request, access.modules, body));
+  }
+
+  async function judge(request: FastifyRequest, access: Access): Promise<void> {
+    const early = verdicts.of(request);
     if (access.kind === 'open') return;
     if (access.kind === 'metrics') return judgeMetrics(request);
-    if (access.kind === 'cabinet') return judgeViewer(request, access);
+    if (access.kind === 'cabinet') return early === undefined ? judgeViewer(request, access) : undefined;
     const { key: presented, misspelt } = takeKey(request);
     const butSent = misspelt === undefined ? '' : `; ${misspelt} was sent`;
     if (access.kind === 'key') {
       if (presented === undefined) throw new GatewayError('Invalid_API_Key', `APIKey is missing${butSent}.`);
-      identities.set(request, { caller: await judgeKey(request, presented, access.modules) });
+      const known = early?.key !== undefined && early.key === parseUuid(presented) ? early.caller : undefined;
+      identities.set(request, { caller: known ?? (await judgeKey(request, presented, access.modules)) });
       return;
     }
     const identity: Identity = {};
@@ -290,7 +346,9 @@ export function createAccessJudge(options: AccessOptions): (request: FastifyRequ
       throw new GatewayError('Invalid_API_Key', `APIKey or a device credential is needed${butSent}.`);
     }
     identities.set(request, identity);
-  };
+  }
+
+  return { judge, judgeUnparsed };
 }
 
 function notSignedIn(sentence: string): GatewayError {

@@ -15,7 +15,7 @@ export interface IntakeOptions {
 
 export interface BodyIntake {
   /** The whole body, or a failure that the caller may be told. */
-  read(address: string, payload: Readable, contentLength: number | undefined): Promise<Buffer>;
+  read(address: string, payload: Readable, contentLength: number | undefined, maxBytes?: number): Promise<Buffer>;
   readonly unfinished: number;
   readonly bufferedBytes: number;
 }
@@ -37,7 +37,9 @@ const overheadBytes = 2_048;
 /** Cut down to this part of the bound, so that one look at all of them makes room for many. */
 const cutDownTo = 0.9;
 
-const tooLarge = () => protocolFailure(413, 'The body must not be larger than 1 MiB.');
+const mebibyte = 1024 * 1024;
+const inWords = (bytes: number) => (bytes < mebibyte ? `${bytes / 1024} KiB` : `${bytes / mebibyte} MiB`);
+const tooLarge = (maxBytes: number) => protocolFailure(413, `The body must not be larger than ${inWords(maxBytes)}.`);
 const wrongLength = () => protocolFailure(400, 'The header Content-Length must be equal to the length of the body.');
 const brokenOff = () => protocolFailure(400, 'The connection ended before the whole request had come.');
 const tooMany = () =>
@@ -102,10 +104,10 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
     get bufferedBytes() {
       return bufferedBytes;
     },
-    read(address, payload, contentLength) {
+    read(address, payload, contentLength, maxBytes = options.bodyBytes) {
       return new Promise((resolve, reject) => {
-        if (contentLength !== undefined && contentLength > options.bodyBytes) {
-          reject(tooLarge());
+        if (contentLength !== undefined && contentLength > maxBytes) {
+          reject(tooLarge(maxBytes));
           return;
         }
         const chunks: Buffer[] = [];
@@ -126,8 +128,8 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
           },
         };
         const onData = (chunk: Buffer) => {
-          if (body.bytes + chunk.length > options.bodyBytes) {
-            body.end(tooLarge());
+          if (body.bytes + chunk.length > maxBytes) {
+            body.end(tooLarge(maxBytes));
             return;
           }
           chunks.push(chunk);

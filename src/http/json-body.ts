@@ -3,7 +3,7 @@
 // Always holds: the time grows with the length of the body and no faster, whatever stands in it; nobody has shown a key yet.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { isSameNumber } from '../kernel/exact-json.ts';
-import { brokenCap, repeatedName } from '../kernel/json-shape.ts';
+import { measureShape, numbersIn, repeatedName } from '../kernel/json-shape.ts';
 
 export interface JsonCaps {
   deepest: number;
@@ -13,8 +13,8 @@ export interface JsonCaps {
 /** Far more than any number needs, and short enough that whatever reads one may take its time. */
 const maxNumberLength = 64;
 
-function checkShape(text: string, caps: JsonCaps): void {
-  const broken = brokenCap(text, { ...caps, maxNumberLength });
+function checkShape(bytes: Uint8Array, caps: JsonCaps): void {
+  const { broken } = measureShape(bytes, { ...caps, maxNumberLength });
   if (broken === undefined) return;
   const sentences = {
     deepest: `The body must not be nested deeper than ${caps.deepest} levels.`,
@@ -64,29 +64,30 @@ function checkContent(value: unknown, path: string): void {
  */
 const mayBeRefused = /\\u|__proto__|constructor/;
 
-/** Fifteen digits pass through the parser unchanged; only a longer number needs a second look. */
-const manyDigits = /[\d.]{16}/;
+/** A number of up to so many characters passes through the parser unchanged. */
+const maxHeldLength = 15;
+/** Far more than any call has amounts. */
+const maxLongNumbers = 100;
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * A field of the body whose number the parser rounded stays the text that was sent: 10.1000000000000000001 is no amount, and must not become one [D12].
- * Only the outermost fields, where amounts are: further in, a price that some ERP computed in floating point is its own affair [D24].
+ * An outermost field whose number the parser would round becomes the text that was sent: 10.1000000000000000001 is no amount, and must not
+ * become one [D12]. All amounts are outermost fields; further in, a price that some ERP computed in floating point is its own affair [D24].
  */
-function parseKeepingDecimals(text: string): unknown {
-  const rounded = new Map<object, [name: string, source: string][]>();
-  const note = function (this: object, name: string, value: unknown, context?: { source?: string }): unknown {
-    const source = context?.source;
-    if (typeof value === 'number' && source !== undefined && !isSameNumber(value, source)) {
-      const others = rounded.get(this);
-      if (others === undefined) rounded.set(this, [[name, source]]);
-      else others.push([name, source]);
-    }
-    return value;
-  };
-  const value: unknown = JSON.parse(text, note);
-  if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
-    for (const [name, source] of rounded.get(value) ?? []) (value as Record<string, unknown>)[name] = source;
+function quoteRoundedNumbers(text: string): string {
+  let quoted = '';
+  let copied = 0;
+  let long = 0;
+  for (const { start, end, isOutermost } of numbersIn(text)) {
+    if (!isOutermost || end - start <= maxHeldLength) continue;
+    long += 1;
+    if (long > maxLongNumbers) throw invalidRequest(`The body must not have more than ${maxLongNumbers} fields with such long numbers.`);
+    const source = text.slice(start, end);
+    if (!jsonNumber.test(source) || isSameNumber(Number(source), source)) continue;
+    quoted += `${text.slice(copied, start)}"${source}"`;
+    copied = end;
   }
-  return value;
+  return copied === 0 ? text : quoted + text.slice(copied);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -101,10 +102,11 @@ export function parseJsonBody(bytes: Buffer, caps: JsonCaps): unknown {
     throw invalidRequest('The body must be UTF-8.');
   }
   if (text.trim() === '') return undefined;
-  checkShape(text, caps);
+  checkShape(bytes, caps);
+  const exact = quoteRoundedNumbers(text);
   let value: unknown;
   try {
-    value = manyDigits.test(text) ? parseKeepingDecimals(text) : JSON.parse(text);
+    value = JSON.parse(exact);
   } catch {
     // The parser's own message quotes the body, which may hold a key.
     throw invalidRequest('The body must be valid JSON.');

@@ -3,15 +3,14 @@
 // whatever waits. Always holds: each is told its outcome once.
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
-import type { Access } from './authentication.ts';
 
 export type Next = (error?: Error) => void;
 
 export interface JudgingLine {
-  judge(request: FastifyRequest, access: Access, next: Next): void;
+  judge(request: FastifyRequest, judgement: Promise<void>, next: Next): void;
 }
 
-export function createJudgingLine(judge: (request: FastifyRequest, access: Access) => Promise<void>, max: number): JudgingLine {
+export function createJudgingLine(max: number): JudgingLine {
   /** In the order of their arrival. */
   const waiting = new Map<FastifyRequest, Next>();
 
@@ -24,10 +23,10 @@ export function createJudgingLine(judge: (request: FastifyRequest, access: Acces
   }
 
   return {
-    judge(request, access, next) {
+    judge(request, judgement, next) {
       if (waiting.size >= max) turnAwayLongest();
       waiting.set(request, next);
-      judge(request, access).then(
+      judgement.then(
         () => {
           if (waiting.delete(request)) next();
         },

@@ -18,7 +18,7 @@ import { networkOf } from '../kernel/network-of.ts';
 import type { Random } from '../kernel/random.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { answerFailure, answerInEnvelope } from './answering.ts';
-import { type AccessOptions, createUpgradeLogin } from './authentication.ts';
+import { type AccessOptions, createUpgradeLogin, maxAnonymousBodyBytes, takesSmallBodiesOnly } from './authentication.ts';
 import { createBodyIntake } from './body-intake.ts';
 import { registerCabinetFiles } from './cabinet-files.ts';
 import { type Connections, createConnections } from './connections.ts';
@@ -120,7 +120,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = createApp(options, limits, { admission, connections, upgrades });
   newcomers.attach(app.server);
   app.setNotFoundHandler(routeTable.refuseUnknown);
-  readJsonBodies(app, limits, options.clock);
+  readJsonBodies(app, limits, options.clock, admission);
   wrapRoutes(app, routeTable, admission, createHostCheck(options));
   admission.attach(app);
   answerInEnvelope(app, () => isLast);
@@ -237,13 +237,18 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
   return app;
 }
 
-function readJsonBodies(app: FastifyInstance, limits: HttpLimits, clock: Clock): void {
+/** Nothing large is parsed for a caller without a good credential [D160]. */
+function readJsonBodies(app: FastifyInstance, limits: HttpLimits, clock: Clock, admission: Admission): void {
   const intake = createBodyIntake({ clock, ...limits });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     checkCharset(request.headers['content-type']);
+    const { access } = request.routeOptions.config;
+    const maxBytes = access !== undefined && takesSmallBodiesOnly(access) ? maxAnonymousBodyBytes : limits.bodyBytes;
     const length = request.headers['content-length'];
-    const body = await intake.read(networkOf(request.ip), payload, length === undefined ? undefined : Number(length));
+    const body = await intake.read(networkOf(request.ip), payload, length === undefined ? undefined : Number(length), maxBytes);
+    if (access === undefined) return undefined;
+    if (body.length > maxAnonymousBodyBytes) await admission.judgeUnparsed(request, access, body);
     return parseJsonBody(body, limits.json);
   });
 }

@@ -1,5 +1,6 @@
 // JSON from devices, read so that writing it again changes no digit [D6]: a number that a JavaScript number cannot hold
 // (a fiscal number of twenty digits, 1e999) is kept as its own text. JSON.stringify writes it as it came.
+import { numbersIn } from './json-shape.ts';
 
 /** A number as text: what JSON.rawJSON makes. */
 export interface ExactNumber {
@@ -15,25 +16,46 @@ const json = JSON as typeof JSON & {
 export const isExactNumber = (value: unknown): value is ExactNumber => json.isRawJSON(value);
 
 /**
- * Only a text with so many digits, or with an exponent, can hold such a number: all others are parsed the fast way. A number stands at the
- * beginning or after one of these signs; without them nearly every UUID would seem to have an exponent (…3e8…).
+ * Only a number of more than fifteen characters, or with an exponent of three digits, can be one that JavaScript does not hold: a text
+ * without such a number is parsed the fast way.
  */
-const mayNeedCare = /[\d.]{16}|(?:^|[[:,\s])-?\d+(?:\.\d+)?[eE]/;
+function needsCare(text: string): boolean {
+  return numbersIn(text).some(({ start, end }) => end - start > heldDigits || longExponent.test(text.slice(start, end)));
+}
+
+const longExponent = /e[+-]?\d{3}/i;
 
 /** As JSON.parse, which throws on what is no JSON. */
 export function parseExactJson(text: string): unknown {
-  if (!mayNeedCare.test(text)) return JSON.parse(text);
+  if (!needsCare(text)) return JSON.parse(text);
   const parse = JSON.parse as (text: string, revive: (key: string, value: unknown, context: { source?: string }) => unknown) => unknown;
   return parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined && !isHeld(value, source) ? json.rawJSON(source) : value,
   );
 }
 
+/** So many digits every JavaScript number holds, unless it is smaller or larger than any normal one. */
+const heldDigits = 15;
+const smallestNormal = 2.2250738585072014e-308;
+
 /** Whether writing the number gives its text again, or one as good: beyond fifteen digits not one may look different. */
 function isHeld(value: number, source: string): boolean {
-  if (!isSameNumber(value, source)) return false;
-  const [mantissa = ''] = source.split(/[eE]/);
-  return mantissa.replace(/\D/g, '').replace(/^0+/, '').length <= 15 || String(value) === source;
+  const digits = significantDigits(source);
+  if (digits === 0) return true;
+  const isNormal = Number.isFinite(value) && Math.abs(value) >= smallestNormal;
+  return (digits <= heldDigits && isNormal) || String(value) === source;
+}
+
+/** Digits of the mantissa, without leading zeros. */
+function significantDigits(source: string): number {
+  let count = 0;
+  for (let at = 0; at < source.length; at += 1) {
+    const unit = source.charCodeAt(at);
+    if (unit === 0x65 || unit === 0x45) break;
+    if (unit > 0x30 && unit <= 0x39) count += 1;
+    else if (unit === 0x30 && count > 0) count += 1;
+  }
+  return count;
 }
 
 /** Whether the parser gave the number that the text says, and did not round it: 1.50, 1.5 and 15e-1 are one and the same. */

@@ -1,55 +1,105 @@
-// One pass over a JSON text before anything is built from it, so that a hostile one costs no more than its length: the parser would take
-// half a million levels, and whoever walks through them afterwards runs out of stack. It judges no syntax; the parser does.
+// One pass over a JSON text before anything is built from it, so that a hostile one costs no more than its length: the parser accepts
+// half a million levels, and a recursive walk over them overflows the stack. It checks no syntax; the parser does.
 
 export interface ShapeCaps {
-  deepest: number;
+  deepest?: number;
   maxValues?: number;
   /** Characters. */
   maxNumberLength?: number;
 }
 
+export interface Shape {
+  /** Values, containers included; counted up to the first broken cap. */
+  values: number;
+  /** The first cap that the text exceeds. */
+  broken?: keyof ShapeCaps;
+}
+
 const quote = 0x22;
 const backslash = 0x5c;
-const comma = 0x2c;
+const colon = 0x3a;
 
-/** A digit, a sign, a point or an e: what a number outside texts is written with. */
-function isPartOfNumber(unit: number): boolean {
-  return (unit >= 0x30 && unit <= 0x39) || unit === 0x2e || unit === 0x2d || unit === 0x2b || unit === 0x65 || unit === 0x45;
+const kind = { other: 0, number: 1, quote: 2, comma: 3, open: 4, close: 5 } as const;
+
+/** The kind of every byte outside texts. All of them are ASCII, so that no byte of a longer UTF-8 sequence is mistaken for one. */
+const kinds = new Uint8Array(256);
+for (const [characters, of] of [
+  ['0123456789.-+eE', kind.number],
+  ['"', kind.quote],
+  [',', kind.comma],
+  ['{[', kind.open],
+  ['}]', kind.close],
+] as const) {
+  for (const character of characters) kinds[character.charCodeAt(0)] = of;
 }
 
-/** The first cap that the text goes beyond, or undefined. */
-export function brokenCap(text: string, caps: ShapeCaps): keyof ShapeCaps | undefined {
-  const { deepest, maxValues = Infinity, maxNumberLength = Infinity } = caps;
+/** The place of the quote that ends the text which begins at `at`; beyond the end if none does. */
+function endOfText(json: Uint8Array, at: number): number {
+  let end = at + 1;
+  while (end < json.length && json[end] !== quote) end += json[end] === backslash ? 2 : 1;
+  return end;
+}
+
+function endOfTextIn(json: string, at: number): number {
+  let end = at + 1;
+  while (end < json.length && json.charCodeAt(end) !== quote) end += json.charCodeAt(end) === backslash ? 2 : 1;
+  return end;
+}
+
+export function measureShape(json: Uint8Array, caps: ShapeCaps): Shape {
+  const { deepest = Infinity, maxValues = Infinity, maxNumberLength = Infinity } = caps;
   let depth = 0;
   let values = 1;
-  let inText = false;
-  let digits = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (inText) {
-      if (unit === backslash) at += 1;
-      else if (unit === quote) inText = false;
+  let numberLength = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const of = kinds[json[at] ?? 0];
+    if (of === kind.number) {
+      numberLength += 1;
+      if (numberLength > maxNumberLength) return { values, broken: 'maxNumberLength' };
       continue;
     }
-    digits = isPartOfNumber(unit) ? digits + 1 : 0;
-    if (digits > maxNumberLength) return 'maxNumberLength';
-    if (unit === quote) {
-      inText = true;
-    } else if (unit === 0x7b || unit === 0x5b) {
+    numberLength = 0;
+    if (of === kind.quote) at = endOfText(json, at);
+    else if (of === kind.comma) values += 1;
+    else if (of === kind.open) {
       depth += 1;
       values += 1;
-      if (depth > deepest) return 'deepest';
-    } else if (unit === 0x7d || unit === 0x5d) {
-      depth -= 1;
-    } else if (unit === comma) {
-      values += 1;
-    }
-    if (values > maxValues) return 'maxValues';
+      if (depth > deepest) return { values, broken: 'deepest' };
+    } else if (of === kind.close) depth -= 1;
+    if (values > maxValues) return { values, broken: 'maxValues' };
   }
-  return undefined;
+  return { values };
 }
 
-const colon = 0x3a;
+export interface NumberPlace {
+  start: number;
+  /** Behind its last character. */
+  end: number;
+  /** The value of a field of the outermost object. */
+  isOutermost: boolean;
+}
+
+/** The numbers outside texts, in their order. */
+export function* numbersIn(json: string): Generator<NumberPlace> {
+  let depth = 0;
+  let isField = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const unit = json.charCodeAt(at);
+    const of = kinds[unit];
+    if (of === kind.number) {
+      const start = at;
+      while (kinds[json.charCodeAt(at + 1)] === kind.number) at += 1;
+      yield { start, end: at + 1, isOutermost: isField && depth === 1 };
+    } else if (of === kind.quote) at = endOfTextIn(json, at);
+    else if (of === kind.open) depth += 1;
+    else if (of === kind.close) depth -= 1;
+    isField = unit === colon || (isField && isBlank(unit));
+  }
+}
+
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d;
+}
 
 /**
  * A name that one object of a valid JSON text has twice, or undefined. The parser keeps the last of the two without a word, and the sender
@@ -63,8 +113,7 @@ export function repeatedName(text: string): string | undefined {
     const unit = text.charCodeAt(at);
     if (unit === quote) {
       nameStart = at;
-      at += 1;
-      while (text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
+      at = endOfTextIn(text, at);
       nameEnd = at;
     } else if (unit === 0x7b) {
       open.push(new Set());

@@ -5,6 +5,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import type { DropDetail, DropReason } from './messages.ts';
+import { maxMessageValues } from './protocol.ts';
 
 /** `late-question`: the answer to a question that nobody waits for any more. */
 export type CountedReason = DropReason | 'late-question';
@@ -44,6 +45,7 @@ const maxNotes = 30;
 const sentences: Record<CountedReason, string> = {
   'too-large': 'it is larger than 1 MiB',
   'too-deep': 'it is nested deeper than 100 levels',
+  'too-many-values': `it holds more than ${maxMessageValues} values`,
   'not-json': 'it is no JSON object',
   version: 'it is of another version of the protocol',
   field: 'a field is missing or has the wrong form',

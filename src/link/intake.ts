@@ -2,17 +2,21 @@
 //
 //   within its budget                                        read at once
 //   presence over the budget                                 only the newest of each channel is kept and read when there is a token again
-//   an answer over the budget that somebody waits for        read: the ending of a command in flight is never dropped
+//   an answer over the budget that somebody waits for        read, from a second budget of the same size: noise drops no ending
 //   any other answer over the budget                         dropped; the outcome is left to Recall, which the device must answer
 //
-// What is dropped costs no parsing, no look-up and no write, only a count. A large message costs as much as several small ones.
+// What is dropped costs no parsing, no look-up and no write, only a count. A message that is large, or holds many values, costs as much
+// as several small ones.
 // Nothing here is about money: a message that is dropped, or dies with the process, is one that got lost on the wire.
 import type { Cancel, Clock } from '../kernel/clock.ts';
+import { measureShape } from '../kernel/json-shape.ts';
 import { createTokenBucket, type TokenBucket } from '../kernel/token-bucket.ts';
 import type { ChannelName, OfferedMessage } from './channel.ts';
+import { maxMessageValues } from './protocol.ts';
 
-/** A token pays for this much of a message. */
+/** A message costs one token, and one more for each of these. */
 const bytesPerToken = 64 * 1024;
+const valuesPerToken = 500;
 const maxDevices = 20_000;
 const idFields = /"id"\s*:\s*"([0-9a-fA-F-]{36})"/g;
 
@@ -34,11 +38,16 @@ export interface Intake {
   stop(): void;
 }
 
+interface HeldMessage extends OfferedMessage {
+  cost: number;
+}
+
 interface Share {
   answers: TokenBucket;
+  awaited: TokenBucket;
   presences: TokenBucket;
   /** The newest presence of each channel, while it waits for a token. */
-  held: Map<ChannelName, OfferedMessage>;
+  held: Map<ChannelName, HeldMessage>;
   cancelRelease: Cancel;
 }
 
@@ -51,6 +60,7 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
     if (share === undefined) {
       share = {
         answers: createTokenBucket({ clock, burst: messagesPerS * 5, perS: messagesPerS }),
+        awaited: createTokenBucket({ clock, burst: messagesPerS * 5, perS: messagesPerS }),
         presences: createTokenBucket({ clock, burst: messagesPerS, perS: messagesPerS / 20 }),
         held: new Map(),
         cancelRelease: () => {},
@@ -66,7 +76,11 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
     shares.delete(deviceId);
   }
 
-  const costOf = ({ bytes }: OfferedMessage) => 1 + Math.floor(bytes.byteLength / bytesPerToken);
+  /** In tokens. A message of fewer bytes than values are free cannot hold so many, and need not be counted. */
+  function costOf({ bytes }: OfferedMessage): number {
+    const values = bytes.byteLength < valuesPerToken ? 0 : measureShape(bytes, { maxValues: maxMessageValues }).values;
+    return 1 + Math.floor(bytes.byteLength / bytesPerToken) + Math.floor(values / valuesPerToken);
+  }
 
   /** A search, not a parser: much cheaper, linear, and whoever writes an id in a way that it misses is asked by Recall. */
   function mayBeAwaited(deviceId: string, bytes: Uint8Array): boolean {
@@ -74,20 +88,24 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
     return text.matchAll(idFields).some(([, id = '']) => isAwaited(id.toLowerCase(), deviceId));
   }
 
-  function hold(share: Share, channel: ChannelName, deviceId: string, message: OfferedMessage): void {
+  function hold(share: Share, channel: ChannelName, deviceId: string, message: HeldMessage): void {
     if (share.held.has(channel)) onDropped(channel, deviceId);
-    if (share.held.size === 0) releaseLater(share, message);
+    if (share.held.size === 0) releaseLater(share, message.cost);
     share.held.set(channel, message);
   }
 
-  function releaseLater(share: Share, next: OfferedMessage): void {
-    share.cancelRelease = clock.after(share.presences.waitMs(costOf(next)), () => {
+  function releaseLater(share: Share, cost: number): void {
+    share.cancelRelease = clock.after(share.presences.waitMs(cost), () => {
       for (const [channel, message] of share.held) {
-        if (!share.presences.take(costOf(message))) return releaseLater(share, message);
+        if (!share.presences.take(message.cost)) return releaseLater(share, message.cost);
         share.held.delete(channel);
         message.read();
       }
     });
+  }
+
+  function mayRead(share: Share, deviceId: string, { bytes }: OfferedMessage, cost: number): boolean {
+    return share.answers.take(cost) || (mayBeAwaited(deviceId, bytes) && share.awaited.take(cost));
   }
 
   function gone(channel: ChannelName, deviceId: string): void {
@@ -100,11 +118,12 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
   return {
     offer(channel, deviceId, message) {
       const share = shareOf(deviceId);
+      const cost = costOf(message);
       if (message.kind === 'answer') {
-        if (share.answers.take(costOf(message)) || mayBeAwaited(deviceId, message.bytes)) message.read();
+        if (mayRead(share, deviceId, message, cost)) message.read();
         else onDropped(channel, deviceId);
-      } else if (share.held.size === 0 && share.presences.take(costOf(message))) message.read();
-      else hold(share, channel, deviceId, message);
+      } else if (share.held.size === 0 && share.presences.take(cost)) message.read();
+      else hold(share, channel, deviceId, { ...message, cost });
     },
 
     gone,

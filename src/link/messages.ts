@@ -4,13 +4,14 @@
 import { clockReadingMs } from '../kernel/clock-reading.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import { brokenCap } from '../kernel/json-shape.ts';
+import { measureShape } from '../kernel/json-shape.ts';
 import {
   type DeviceKind,
   deviceKinds,
   endingOutcomes,
   type JsonObject,
   maxMessageBytes,
+  maxMessageValues,
   outcomes,
   protocolVersion,
   recallStates,
@@ -20,6 +21,7 @@ import type { AnswerMessage, PresenceMessage, QueueFrame, RecallReport } from '.
 export const dropReasons = [
   'too-large',
   'too-deep',
+  'too-many-values',
   'not-json',
   'version',
   'field',
@@ -172,7 +174,8 @@ function readJsonObject(bytes: Uint8Array | string, limitBytes = maxMessageBytes
   } catch {
     return { problem: 'not-json', why: 'it is not UTF-8' };
   }
-  if (brokenCap(text, { deepest }) !== undefined) return { problem: 'too-deep' };
+  const { broken } = measureShape(typeof bytes === 'string' ? Buffer.from(bytes) : bytes, { deepest, maxValues: maxMessageValues });
+  if (broken !== undefined) return { problem: broken === 'deepest' ? 'too-deep' : 'too-many-values' };
   try {
     value = parseExactJson(text);
   } catch {

@@ -3,6 +3,8 @@
 
 export const protocolVersion = 1;
 export const maxMessageBytes = 1024 * 1024;
+/** Values in a message of a device, objects and lists included: a value costs far more to read than its bytes. */
+export const maxMessageValues = 20_000;
 
 /** Commands that move money or write fiscal memory: journaled by the device, `accepted` first, one ending answer. */
 export const ledgerCommandNames = [

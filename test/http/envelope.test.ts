@@ -118,9 +118,9 @@ describe('failures', () => {
   });
 
   it('takes brackets and commas inside texts for what they are, and a byte order mark', async () => {
-    const text = `\\"${'[{,'.repeat(30_000)}`;
+    const text = `\\"${'[{,'.repeat(1_000)}`;
     const answer = await post('/test/echo', `\ufeff{"a":"${text}\\\\"}`);
-    expect([answer.status, answer.body.body.a.length]).toEqual([200, 90_002]);
+    expect([answer.status, answer.body.body.a.length]).toEqual([200, 3_002]);
   });
 });
 

@@ -36,6 +36,24 @@ describe('an amount as a JSON number', () => {
   });
 });
 
+describe('a long number that is no amount', () => {
+  it('is no JSON where it would be none without its quotes', () => {
+    for (const text of [
+      '{"a":01234567890123456789}',
+      '{"a":12345678901234567890.}',
+      '{"a":-12345678901234567890-1}',
+      '{12345678901234567890.5:1}',
+    ])
+      expect(() => read(text), text).toThrow('The body must be valid JSON.');
+  });
+
+  it('stands in at most a hundred fields', () => {
+    const body = (fields: number) => `{${Array.from({ length: fields }, (_, n) => `"f${n}":0.10000000000000001`).join(',')}}`;
+    expect(Object.values(read(body(100)))).toEqual(Array(100).fill('0.10000000000000001'));
+    expect(() => read(body(101))).toThrow('more than 100 fields with such long numbers');
+  });
+});
+
 describe('numbers further in', () => {
   it('are passed on as they were computed', () => {
     const body = read(

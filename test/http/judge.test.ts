@@ -57,7 +57,7 @@ function judgeOf(options: Partial<AccessOptions> = {}) {
     },
     onFailedLogin: (address) => failedLogins.push(address),
     ...options,
-  });
+  }).judge;
 }
 
 interface Given {

@@ -1,18 +1,17 @@
 // Those whose credential is being looked up: each is told its outcome once, whatever comes of its look-up afterwards.
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
-import { open } from '../../src/http/authentication.ts';
 import { createJudgingLine } from '../../src/http/judging-line.ts';
 
 it('turns away the one that has waited longest, and tells nobody twice', async () => {
   const lookUps: PromiseWithResolvers<void>[] = [];
-  const line = createJudgingLine(() => {
+  const line = createJudgingLine(2);
+  const told: [string, string][] = [];
+  function come(name: string): void {
     const lookUp = Promise.withResolvers<void>();
     lookUps.push(lookUp);
-    return lookUp.promise;
-  }, 2);
-  const told: [string, string][] = [];
-  const come = (name: string) => line.judge({} as FastifyRequest, open, (error) => told.push([name, error?.message ?? 'good']));
+    line.judge({} as FastifyRequest, lookUp.promise, (error) => told.push([name, error?.message ?? 'good']));
+  }
   for (const name of ['first', 'second', 'third', 'fourth']) come(name);
   const turnedAway = 'Too many credentials are being looked up.';
   expect(told).toEqual([

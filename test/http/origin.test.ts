@@ -26,7 +26,7 @@ it('has no card number, also not beside a sign that JSON writes with digits', ()
 });
 
 it('names the key that it came by, and leaves out what the command keeps anyway', async () => {
-  const judge = createAccessJudge({
+  const { judge } = createAccessJudge({
     ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
     findCaller: async () => ({ merchantId: 'm', keyId: 'the key', modules: new Set(['Fiscal'] as const) }),
   });

@@ -105,7 +105,7 @@ describe('unfinished bodies', () => {
 describe('the room for bodies', () => {
   const intakeOf = (bufferedBytes: number) => {
     const clock = createVirtualClock();
-    return { clock, intake: createBodyIntake({ clock, bodyBytes: 1_000_000, bodiesPerAddress: 100, bufferedBytes }) };
+    return { clock, intake: createBodyIntake({ clock, bodyBytes: 1_048_576, bodiesPerAddress: 100, bufferedBytes }) };
   };
   const body = () => new Readable({ read() {} });
 
@@ -154,12 +154,12 @@ describe('the room for bodies', () => {
       intake.read('a', broken, undefined),
       intake.read('a', large, undefined),
       intake.read('a', short, 10),
-      intake.read('a', body(), 1_000_001),
+      intake.read('a', body(), 1_048_577),
     ]);
     ended.push('{}');
     ended.push(null);
     broken.destroy(new Error('reset'));
-    large.push(Buffer.alloc(1_000_001));
+    large.push(Buffer.alloc(1_048_577));
     short.push('{}');
     short.push(null);
     const results = (await all).map((result) => (result.status === 'fulfilled' ? String(result.value) : (result.reason as Error).message));

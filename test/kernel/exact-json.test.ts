@@ -21,18 +21,29 @@ describe('exact JSON', () => {
     expect(again(`{"a":[${text}]}`)).toBe(`{"a":[${text}]}`);
   });
 
-  it.each(['1e999', ' -1E999', '[1e999]', '[ 1e999]', '[1,1.5e999]', '{"a":1e999}', '{"a" :\n-1e+999}', '["3e8",\t0.1e999]'])(
+  it.each(['1e999', ' -1E999', '[1e999]', '[ 1e999]', '[1,1.5e999]', '{"a":1e999}', '{"a" :\n-1e+999}', '["3e8",\t0.1e999]', '[1e-0400]'])(
     'sees the exponent in %j, wherever the number stands',
     (text) => {
       expect(again(text)).toBe(text.replaceAll(/\s/g, ''));
     },
   );
 
-  it('parses the fast way what has neither many digits nor an exponent, a UUID for example', () => {
+  it.each([
+    ['a UUID', '{"v":1,"id":"3e812345-1e512-4e2e-9e3e-5e6e7e8e9e0e","amount":150.5}'],
+    ['many digits in a text', '{"pan":"41111111111111111111","a":1}'],
+    ['short exponents', `[${'1e9,'.repeat(1_000)}-2.5E+99,1e-99]`],
+  ])('parses the fast way what every JavaScript number holds: %s', (_what, text) => {
     const parse = vi.spyOn(JSON, 'parse');
-    parseExactJson('{"v":1,"id":"3e8f0a7c-1e51-4e2e-9e3e-5e6e7e8e9e0e","amount":150.5}');
-    expect(parse.mock.calls).toEqual([[expect.any(String)]]);
+    expect(JSON.stringify(parseExactJson(text))).toBe(JSON.stringify(JSON.parse(text)));
+    expect(parse.mock.calls.every((call) => call.length === 1)).toBe(true);
     parse.mockRestore();
+  });
+
+  it('holds every number of up to fifteen digits with a short exponent exactly', () => {
+    const source = fc
+      .tuple(fc.bigInt({ min: -(10n ** 15n) + 1n, max: 10n ** 15n - 1n }), fc.integer({ min: -99, max: 99 }))
+      .map(([mantissa, exponent]) => `${mantissa}e${exponent}`);
+    fc.assert(fc.property(source, (text) => isSameNumber(parseExactJson(text) as number, text)));
   });
 
   it('gives plain numbers for everything that they hold', () => {

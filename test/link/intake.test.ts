@@ -107,6 +107,38 @@ describe('the intake', () => {
     expect([readOf(64 * 1024 - 1), readOf(64 * 1024), readOf(128 * 1024)]).toEqual([100, 50, 33]);
   });
 
+  it('counts a message as one more for every 500 values, and values in texts as none', () => {
+    const readOf = (text: string) => {
+      const { read, offer } = setUp();
+      for (let count = 0; count < 101; count += 1) offer('answer', text);
+      return read.length;
+    };
+    const list = (values: number) =>
+      `[${Array(values - 1)
+        .fill('1e9')
+        .join(',')}]`;
+    expect([readOf(list(499)), readOf(list(500)), readOf(list(1_000))]).toEqual([100, 50, 33]);
+    expect(readOf(`"${'1e9,'.repeat(1_000)}"`)).toBe(100);
+    // As many as it may hold or more: counted no further.
+    expect([readOf(list(20_000)), readOf(list(200_000))]).toEqual([2, 1]);
+  });
+
+  it('charges a presence by its values as well', async () => {
+    const { clock, read, offer } = setUp();
+    offer('presence', `[${'1e9,'.repeat(9_500)}1]`);
+    offer('presence', 'next');
+    expect(read).toHaveLength(1);
+    await clock.advance(1_000);
+    expect(read).toHaveLength(2);
+  });
+
+  it('reads awaited answers over the budget from a second one of the same size, and no more', () => {
+    const { read, offer, dropped } = setUp();
+    for (let count = 0; count < 10_000; count += 1) offer('answer', `{"id":"${awaitedId}","outcome":"accepted"}`);
+    expect(read).toHaveLength(200);
+    expect(dropped()).toBe(9_800);
+  });
+
   it('reads what waits one by one, as there are tokens for it, the one that waits longest first', async () => {
     const { clock, read, offer, dropped } = setUp();
     for (let count = 0; count < 20; count += 1) offer('presence', 'early');

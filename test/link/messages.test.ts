@@ -43,6 +43,18 @@ describe('answers', () => {
     expect(read(braces).message).toEqual(braces);
   });
 
+  it('may hold 20,000 values as a whole, and no more', () => {
+    const counted = (values: number) => JSON.stringify({ ...answer, report: { list: Array(values).fill(1) } });
+    // The message, its seven fields, the report and the list; an empty list counts as one value and the comma in front of the next.
+    const around = 9;
+    expect(readAnswer(counted(20_000 - around), deviceId).message).toBeDefined();
+    expect(readAnswer(counted(20_001 - around), deviceId)).toEqual({ problem: 'too-many-values' });
+    expect(readPresence(counted(20_001), deviceId)).toEqual({ problem: 'too-many-values' });
+    expect(readDeviceFrame(`{"answer":${counted(20_001)}}`, deviceId)).toEqual({ problem: 'too-many-values' });
+    const commas = { ...answer, report: { text: ',[{'.repeat(20_001) } };
+    expect(read(commas).message).toEqual(commas);
+  });
+
   it('keep numbers that JavaScript cannot hold, and such a number is no report', () => {
     const exact = readAnswer(JSON.stringify(answer).replace('{"a":1}', '{"a":90071992547409931}'), deviceId);
     expect(JSON.stringify(exact.message)).toContain('{"a":90071992547409931}');
