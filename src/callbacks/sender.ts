@@ -3,7 +3,7 @@
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { maskCardNumbers } from '../kernel/card-mask.ts';
+import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { http } from '../kernel/node-http.ts';
 import { type AddressGuard, AddressRefused } from './address-guard.ts';

@@ -1,5 +1,6 @@
 // LastTransaction: what the terminal says about its last command; for a terminal that is away, errorCode 30 with what the ledger knows [D6].
-import { maskCardNumbers, maskReport } from '../kernel/card-mask.ts';
+import { maskReport } from '../kernel/card-mask.ts';
+import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';

@@ -1,6 +1,6 @@
 // The operator's log as pino writes it. Secrets that somebody logs by mistake are struck out, errors keep only their messages.
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
-import { maskCardNumbers } from '../kernel/card-mask.ts';
+import { maskCardNumbers } from '../kernel/card-numbers.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 

@@ -1,7 +1,8 @@
 // What a command remembers of the call that asked for it: by which key, and the call as it came. It is written with the command's own
 // row, so it costs no statement. The API key is not in it: it was taken out of the body when it was judged. Card numbers are masked.
 import type { FastifyRequest } from 'fastify';
-import { maskReport, mayHoldCardNumber } from '../kernel/card-mask.ts';
+import { maskReport } from '../kernel/card-mask.ts';
+import { mayHoldCardNumber } from '../kernel/card-numbers.ts';
 import { callerOf } from './authentication.ts';
 
 export interface Origin {

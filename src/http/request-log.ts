@@ -2,7 +2,7 @@
 // What the request speaks of (device, document, operation) is told where it is a UUID that is no secret of the caller: nothing else that
 // a caller wrote gets into the log.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { maskCardNumbers } from '../kernel/card-mask.ts';
+import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { factsOf } from './request-facts.ts';

@@ -267,9 +267,9 @@ describe('reports', () => {
     const shown = String((await answer).report);
     expect(shown).toContain('"rrn":"4111111111111111"');
     expect(shown).toContain('"operationId":"5500000000000004"');
-    expect(shown).toContain('"card":"411111******1111"');
+    expect(shown).toContain('"card":"4111 11** **** 1111"');
     expect(shown).toContain('"pan":"411111******1111"');
-    expect(shown).toContain('"note":"paid by 550000******0004."');
+    expect(shown).toContain('"note":"paid by 5500-00**-****-0004."');
     expect(shown).toContain('"nothing":null');
     expect(shown).toContain('"__proto__":{"a":1}');
     expect(shown).toContain('"fiscalNumber":90071992547409931');

@@ -1,12 +1,12 @@
 // Nothing large is parsed before a good credential was shown [D160]: neither where no credential is needed nor where one is.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { adminToken, base, createSample, deviceId, posKey, qrKey, type Sample } from './sample-server.ts';
 
 const fourKib = 4 * 1024;
 const unknownKey = '99999999-9999-4999-8999-999999999999';
 const marker = 'parsed-only-with-a-credential';
 let sample: Sample;
-let parse: ReturnType<typeof vi.spyOn<typeof JSON, 'parse'>>;
+let parse: MockInstance<typeof JSON.parse>;
 beforeEach(() => {
   sample = createSample();
   parse = vi.spyOn(JSON, 'parse');

@@ -5,7 +5,7 @@
 //   `expired` ............. the clock offset was wrong and is corrected: once more under a new id, while less than 10 s have passed [D65]
 import type { Database } from '../../database/database.ts';
 import { isDatabaseDown } from '../../database/errors.ts';
-import { maskCardNumbers } from '../../kernel/card-mask.ts';
+import { maskCardNumbers } from '../../kernel/card-numbers.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';

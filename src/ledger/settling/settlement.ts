@@ -3,7 +3,8 @@
 // If the process dies before the commit, the command is still open and Recall asks again; after it, the same answer coming
 // again finds the command settled and changes nothing. An answer that contradicts a settlement is kept and shown to a person.
 import type { Database } from '../../database/database.ts';
-import { maskCardNumbers, maskReport } from '../../kernel/card-mask.ts';
+import { maskReport } from '../../kernel/card-mask.ts';
+import { maskCardNumbers } from '../../kernel/card-numbers.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { EndingOutcome, JsonObject } from '../../link/protocol.ts';

@@ -67,7 +67,7 @@ describe('the lists of the cabinet', () => {
       idempotencyKey: 'k-1',
       body: { DeviceID: terminal.id, amount: '10.50' },
     });
-    expect(cash?.body).toMatchObject({ Reason: 'card 411111******1111' });
+    expect(cash?.body).toMatchObject({ Reason: 'card 4111 11** **** 1111' });
     // The receipt is in the command's own arguments already.
     expect(print?.body).toEqual({ DeviceID: register.id });
     expect(JSON.stringify(rows)).not.toContain(world.key);
