@@ -56,9 +56,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const slotOf = createNotes<FastifyRequest, Slot | StrangerSlot>();
   const isWorkedOn = createNotes<FastifyRequest, boolean>();
 
-  function isProbe(request: FastifyRequest): boolean {
-    return routeOf(request).startsWith(`${basePath}/health/`) || routeOf(request) === `${basePath}/metrics`;
-  }
+  const isProbe = (request: FastifyRequest) => isProbeRoute(basePath, routeOf(request));
 
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     const startedAtMs = clock.elapsed();
@@ -124,13 +122,6 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     else line.judge(request, access.judge(request, needed), (error) => (error === undefined ? admitNext(request, next) : next(error)));
   }
 
-  function judgeUnparsed(request: FastifyRequest, needed: Access, body: Buffer): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const next = (error?: Error) => (error === undefined ? resolve() : reject(error));
-      line.judge(request, access.judgeUnparsed(request, needed, body), next);
-    });
-  }
-
   /** The answer is made; a handler that sent it itself only ends when it is read. */
   function onSend(request: FastifyRequest, _reply: FastifyReply, _payload: unknown, next: Next): void {
     if (isWorkedOn.of(request) === true) {
@@ -148,7 +139,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       app.addHook('preValidation', preValidation);
       app.addHook('onSend', onSend);
     },
-    judgeUnparsed,
+    judgeUnparsed: (request, needed, body) => line.judged(request, access.judgeUnparsed(request, needed, body)),
     workEnded: (request) => flights.of(request)?.workEnded(),
     drained: inFlight.drained,
   };
@@ -157,6 +148,10 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 function isErpCall(request: FastifyRequest): boolean {
   const kind = request.routeOptions.config.access?.kind;
   return kind === 'key' || kind === 'optionalKey';
+}
+
+function isProbeRoute(basePath: string, route: string): boolean {
+  return route.startsWith(`${basePath}/health/`) || route === `${basePath}/metrics`;
 }
 
 const full = 'The gateway is overloaded.';

@@ -13,6 +13,7 @@ import { networkOf } from '../kernel/network-of.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
 import { foldName } from './erp-fields.ts';
 import { shortName } from './json-body.ts';
+import { type EarlyVerdict, findGoodKey } from './large-bodies.ts';
 import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import type { Owner } from './request-slots.ts';
@@ -79,14 +80,6 @@ export interface AccessOptions {
   publicUrl?: string | undefined;
 }
 
-/** A body of so many bytes costs next to nothing to parse, whatever it holds; a larger one needs a good credential first. */
-export const maxAnonymousBodyBytes = 4 * 1024;
-
-/** Only bodies up to that size: a caller need not show a credential, or shows it in a place that no large body is sent to. */
-export function takesSmallBodiesOnly(access: Access): boolean {
-  return access.kind === 'cabinet' ? access.who === 'anybody' : access.kind !== 'key';
-}
-
 export interface AccessJudge {
   /** The body is parsed. */
   judge(request: FastifyRequest, access: Access): Promise<void>;
@@ -102,17 +95,6 @@ interface Identity {
 }
 
 const identities = createNotes<FastifyRequest, Identity>();
-
-/** What a credential was found to be before the body was parsed. */
-interface EarlyVerdict {
-  key?: string;
-  caller?: Caller;
-}
-
-/** A key as any ERP's JSON library writes it: no letter of the name or of a UUID is ever escaped. */
-const keyFields = /"APIKey"\s*:\s*"([0-9a-f-]{36})"/gi;
-/** The name may also stand further in, where it is no credential. */
-const maxKeyFields = 3;
 
 /** The key's owner, on routes with `keyFor`. */
 export function callerOf(request: FastifyRequest): Caller {
@@ -239,16 +221,6 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     return caller;
   }
 
-  async function findDevice(request: FastifyRequest, encoded: string): Promise<DeviceCaller | undefined> {
-    const facts = factsOf(request);
-    facts.presentedSecrets.push(encoded);
-    const credential = parseBasic(encoded);
-    if (credential !== undefined) facts.presentedSecrets.push(credential.secret);
-    const device = credential && (await options.findDevice(credential.deviceId, credential.secret));
-    if (device !== undefined) facts.merchantId = device.merchantId;
-    return device;
-  }
-
   async function findViewer(request: FastifyRequest): Promise<Viewer | undefined> {
     const bearer = credentialIn(request.headers.authorization, 'bearer');
     if (bearer !== undefined) {
@@ -284,46 +256,18 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     }
   }
 
-  function judgeMetrics(request: FastifyRequest): void {
-    const token = credentialIn(request.headers.authorization, 'bearer');
-    if (token !== undefined) {
-      factsOf(request).presentedSecrets.push(token);
-      if (options.isAdminToken(token) || options.isMetricsToken?.(token) === true) return;
-    }
-    const sentence = 'Authorization must be Bearer with the metrics token or the admin token.';
-    throw new GatewayError('Invalid_API_Key', sentence, { httpStatus: 401 });
-  }
-
-  /** The header's key or one of the body's: which of them counts is known when the body is parsed. */
-  async function findKey(request: FastifyRequest, modules: readonly Module[], body: Buffer): Promise<EarlyVerdict> {
-    const inBody = body
-      .toString('latin1')
-      .matchAll(keyFields)
-      .take(maxKeyFields)
-      .map(([, key = '']) => key);
-    let failure = new GatewayError('Invalid_API_Key', 'APIKey is missing.');
-    for (const presented of new Set([...[request.headers['x-api-key'] ?? []].flat(), ...inBody])) {
-      try {
-        return { key: presented.toLowerCase(), caller: await judgeKey(request, presented, modules) };
-      } catch (error) {
-        if (!(error instanceof GatewayError) || error.errorName !== 'Invalid_API_Key') throw error;
-        failure = error;
-      }
-    }
-    throw failure;
-  }
-
   async function judgeUnparsed(request: FastifyRequest, access: Access, body: Buffer): Promise<void> {
     if (access.kind === 'cabinet') {
       await judgeViewer(request, access);
       verdicts.set(request, {});
-    } else if (access.kind === 'key') verdicts.set(request, await findKey(request, access.modules, body));
+    } else if (access.kind === 'key')
+      verdicts.set(request, await findGoodKey(request, body, (key) => judgeKey(request, key, access.modules)));
   }
 
   async function judge(request: FastifyRequest, access: Access): Promise<void> {
     const early = verdicts.of(request);
     if (access.kind === 'open') return;
-    if (access.kind === 'metrics') return judgeMetrics(request);
+    if (access.kind === 'metrics') return judgeMetrics(options, request);
     if (access.kind === 'cabinet') return early === undefined ? judgeViewer(request, access) : undefined;
     const { key: presented, misspelt } = takeKey(request);
     const butSent = misspelt === undefined ? '' : `; ${misspelt} was sent`;
@@ -337,7 +281,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     if (presented !== undefined) identity.caller = await judgeKey(request, presented, [access.module]);
     const encoded = credentialIn(request.headers.authorization, 'basic');
     if (encoded !== undefined) {
-      const device = await findDevice(request, encoded);
+      const device = await findDevice(options, request, encoded);
       // Generated clients send every credential that they know a scheme for: beside a good key a wrong one does no harm [D147].
       if (device === undefined && identity.caller === undefined) throw wrongCredential();
       if (device !== undefined) identity.device = device;
@@ -349,6 +293,26 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
   }
 
   return { judge, judgeUnparsed };
+}
+
+function judgeMetrics(options: AccessOptions, request: FastifyRequest): void {
+  const token = credentialIn(request.headers.authorization, 'bearer');
+  if (token !== undefined) {
+    factsOf(request).presentedSecrets.push(token);
+    if (options.isAdminToken(token) || options.isMetricsToken?.(token) === true) return;
+  }
+  const sentence = 'Authorization must be Bearer with the metrics token or the admin token.';
+  throw new GatewayError('Invalid_API_Key', sentence, { httpStatus: 401 });
+}
+
+async function findDevice(options: AccessOptions, request: FastifyRequest, encoded: string): Promise<DeviceCaller | undefined> {
+  const facts = factsOf(request);
+  facts.presentedSecrets.push(encoded);
+  const credential = parseBasic(encoded);
+  if (credential !== undefined) facts.presentedSecrets.push(credential.secret);
+  const device = credential && (await options.findDevice(credential.deviceId, credential.secret));
+  if (device !== undefined) facts.merchantId = device.merchantId;
+  return device;
 }
 
 function notSignedIn(sentence: string): GatewayError {

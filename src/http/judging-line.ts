@@ -8,6 +8,8 @@ export type Next = (error?: Error) => void;
 
 export interface JudgingLine {
   judge(request: FastifyRequest, judgement: Promise<void>, next: Next): void;
+  /** The same as a promise. */
+  judged(request: FastifyRequest, judgement: Promise<void>): Promise<void>;
 }
 
 export function createJudgingLine(max: number): JudgingLine {
@@ -22,18 +24,24 @@ export function createJudgingLine(max: number): JudgingLine {
     }
   }
 
+  function judge(request: FastifyRequest, judgement: Promise<void>, next: Next): void {
+    if (waiting.size >= max) turnAwayLongest();
+    waiting.set(request, next);
+    judgement.then(
+      () => {
+        if (waiting.delete(request)) next();
+      },
+      (error: Error) => {
+        if (waiting.delete(request)) next(error);
+      },
+    );
+  }
+
   return {
-    judge(request, judgement, next) {
-      if (waiting.size >= max) turnAwayLongest();
-      waiting.set(request, next);
-      judgement.then(
-        () => {
-          if (waiting.delete(request)) next();
-        },
-        (error: Error) => {
-          if (waiting.delete(request)) next(error);
-        },
-      );
-    },
+    judge,
+    judged: (request, judgement) =>
+      new Promise((resolve, reject) => {
+        judge(request, judgement, (error) => (error === undefined ? resolve() : reject(error)));
+      }),
   };
 }
