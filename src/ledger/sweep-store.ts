@@ -1,4 +1,5 @@
-// The SQL of the sweeps, which every gateway runs every few seconds: open commands that it has to ask about or to end. They only look.
+// The SQL of the sweeps, which every gateway runs every few seconds: commands that it has to ask about or to end. They only look, except for
+// `takeDueDecision`, which says when the next question is due.
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -30,12 +31,15 @@ interface Carrier {
   deadAfterMs: number;
 }
 
+const isDue = (where: ExpressionBuilder<Schema, 'commands'>) =>
+  where.or([where('next_recall_at', 'is', null), where('next_recall_at', '<=', nowMs)]);
+
 const dueCommands = keptStatement((queries, { instanceId, deadAfterMs }: Carrier, limit: number) =>
   queries
     .selectFrom('commands')
     .select('commands.id')
     .where(openOnly)
-    .where((where) => where.or([where('next_recall_at', 'is', null), where('next_recall_at', '<=', nowMs)]))
+    .where(isDue)
     .where(ownOrOrphaned(instanceId, deadAfterMs))
     .orderBy('issued_at')
     .limit(limit)
@@ -108,6 +112,54 @@ export async function decidedUnheard(
 ): Promise<Command[]> {
   const rows = await decidedOfDevice(queries, { instanceId, deadAfterMs, deviceId, sinceMs });
   return rows.map(toCommand);
+}
+
+const dueDecided = keptStatement((queries, { instanceId, deadAfterMs, sinceMs }: Carrier & { sinceMs: number }, limit: number) =>
+  queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where(decidedOnly)
+    // Of every device: the index on it holds decisions alone.
+    .where('device_id', '>=', sql.lit(''))
+    .where('journal_id', 'is not', null)
+    .where('removed_at', 'is', null)
+    .where('settled_at', '>', sql<number>`now_ms() - cast(${sinceMs} as bigint)`)
+    .where(isDue)
+    .where(ownOrOrphaned(instanceId, deadAfterMs))
+    .limit(limit)
+    .compile(),
+);
+
+/** What a person has decided in the last `sinceMs`, and no device has answered about; those whose next question is due. */
+export async function dueDecisions(
+  queries: Queries,
+  instanceId: string,
+  deadAfterMs: number,
+  sinceMs: number,
+  limit: number,
+): Promise<Command[]> {
+  const rows = await dueDecided(queries, { instanceId, deadAfterMs, sinceMs }, limit);
+  return rows.map(toCommand);
+}
+
+/** The next question is due when the decision is twice as old, within these bounds. False: another gateway was faster, or the device has answered. */
+export async function takeDueDecision(
+  queries: Queries,
+  { id }: Command,
+  instanceId: string,
+  { firstMs, maxMs }: { firstMs: number; maxMs: number },
+): Promise<boolean> {
+  const age = sql<number>`now_ms() - settled_at`;
+  const pause = sql<number>`case when ${age} < ${sql.lit(firstMs)} then ${sql.lit(firstMs)} when ${age} > ${sql.lit(maxMs)} then ${sql.lit(maxMs)} else ${age} end`;
+  const row = await queries
+    .updateTable('commands')
+    .set({ instance_id: instanceId, next_recall_at: sql<number>`now_ms() + ${pause}` })
+    .where('id', '=', id)
+    .where(decidedOnly)
+    .where(isDue)
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 const abandonedCommands = keptStatement((queries, { instanceId, deadAfterMs, graceMs }: Carrier & { graceMs: number }, limit: number) =>

@@ -34,6 +34,7 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   newestUnderReceipt: ({ queries }) => newestUnder(queries, 'm', 'receipt_uid', 'u'),
   contradictedUnderDocument: ({ queries }) => contradictedUnder(queries, 'm', 'document_nr', 'n'),
   contradictedUnderReceipt: ({ queries }) => contradictedUnder(queries, 'm', 'receipt_uid', 'u'),
+  dueDecisions: ({ queries }) => sweeps.dueDecisions(queries, 'me', 1, 1, 10),
   decidedUnheard: ({ queries }) => sweeps.decidedUnheard(queries, 'me', 1, 'device', 1),
   refundedOf: ({ queries }) => refundedOf(queries, 'payment'),
   findPrintOfReceipt: ({ queries }) => findPrintOfReceipt(queries, 'merchant', 'uid'),

@@ -92,7 +92,10 @@ describe('a question about an open command', () => {
     questions[0]?.answer(final);
     expect(await asking).toMatchObject({ state: 'done', settledBy: 'recall' });
     expect(said).toEqual([['apply', open.id, 'done', 'recall']]);
-    expect(steps()).toEqual([['recall', undefined, undefined]]);
+    expect(steps()).toEqual([
+      ['recall', 'queue', undefined],
+      ['recalled', 'queue', 'final done'],
+    ]);
   });
 
   it('that another instance was faster with is not asked: how it stands is told', async () => {
@@ -138,17 +141,32 @@ describe('a question about an open command', () => {
     expect(questions[0]?.asked.preferredChannel).toBe('mqtt');
   });
 
-  it('that is answered with running, with nonsense or not at all settles nothing', async () => {
+  it('that is answered with running, with nonsense or not at all settles nothing, and what was received is a step', async () => {
     const open = await command();
-    let told = open;
-    for (const word of [answer({ state: 'running' }), answer({ state: 'maybe' }), undefined]) {
-      const asking = recall.ask(told);
+    let stands = open;
+    const unsupported = { ...answer(), outcome: 'unsupported' } as const;
+    for (const word of [answer({ state: 'running' }), answer({ state: 'maybe' }), unsupported, undefined]) {
+      const asking = recall.ask(stands);
       await clock.settle();
       questions.at(-1)?.answer(word);
-      told = await asking;
-      expect(told).toEqual(await latest(open.id));
+      stands = await asking;
+      expect(stands).toEqual(await latest(open.id));
     }
     expect(said).toEqual([['accepted', open.id]]);
+    const recalls = ['recall', 'queue', undefined];
+    const told = (detail: string) => ['recalled', 'queue', detail];
+    expect(steps()).toEqual([recalls, told('running'), recalls, told('unusable done'), recalls, told('unusable unsupported'), recalls]);
+  });
+
+  it('that is answered with what may not be believed has that answer as a step', async () => {
+    const asking = recall.ask(await command());
+    await clock.settle();
+    questions[0]?.answer({ ...answer({ state: 'never' }), journalId: 'another' });
+    await asking;
+    expect(steps()).toEqual([
+      ['recall', 'queue', undefined],
+      ['recalled', 'queue', 'never'],
+    ]);
   });
 });
 
@@ -164,13 +182,14 @@ describe('a device without a journal', () => {
     await asking;
     return latest(open.id);
   };
-  const asked = ['asked last transaction', undefined, undefined];
+  const asked = ['asked last transaction', 'queue', undefined];
+  const told = (detail: string) => ['told last transaction', 'queue', detail];
   const why = 'The device keeps no journal, and its last transaction is another one.';
 
   it('is asked for its last transaction, which settles by an equal id', async () => {
     const { id } = await lastTransaction(answer({ commandId: 'same', state: 'approved' }));
     expect(said).toEqual([['apply', id, 'done', 'last-transaction']]);
-    expect(steps()).toEqual([asked]);
+    expect(steps()).toEqual([asked, told('final done')]);
   });
 
   it('that is at it has accepted it', async () => {
@@ -183,7 +202,7 @@ describe('a device without a journal', () => {
       reviewSinceMs: clock.now(),
       reviewReason: why,
     });
-    expect(steps()).toEqual([asked, ['review', undefined, why]]);
+    expect(steps()).toEqual([asked, told('another'), ['review', undefined, why]]);
     expect(said).toEqual([]);
   });
 
@@ -195,7 +214,7 @@ describe('a device without a journal', () => {
     expect(await lastTransaction(answer({ commandId: 'other', state: 'approved' }), listed)).toMatchObject({
       reviewReason: 'something else',
     });
-    expect(steps()).toEqual([asked, asked]);
+    expect(steps()).toEqual([asked, asked, told('another')]);
   });
 
   it('whose command was settled while it was asked puts nothing on the list', async () => {
@@ -205,7 +224,7 @@ describe('a device without a journal', () => {
     await database.queries.updateTable('commands').set({ state: 'refused', settled_at: 1, settled_by: 'late-answer' }).execute();
     questions[0]?.answer(answer({ commandId: 'other', state: 'approved' }));
     expect(await asking).toMatchObject({ state: 'refused', reviewSinceMs: null });
-    expect(steps()).toEqual([asked]);
+    expect(steps()).toEqual([asked, told('another')]);
   });
 });
 
@@ -254,6 +273,7 @@ describe('a device that is asked about a settled command', () => {
     expect(events).toEqual([
       recalls,
       recalls,
+      { ...step, step: 'recalled', detail: 'unusable unsupported' },
       recalls,
       { ...step, step: 'recalled', detail: 'final done' },
       recalls,

@@ -102,6 +102,30 @@ describe('an unknown outcome', () => {
   });
 });
 
+describe('a decision of a person about a device that is connected and silent', () => {
+  it('is compared with the device’s first answer, although the device was never away, and then not asked about any more', async () => {
+    const terminal = await world.terminal();
+    world.onAnswer = () => undefined;
+    expect((await world.run(world.pay(terminal.id, 10, world.random.uuid()))).code).toBe(3);
+    await world.clock.advance(minutes(8));
+    const { id } = await world.lastCommand();
+    await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'The bank has it.', actor: 'ana' }));
+    const decidedAtMs = world.clock.now();
+    const steps = async (name: string) =>
+      (await world.ledger.timelineOf(id)).filter(({ step, atMs }) => step === name && atMs >= decidedAtMs).length;
+    await world.clock.advance(minutes(2));
+    expect(await steps('recalled')).toBe(0);
+    expect(await steps('recall')).toBeGreaterThan(3);
+    world.onAnswer = (answer) => answer;
+    await world.clock.advance(minutes(3));
+    expect(await steps('recalled')).toBe(1);
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'done', outcome: 'done', operationId: expect.any(String) });
+    const asked = await steps('recall');
+    await world.clock.advance(minutes(20));
+    expect(await steps('recall')).toBe(asked);
+  });
+});
+
 describe('a gateway that dies', () => {
   it('after the commit and before the publish: Recall hears never, and a repeat is a new attempt', async () => {
     const terminal = await world.terminal();

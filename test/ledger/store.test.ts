@@ -267,6 +267,23 @@ describe.each(engines)('on %s', (engine) => {
     expect(await sweeps.dueForRecall(database.queries, 'test-instance', 1, 1)).toEqual([early.id]);
   });
 
+  it('a decision without a word of its device is due at once, and then when it is twice as old; one instance takes it', async () => {
+    const decision = { state: 'refused', settled_by: 'person', settled_at: startMs - 5_000, journal_id: 'j' } as const;
+    const decided = await command(decision);
+    const answered = await command({ ...decision, outcome: 'refused' });
+    const due = async () => (await sweeps.dueDecisions(database.queries, 'test-instance', 1, 10_000, 10)).map(({ id }) => id);
+    const take = (of: Command, firstMs = 1_000, maxMs = 9_000) => sweeps.takeDueDecision(database.queries, of, 'here', { firstMs, maxMs });
+    expect(await due()).toEqual([decided.id]);
+    expect([await take(decided), await take(decided), await take(answered)]).toEqual([true, false, false]);
+    expect(await rowOf(decided.id)).toMatchObject({ instance_id: 'here', next_recall_at: startMs + 5_000 });
+    expect(await due()).toEqual([]);
+    const [young, old] = [await command(decision), await command(decision)];
+    await take(young, 7_000);
+    await take(old, 1_000, 2_000);
+    expect((await rowOf(young.id)).next_recall_at).toBe(startMs + 7_000);
+    expect((await rowOf(old.id)).next_recall_at).toBe(startMs + 2_000);
+  });
+
   it('what is abandoned is still `sent` so long after its time', async () => {
     const over = await command({ answer_by: startMs - 1_001 });
     await command({ answer_by: startMs - 1_000 });

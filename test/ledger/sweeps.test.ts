@@ -22,6 +22,7 @@ let inFlight: Set<string>;
 let asked: { id: string; isDeviceBack: boolean | undefined; atMs: number }[];
 let asking: () => Promise<Command>;
 let rechecked: string[];
+let live: Set<string>;
 let rechecking: () => Promise<void>;
 let tried: string[];
 let unknown: string[];
@@ -45,6 +46,7 @@ beforeEach(async () => {
   asked = [];
   asking = async () => ({}) as Command;
   rechecked = [];
+  live = new Set();
   rechecking = async () => {};
   tried = [];
   unknown = [];
@@ -100,6 +102,7 @@ beforeEach(async () => {
     },
     lateAnswers: { settle: () => Promise.reject(databaseDown('away')) },
     link: {
+      presence: { isLiveAnywhere: (id: string) => live.has(id) },
       onLateAnswer(listener: typeof listeners.lateAnswer) {
         listeners = { ...listeners, ...(listener && { lateAnswer: listener }) };
         return () => delete listeners.lateAnswer;
@@ -209,6 +212,54 @@ describe('the background', () => {
     await comesBack();
     expect(rechecked).toHaveLength(4);
     expect(logger.lines).toEqual([expect.objectContaining({ level: 'warn' }), expect.objectContaining({ level: 'warn' })]);
+  });
+
+  describe('about a decision of a person, of a device that is connected and silent', () => {
+    async function decision(overrides: object = {}, isLive = true) {
+      const { id: deviceId } = await seedDevice(database.queries, merchantId);
+      if (isLive) live.add(deviceId);
+      return open({ state: 'refused', settled_at: clock.now(), settled_by: 'person', journal_id: 'j', ...overrides }, deviceId);
+    }
+
+    it('asks at growing intervals, up to an hour, and for a week', async () => {
+      await decision();
+      recovery.start();
+      const times: number[] = [];
+      rechecking = async () => void times.push(clock.elapsed());
+      await clock.advance(170_000);
+      // At once, after 10 s, and then whenever the decision is twice as old.
+      expect(times).toEqual([0, 10_000, 20_000, 40_000, 80_000, 160_000]);
+      const grownOld = (days: number) =>
+        database.queries
+          .updateTable('commands')
+          .set({ settled_at: clock.now() - days * 24 * 3_600_000, next_recall_at: null })
+          .execute();
+      await grownOld(6.9);
+      await clock.advance(2_000);
+      expect(times).toHaveLength(7);
+      const row = await database.queries.selectFrom('commands').select('next_recall_at').executeTakeFirstOrThrow();
+      expect(row.next_recall_at).toBe((times.at(-1) ?? 0) + clock.now() - clock.elapsed() + 3_600_000);
+      await grownOld(7);
+      await clock.advance(10_000);
+      expect(times).toHaveLength(7);
+    });
+
+    it('asks of its own and of a dead instance’s, not of a living one’s', async () => {
+      const own = await decision();
+      const orphan = await decision({ instance_id: 'dead' });
+      await decision({ instance_id: 'there' });
+      recovery.start();
+      await clock.advance(1);
+      expect(rechecked.toSorted()).toEqual([own, orphan].toSorted());
+    });
+
+    it('asks nothing that the device has answered, that no device can answer, or of one that is away', async () => {
+      for (const not of [{ outcome: 'refused' }, { journal_id: null }, { removed_at: 1 }, { settled_by: 'answer' }]) await decision(not);
+      await decision({}, false);
+      recovery.start();
+      await clock.advance(60_000);
+      expect(rechecked).toEqual([]);
+    });
   });
 
   it('asks about no further decision once it is stopped', async () => {
@@ -343,7 +394,7 @@ describe('a device that appears', () => {
     await clock.advance(1);
     expect(logger.lines.map(({ level, fields }) => [level, fields])).toMatchObject([
       ['warn', { commandId: 'c' }],
-      ['warn', { deviceId: 'd' }],
+      ['warn', { devices: 1 }],
     ]);
   });
 });

@@ -33,3 +33,10 @@ export function findingOfLastTransaction(command: Command, answer: AnswerMessage
   const outcome = report['state'] === 'approved' ? 'done' : report['state'] === 'refused' ? 'refused' : undefined;
   return word === 'done' && outcome ? { outcome, report, reason: undefined, journalId, wasAccepted: false } : undefined;
 }
+
+/** What was received, for the timeline: also what settles nothing or is not believed. */
+export function received(command: Command, answer: AnswerMessage, finding: Finding | 'running' | undefined): string {
+  if (finding === 'running') return finding;
+  if (finding) return finding.outcome === 'never' ? 'never' : `final ${finding.outcome}`;
+  return command.journalId === null && answer.outcome === 'done' ? 'another' : `unusable ${answer.outcome}`;
+}

@@ -8,9 +8,10 @@ import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Link } from '../../link/link.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import { type Command, isOpen } from '../command.ts';
+import type { Finding } from '../rules.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
-import { findingOfLastTransaction, findingOfRecall } from './findings.ts';
+import { findingOfLastTransaction, findingOfRecall, received } from './findings.ts';
 import type { Settlements } from './settlement.ts';
 
 const timeoutMs = 10_000;
@@ -63,26 +64,34 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     return found === undefined || found === 'running' ? store.latestOf(database.queries, command) : found;
   }
 
-  async function askJournal(command: Command): Promise<Command | 'running' | undefined> {
-    timeline.add({ commandId: command.id, step: 'recall' });
-    const answer = await sendRecall(command);
-    const finding = answer && findingOfRecall(answer);
-    if (finding === 'running') settlements.accepted(command.id);
-    return finding && finding !== 'running' ? settlements.apply(command, finding, 'recall') : finding;
+  /** One question to the device, and what it said. Both are in the timeline, whatever becomes of the answer. */
+  async function question(command: Command): Promise<{ answer: AnswerMessage | undefined; finding: Finding | 'running' | undefined }> {
+    const { id: commandId, deviceId, journalId } = command;
+    const channel = link.presence.of(deviceId)?.liveOn[0];
+    // Of one that is settled the steps are counted: it is also asked whenever it comes back.
+    const note = isOpen(command) ? timeline.add : timeline.addCounted;
+    note({ commandId, step: journalId === null ? 'asked last transaction' : 'recall', channel });
+    const asked =
+      journalId === null ? ({ name: 'LastTransaction', args: {} } as const) : ({ name: 'Recall', args: { target: commandId } } as const);
+    const answer = await link.ask(deviceId, { ...asked, timeoutMs, preferredChannel: channel ?? 'mqtt' });
+    if (!answer) return { answer, finding: undefined };
+    const finding = journalId === null ? findingOfLastTransaction(command, answer) : findingOfRecall(answer);
+    note({
+      commandId,
+      step: journalId === null ? 'told last transaction' : 'recalled',
+      channel,
+      detail: received(command, answer, finding),
+    });
+    return { answer, finding };
   }
 
-  async function askLastTransaction(command: Command): Promise<Command | 'running' | undefined> {
-    timeline.add({ commandId: command.id, step: 'asked last transaction' });
-    const answer = await sendLastTransaction(command);
-    const finding = answer && findingOfLastTransaction(command, answer);
+  async function askWhatBecame(command: Command): Promise<Command | 'running' | undefined> {
+    const hasJournal = command.journalId !== null;
+    const { answer, finding } = await question(command);
     if (finding === 'running') settlements.accepted(command.id);
-    else if (finding) return settlements.apply(command, finding, 'last-transaction');
-    else if (answer && command.reviewSinceMs === null) await putOnReview(command);
+    else if (finding) return settlements.apply(command, finding, hasJournal ? 'recall' : 'last-transaction');
+    else if (answer && !hasJournal && command.reviewSinceMs === null) await putOnReview(command);
     return finding;
-  }
-
-  function askWhatBecame(command: Command): Promise<Command | 'running' | undefined> {
-    return command.journalId === null ? askLastTransaction(command) : askJournal(command);
   }
 
   async function putOnReview({ id }: Command): Promise<void> {
@@ -90,31 +99,10 @@ export function createRecall({ database, link, instanceId, settlements, timeline
       timeline.add({ commandId: id, step: 'review', detail: lastIsAnother });
   }
 
-  function channelOf({ deviceId }: Command) {
-    return link.presence.of(deviceId)?.liveOn[0] ?? 'mqtt';
-  }
-
-  function sendLastTransaction(command: Command): Promise<AnswerMessage | undefined> {
-    const preferredChannel = channelOf(command);
-    return link.ask(command.deviceId, { name: 'LastTransaction', args: {}, timeoutMs, preferredChannel });
-  }
-
-  function sendRecall(command: Command): Promise<AnswerMessage | undefined> {
-    const preferredChannel = channelOf(command);
-    return link.ask(command.deviceId, { name: 'Recall', args: { target: command.id }, timeoutMs, preferredChannel });
-  }
-
   /** About one that is settled: what its device says now is compared with that. */
   async function compare(command: Command): Promise<{ command: Command; isAnswered: boolean }> {
-    const channel = channelOf(command);
-    // Counted: it is also asked whenever it comes back.
-    timeline.addCounted({ commandId: command.id, step: 'recall', channel });
-    const answer = await (command.journalId === null ? sendLastTransaction(command) : sendRecall(command));
-    if (!answer) return { command, isAnswered: false };
-    const finding = command.journalId === null ? findingOfLastTransaction(command, answer) : findingOfRecall(answer);
-    if (!finding) return { command, isAnswered: true };
-    const detail = finding === 'running' ? finding : `final ${finding.outcome}`;
-    timeline.addCounted({ commandId: command.id, step: 'recalled', channel, detail });
+    const { answer, finding } = await question(command);
+    if (!finding) return { command, isAnswered: answer !== undefined };
     const compared = finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
     return { command: await compared, isAnswered: true };
   }

@@ -24,12 +24,14 @@ const maxPerSweep = 50;
 const maxReturned = 500;
 /** Older than that, journals may have forgotten it. */
 const decidedSinceMs = 7 * 24 * 60 * 60_000;
+/** Between two questions about a decision: as long as it is old, within these. */
+const decisionPauses = { firstMs: 10_000, maxMs: 60 * 60_000 };
 /** For a command that could not be ended: the next sweeps are for the others. */
 const pauses = { firstMs: 5_000, maxMs: 5 * 60_000 };
 
 interface Deps {
   database: Database;
-  link: Pick<Link, 'onLateAnswer' | 'onSeen'>;
+  link: Pick<Link, 'onLateAnswer' | 'onSeen'> & { presence: Pick<Link['presence'], 'isLiveAnywhere'> };
   clock: Clock;
   logger: Logger;
   instanceId: string;
@@ -87,7 +89,7 @@ export class Recovery {
   /** Each by itself: one that fails keeps no command from the others. A database that is away fails them all, and is told once. */
   async #sweep(): Promise<void> {
     let isAway = false;
-    for (const step of [() => this.#askDue(), () => this.#endAbandoned(), () => this.#reviewOverdue()]) {
+    for (const step of [() => this.#askDue(), () => this.#endAbandoned(), () => this.#reviewOverdue(), () => this.#askDueDecisions()]) {
       try {
         await step();
       } catch (error) {
@@ -171,6 +173,16 @@ export class Recovery {
       this.#askAboutDecisions(deviceId).catch((error: unknown) =>
         logger.warn({ err: error, deviceId }, 'looking for what a person decided about a device failed'),
       );
+    }
+  }
+
+  /** A device that was connected and silent when a person decided may answer later [D143]. One that is away is asked when it is seen again. */
+  async #askDueDecisions(): Promise<void> {
+    const { database, instanceId, link } = this.#deps;
+    const due = await sweeps.dueDecisions(database.queries, instanceId, deadAfterMs, decidedSinceMs, maxPerSweep);
+    for (const command of due) {
+      const isOurs = await sweeps.takeDueDecision(database.queries, command, instanceId, decisionPauses);
+      if (isOurs && link.presence.isLiveAnywhere(command.deviceId)) void this.#askAbout([command]);
     }
   }
 

@@ -172,6 +172,7 @@ export class Carry {
       deviceId: this.#delivery.deviceId,
       onAsked: (asked) => this.#recallAsked(asked),
       onAnswered: (...answered) => this.#recallAnswered(...answered),
+      onUnusable: (channel, { outcome }) => this.#step('recalled', channel, `unusable ${outcome}`),
       onSilent: () => this.#silent('The device never accepted the command and did not answer Recall.'),
     });
     return this.#recalls;

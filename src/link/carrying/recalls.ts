@@ -29,6 +29,8 @@ interface Deps {
   /** One question went out, on these channels. */
   onAsked(channels: readonly ChannelName[]): void;
   onAnswered(channel: ChannelName, recalled: RecallReport, answer: AnswerMessage): void;
+  /** It answered something that says nothing about the command. */
+  onUnusable(channel: ChannelName, answer: AnswerMessage): void;
   /** The device has been silent for all of the patience. */
   onSilent(): void;
 }
@@ -109,7 +111,8 @@ export class Recalls {
     const { logger, waiting, commandId, deviceId } = this.#deps;
     waiting.forget(id);
     const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
-    if (recalled !== undefined) this.#deps.onAnswered(channel, recalled, answer);
-    else logger.warn({ commandId, deviceId, outcome: answer.outcome }, 'a device answered Recall with nothing that could be used');
+    if (recalled !== undefined) return this.#deps.onAnswered(channel, recalled, answer);
+    logger.warn({ commandId, deviceId, outcome: answer.outcome }, 'a device answered Recall with nothing that could be used');
+    this.#deps.onUnusable(channel, answer);
   }
 }

@@ -44,6 +44,24 @@ describe('the timeline', () => {
     expect(find(story, 'recall')).not.toHaveProperty('isLost', true);
   });
 
+  it('shows no Recall as unanswered that the device answered, whether it was believed or not', () => {
+    const story = sale({ state: 'unknown', settledAtMs: null, settledBy: null, outcome: null, report: null }, [
+      [1, 'sent'],
+      [300, 'unknown'],
+      [310, 'recall'],
+      [311, 'asked again', 'number unknown - 0'],
+      [312, 'recalled', 'never'],
+      [313, 'review', 'Its journal is not the one.'],
+      [400, 'asked last transaction'],
+      [401, 'told last transaction', 'another'],
+      [500, 'recall'],
+    ]);
+    const told = kinds(story).filter((kind) => kind.startsWith('recall') || kind.includes('LastTransaction'));
+    expect(told).toEqual(['recall', 'recalled', 'askedLastTransaction', 'toldLastTransaction', 'recallUnanswered']);
+    expect(find(story, 'recalled')).toMatchObject({ from: 'device', to: 'gateway', text: { params: { state: 'never' } } });
+    expect(find(story, 'toldLastTransaction')).toMatchObject({ from: 'device', text: { params: { state: 'another' } } });
+  });
+
   it('has every repeat of the call with what its caller was told, and the device’s answers that agree', () => {
     const further = {
       commandId: sale({}).command.id,

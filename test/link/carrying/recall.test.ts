@@ -112,6 +112,20 @@ describe('Recall', () => {
     expect(await result).toMatchObject({ by: 'recall', outcome: 'refused', reason: 'wrong pin' });
   });
 
+  it('answered with nothing usable has that as a step, and is asked again', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    const result = bench.link.carry(bench.delivery());
+    await bench.clock.advance(10_000);
+    const [recall] = bench.commandsOn(bench.mqtt, 'Recall');
+    bench.answer(bench.mqtt, 'unsupported', { id: recall?.id ?? '' });
+    expect(bench.stepNames().slice(-2)).toEqual(['recall mqtt', 'recalled mqtt unusable unsupported']);
+    await bench.clock.advance(5_000);
+    expect(bench.commandsOn(bench.mqtt, 'Recall')).toHaveLength(2);
+    expect(await peek(result)).toBe('pending');
+    await bench.link.stop();
+  });
+
   it('gives the reason of its own answer where the journal has none', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);

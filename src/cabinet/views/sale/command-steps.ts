@@ -63,7 +63,9 @@ function folded(events: readonly StoryEvent[]): Folded[] {
       last.repeats += 1;
       last.channel ??= event.channel;
     } else {
-      if (last?.step === 'recall' && (event.step === 'recalled' || event.step === 'answered')) last.isUnanswered = false;
+      // Other steps may stand between a question and its answer.
+      const asked = event.step === 'recalled' ? result.findLast(({ step }) => step === 'recall') : last;
+      if (asked?.step === 'recall' && (event.step === 'recalled' || event.step === 'answered')) asked.isUnanswered = false;
       result.push({ ...event, repeats: 1, isUnanswered: event.step === 'recall' });
     }
   }
@@ -133,6 +135,10 @@ function stepOf(command: StoryCommand, event: Folded): Step {
     }
     case 'asked last transaction':
       return out('askedLastTransaction');
+    case 'told last transaction': {
+      const [state = '', outcome] = (event.detail ?? '').split(' ');
+      return home('toldLastTransaction', { state, outcome });
+    }
     case 'unknown':
       return own('unknown');
     case 'settled':
