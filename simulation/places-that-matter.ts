@@ -42,6 +42,10 @@ export const placesThatMatter: readonly string[] = [
   'insert orphan_payments',
   'commit invoice_events + orphan_payments',
   'commit callbacks + commands + invoice_events + invoices',
+  // Card payments of invoices.
+  'update invoices (payment_begun_at)',
+  'commit commands + invoices',
+  'commit commands + idempotency_keys + invoices',
   // Who lives, and which journal a device has.
   'insert instances',
   'update instances (stopped_at)',
@@ -61,6 +65,9 @@ export const rarePlaces: readonly string[] = [
   'insert orphan_payments',
   'commit invoice_events + orphan_payments',
   'commit callbacks + commands + invoice_events + invoices',
+  'update invoices (payment_begun_at)',
+  'commit commands + invoices',
+  'commit commands + idempotency_keys + invoices',
   'update instances (stopped_at)',
 ];
 

@@ -31,9 +31,22 @@ export async function checkInvoices({ shop, database, erp }: Books): Promise<voi
         shop.violated(`${name}: Payd by ${receiptId} was answered 22, and it is not on the orphan board`);
     }
   }
-  for (const { oid, state, valid_to: validTo } of invoices)
-    if (state < 2 && validTo !== null && validTo < shop.clock.now() - 60_000)
+  const payments = await queries
+    .selectFrom('commands')
+    .select(['document_nr', 'state', 'document_state', 'contradicted_at', 'issued_at'])
+    .where('name', '=', 'Pay')
+    .execute();
+  const paymentsOf = Map.groupBy(payments, ({ document_nr: documentNr }) => documentNr);
+  for (const { oid, state, valid_to: validTo, ended_at: endedAt } of invoices) {
+    const own = paymentsOf.get(oid) ?? [];
+    const isPaid = own.some((payment) => payment.state === 'done' && payment.document_state !== 'voided');
+    const isHeld = isPaid || own.some((payment) => ['sent', 'unknown'].includes(payment.state) || payment.contradicted_at !== null);
+    if (state < 2 && validTo !== null && validTo < shop.clock.now() - 60_000 && !isHeld)
       shop.violated(`invoice ${oid} is overdue and ${stateNames[state]}`);
+    if (state > 2 && isPaid) shop.violated(`invoice ${oid} was paid by card, and it is ${stateNames[state]}`);
+    if (endedAt !== null && own.some((payment) => payment.issued_at > endedAt))
+      shop.violated(`invoice ${oid} is ${stateNames[state]}, and a card payment of it was begun afterwards`);
+  }
   await checkTold({ shop, database, erp, commands: [] }, invoices);
 }
 

@@ -24,6 +24,8 @@ interface CardSale {
   /** What all its aborts bring, of those that bring the same: each try may be aborted, and one about an earlier try is none about this. */
   abortAs: Recognised;
   onAborted(): void;
+  /** It may have ended meanwhile: then it is 22, and nothing is charged [D142]. */
+  isForInvoice: boolean;
 }
 
 interface Invoiced {
@@ -51,6 +53,7 @@ export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: In
     abortRate,
     abortAs: recognised(clerk, clerk.pick(['key', 'neither']), ['abort', target.id, documentNr]),
     onAborted: () => invoiced?.onAborted(),
+    isForInvoice: invoiced !== undefined,
   };
   shop.trace(`${sale.name}: Pay ${bani} on ${target.name} as ${documentNr}, named by ${style}`);
   const paid = await payUntilClear(sale);
@@ -84,7 +87,9 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
     // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
-    const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30], pay, { isUnnamed: style === 'neither' });
+    const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30, ...(sale.isForInvoice ? [22] : [])], pay, {
+      isUnnamed: style === 'neither',
+    });
     // A payment that a person called refused, and whose terminal cannot tell any more, may be made once more.
     const charges = chargesOf(sale).filter(({ entry }) => !shop.hastyPerson.isBeyondHelp(entry.reference));
     const isFailure = paid?.code === 50 || paid?.code === 30;

@@ -78,7 +78,7 @@ async function create(clerk: Clerk, intents: InvoiceIntent[]): Promise<Invoice |
 }
 
 async function scan({ clerk, intent, qr, target }: Invoice): Promise<boolean> {
-  const asker = { merchantId: clerk.shop.merchantId, name: target.name };
+  const asker = { merchantId: clerk.shop.merchantId, name: target.name, deviceId: target.id };
   const call = (life: GatewayLife) => life.invoices.scan(qr, asker);
   if (clerk.chance(0.1)) void clerk.caller.ask(`${intent.name} Get ${intent.oid}, doubled`, call);
   const answer = await clerk.insist(`${intent.name} Get ${intent.oid}`, [0, 22], call);
@@ -100,7 +100,7 @@ async function cancel({ clerk, intent }: Invoice): Promise<void> {
   const { merchantId } = clerk.shop;
   await clerk.pause(clerk.between(100, 20_000));
   await clerk.insist(`${intent.name} cancel ${intent.oid}`, [0], async (life) => {
-    const isCancelled = await life.database.transaction((queries) =>
+    const { isCancelled } = await life.database.transaction((queries) =>
       life.invoices.cancelUnpaidInvoice(queries, intent.oid, merchantId, 'By the merchant.'),
     );
     if (isCancelled) life.callbacks.wake();

@@ -30,8 +30,44 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     name: 'moves an invoice whose time has run out since it was looked at',
     kind: 'expiry',
     harm: 'lie',
-    edits: [{ room: invoices, find: '\n      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)`', instead: '`' }],
+    edits: [
+      {
+        room: invoices,
+        find: '\n      and ("new"."is_time_up" is null or ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1))`',
+        instead: '`',
+      },
+    ],
     tests: ['test/invoices/concurrency.test.ts'],
+  },
+  {
+    name: 'moves an invoice in a batch although a card payment of it was begun',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [
+      {
+        room: invoices,
+        find: '\n      and ("invoices"."payment_begun_at" is null or "new"."may_have_payments" = 1)',
+        instead: '',
+      },
+    ],
+    tests: ['test/invoices/card-payments.test.ts'],
+  },
+  {
+    name: 'begins a card payment of an invoice that has ended',
+    kind: 'guards',
+    harm: 'double charge',
+    edits: [{ room: invoices, find: "if (judge(invoice, 'charge').kind === 'refuse') throw refusal(invoice, 'charge');", instead: '' }],
+    tests: ['test/invoices/card-payments.test.ts'],
+  },
+  {
+    name: 'lets an invoice expire that was paid by card',
+    kind: 'expiry',
+    harm: 'lost money',
+    edits: [
+      { room: invoices, find: '    .where(mayExpire)\n', instead: '' },
+      { room: invoices, find: '(await withoutPayment(queries, overdue)).filter(', instead: 'overdue.filter(' },
+    ],
+    tests: ['test/invoices/card-payments.test.ts'],
   },
   {
     name: 'tells nobody of an expiry',

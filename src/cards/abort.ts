@@ -13,6 +13,7 @@
 //                                      a mark that could not be taken back stays, and 22 was not told
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen, namesOf } from '../ledger/command.ts';
 import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
@@ -86,7 +87,9 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
 /** The payment was not made, and we are about to say so: its invoice goes too, unless that has happened with the settlement. */
 async function confirm({ database, invoices, callbacks }: CardsDeps, payment: Command): Promise<Command> {
   if (payment.abortRequestedAtMs !== null) return payment;
+  const oid = parseUuid(payment.documentNr);
   const confirmed = await database.transaction(async (queries) => {
+    if (oid !== undefined) await invoices.lock(queries, oid, payment.merchantId);
     const marked = await confirmAbort(queries, payment.id);
     if (marked?.documentNr != null)
       await invoices.cancelUnpaidInvoice(queries, marked.documentNr, marked.merchantId, 'The card payment was aborted.');

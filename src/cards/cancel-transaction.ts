@@ -1,5 +1,7 @@
-// CancelTransaction [D18]: a known operationId is voided; otherwise a payment that is still on the terminal under this documentNr is aborted.
+// CancelTransaction [D18]: a known operationId is voided; otherwise a payment that is still on the terminal under this documentNr is aborted;
+// without any payment, an unpaid invoice whose OID it is is withdrawn [D142].
 import { GatewayError } from '../kernel/error-codes.ts';
+import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
@@ -10,7 +12,7 @@ import { lastIssueOf } from '../ledger/store.ts';
 import { abort, abortHashOf } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
+import { administrativeTimeoutMs, cannotApply, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
 import { findDoneAfterAll, findOperation, findPaymentOfDocument, isOperationKnown, lockPayment, refundedOf } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {
@@ -18,13 +20,21 @@ export interface CancelRequest extends DeviceCall {
   operationId: string;
   token: string;
   amountBani: Bani;
+  /** The key does not open POS: only an invoice can be meant. */
+  isForInvoices?: boolean;
 }
 
-export async function cancelTransaction(deps: CardsDeps, request: CancelRequest): Promise<DeviceAnswer> {
+export interface CancelAnswer extends DeviceAnswer {
+  /** Of an invoice that was withdrawn: its state before. */
+  PreviousStatus?: number;
+}
+
+export async function cancelTransaction(deps: CardsDeps, request: CancelRequest): Promise<CancelAnswer> {
   const { merchantId, deviceId, operationId, token, amountBani } = request;
   const { queries } = deps.database;
   const documentNr = sameDocument(request.documentNr);
   const earlier = await deps.ledger.findByKey(request);
+  if (request.isForInvoices) return withdrawOnly(deps, request, documentNr, earlier);
   if (earlier?.name === 'Pay') {
     const next = await triedAgain(deps, earlier, documentNr);
     if (next) throw keyOfEarlierTry(next);
@@ -35,7 +45,11 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   if (unheard && !(await triedAgain(deps, unheard, documentNr))) return abort(deps, request, unheard);
   const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.reception.known(payment);
-  if (!payment && !earlier) return abort(deps, request, await requireRunning(deps, request, documentNr));
+  if (!payment && !earlier) {
+    const previous = await withdraw(deps, request, documentNr);
+    if (previous !== undefined && previous !== 'held') return { PreviousStatus: previous };
+    return abort(deps, request, await requireRunning(deps, request, documentNr));
+  }
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: true,
     plan() {
@@ -59,6 +73,33 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
       };
     },
   });
+}
+
+/** An operationId of another payment is a mistake of the caller, who means that payment: then nothing is withdrawn. */
+async function withdraw(deps: CardsDeps, request: CancelRequest, documentNr: string): Promise<number | 'held' | undefined> {
+  const { merchantId, idempotency, origin } = request;
+  const oid = parseUuid(documentNr);
+  if (oid === undefined || (await isOperationKnown(deps.database.queries, request))) return undefined;
+  return deps.invoices.withdraw({ oid, merchantId, by: origin?.caller, idempotency });
+}
+
+async function withdrawOnly(
+  deps: CardsDeps,
+  request: CancelRequest,
+  documentNr: string,
+  earlier: Command | undefined,
+): Promise<CancelAnswer> {
+  const previous = earlier ? undefined : await withdraw(deps, request, documentNr);
+  if (previous === undefined) {
+    const sentence = 'APIKey does not open the module POS, and documentNr is not the OID of an invoice that it could cancel.';
+    throw new GatewayError('API_Key_Wrong_Product', sentence);
+  }
+  if (previous === 'held') {
+    throw cannotApply(
+      'A card payment for this invoice is open or was made, so the invoice cannot be cancelled; to stop or void the payment, use a key that opens POS.',
+    );
+  }
+  return { PreviousStatus: previous };
 }
 
 /** What was begun under this documentNr on the same terminal after that payment had ended: "stopped" would be taken for a word about this one. */

@@ -1,5 +1,6 @@
 // POS Mode: what card commands add to the ledger, and the six calls as one object.
 import type { Queries } from '../database/database.ts';
+import { parseUuid } from '../kernel/ids.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
 import { cancelTransaction } from './cancel-transaction.ts';
@@ -37,9 +38,15 @@ export function createCards(deps: CardsDeps): Cards {
     if (payment.documentNr !== null) await invoices.cancelUnpaidInvoice(queries, payment.documentNr, payment.merchantId, reason);
   }
 
+  async function lockInvoiceOf(queries: Queries, { documentNr, merchantId }: Command): Promise<void> {
+    const oid = parseUuid(documentNr);
+    if (oid !== undefined) await invoices.lock(queries, oid, merchantId);
+  }
+
   ledger.define({
     Pay: {
       module: 'POS',
+      hold: lockInvoiceOf,
       opensDocument: true,
       doubt: doubtApproval,
       reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
@@ -55,6 +62,7 @@ export function createCards(deps: CardsDeps): Cards {
     Refund: { module: 'POS' },
     CancelTransaction: {
       module: 'POS',
+      hold: lockInvoiceOf,
       onState: {
         async done(queries, command) {
           const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);

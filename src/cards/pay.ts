@@ -1,5 +1,7 @@
 // Pay: one charge per documentNr [D13].
 // A repeat joins the payment in flight or gets the stored answer; the unique index on documentNr decides between two at once.
+// A documentNr may be the OID of an invoice: then the payment is begun under the invoice's lock, and not at all if that has ended [D142]. Most are
+// not, so the insert of a first try looks, at no further cost, and leaves such a one to the long way.
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
@@ -17,22 +19,30 @@ export interface PayRequest extends DeviceCall {
 export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceAnswer> {
   const { merchantId, deviceId, amountBani } = request;
   const documentNr = request.documentNr === undefined ? undefined : sameDocument(request.documentNr);
+  let hasLooked = false;
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: documentNr === undefined,
     isSingle: documentNr !== undefined,
     async findEarlier(queries) {
+      hasLooked = true;
       if (documentNr === undefined) return undefined;
       const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);
       if (earlier) checkRepeatedPay(earlier, { deviceId, amountBani });
       else await requireFreeNumber(queries, merchantId, { documentNr });
       return earlier;
     },
-    plan: () => ({
-      name: 'Pay',
-      args: { amount: baniToLei(amountBani), currency: 'MDL', ...(documentNr === undefined ? {} : { documentNr }) },
-      answerWithinMs: payTimeoutMs,
-      amountBani,
-      documentNr,
-    }),
+    async plan() {
+      const oid =
+        documentNr !== undefined && hasLooked && (await deps.invoices.isChargeable(documentNr, merchantId)) ? documentNr : undefined;
+      return {
+        name: 'Pay',
+        args: { amount: baniToLei(amountBani), currency: 'MDL', ...(documentNr === undefined ? {} : { documentNr }) },
+        answerWithinMs: payTimeoutMs,
+        amountBani,
+        documentNr,
+        isOfNoInvoice: true,
+        hold: oid === undefined ? undefined : (queries) => deps.invoices.holdForCharge(queries, oid, merchantId),
+      };
+    },
   });
 }

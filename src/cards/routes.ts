@@ -48,7 +48,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...deviceTimeout(payTimeoutMs),
         headers: idempotencyHeaders,
         description:
-          'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes.',
+          'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes. With the OID of an invoice as documentNr the invoice is paid by card: 22 and no charge when it is Payed, Expired or Cancelled; after the approval, complete it with Invoice/Get and Invoice/Payd.',
         body: named(
           'PayRequest',
           Type.Object(
@@ -219,15 +219,17 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
   app.post(
     '/Device/payment/CancelTransaction',
     {
-      ...access,
+      config: { access: keyFor('POS', 'QR') },
       schema: {
         ...tag,
-        summary: 'Void a payment, or stop one that is still on the terminal',
+        summary: 'Void a payment, stop one that is still on the terminal, or withdraw a QR',
         operationId: 'cancelTransaction',
         ...deviceTimeout(administrativeTimeoutMs),
         headers: idempotencyHeaders,
-        description:
+        description: [
           'A known operationId is voided. Otherwise the payment in flight under documentNr is aborted: 0 when it was stopped, 22 when it was too late.',
+          'Without such a payment, and with the OID of an unpaid invoice as documentNr, the invoice is cancelled: its QR is invalid at once, the ERP is called back, and the answer says in `PreviousStatus` what it was before; repeated, it is answered the same. It is 22 when the invoice is Payed or Expired. DeviceID, operationId, token and amount are not looked at then (any UUID, `none`, an empty text and the total do), and a key that opens QR is enough.',
+        ].join('\n\n'),
         body: named(
           'CancelRequest',
           Type.Object(
@@ -243,8 +245,19 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         response: answers(
           {
             name: 'CancelAnswer',
-            description: 'The payment is voided or stopped.',
-            fields: { ...operationFields, report: Type.Optional(refundReport) },
+            description: 'The payment is voided or stopped, or the invoice is cancelled. Without OID when it was an invoice.',
+            fields: {
+              ...operationFields,
+              OID: Type.Optional(operationFields.OID),
+              report: Type.Optional(refundReport),
+              PreviousStatus: Type.Optional(
+                Type.Unsafe<number>({
+                  type: 'integer',
+                  enum: [0, 1],
+                  description: 'Of an invoice that was cancelled: its Status before, 0 NewItem or 1 Scanned.',
+                }),
+              ),
+            },
             example: { OID: exampleOid, report: '{"operationId":"OP000123","amount":150.5}' },
           },
           'Record_not_exist',
@@ -259,6 +272,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         operationId: request.body.operationId,
         token: request.body.token,
         amountBani: readAmount('amount', request.body.amount),
+        isForInvoices: !callerOf(request).modules.has('POS'),
       }),
   );
 }

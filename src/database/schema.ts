@@ -103,6 +103,7 @@ interface InvoicesTable {
   removed_at: number | null;
   content_hash: string | null;
   amount_bani: number | null;
+  payment_begun_at: number | null;
 }
 
 interface InvoiceEventsTable {

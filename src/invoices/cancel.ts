@@ -1,31 +1,77 @@
-// Cancelling an unpaid invoice: by its merchant in the cabinet, or because the card payment for it was aborted or voided [D19].
-// A paid invoice stays paid, and one that has ended stays as it ended.
+// Cancelling an unpaid invoice: by its merchant in the cabinet, because the card payment for it was aborted or voided [D19], or by its ERP, who
+// withdraws the QR [D142]. A paid invoice stays paid, one that has ended stays as it ended, and one with a card payment that is open,
+// disputed or done is not cancelled. The invoice is locked first, so what is judged holds until the commit.
+// Dying before the commit leaves it as it was; after it, it is Cancelled with its callback [D26], and a repeat of the ERP finds it so.
+import { claimKey } from '../access/idempotency.ts';
 import type { Queries } from '../database/database.ts';
+import type { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import { type InvoiceDeps, writeMove } from './move.ts';
-import { findInvoice } from './read-batch.ts';
-import { judge } from './rules.ts';
+import { otherRequestUnderKey } from '../ledger/calls/keyed-calls.ts';
+import { type InvoiceDeps, type Judged, moveOf, readLocked, writeMove } from './move.ts';
+import { type Move, wakeFor } from './move-batch.ts';
+import { judge, refusal, type State, states } from './rules.ts';
+import { onceMoreIfUnclear } from './unclear-commit.ts';
 
-/**
- * In the caller's transaction, which settles the abort or writes the audit entry: true if there was an unpaid invoice of the merchant
- * by that id (a documentNr may be anything) and it is Cancelled now. Wake the callbacks after the commit.
- */
+export interface Cancelling {
+  isCancelled: boolean;
+  /** Why not; undefined, too, if the merchant has no such invoice (a documentNr may be anything). */
+  refusal?: GatewayError;
+}
+
+/** In the caller's transaction, which settles the abort or writes the audit entry. Wake the callbacks after the commit. */
 export async function cancelUnpaidInvoice(
   deps: InvoiceDeps,
   queries: Queries,
   oid: string,
   merchantId: string,
   reason: string,
-): Promise<boolean> {
+): Promise<Cancelling> {
   const id = parseUuid(oid);
-  if (id === undefined) return false;
-  for (;;) {
-    const invoice = await findInvoice(deps.database.engine, queries, { oid: id, merchantId }, deps.graceMs);
-    if (!invoice) return false;
-    const verdict = judge(invoice, 'cancel');
-    // An overdue one is left to the sweep: it is dead for payment already.
-    if (verdict.kind !== 'move') return false;
-    // A scan may come between the reading and the move; a state only moves forward, so this ends.
-    if (await writeMove(deps, queries, invoice, verdict.transition, { reason })) return true;
-  }
+  const invoice = id === undefined ? undefined : await readLocked(deps, queries, { oid: id, merchantId });
+  if (!invoice) return { isCancelled: false };
+  const written = await cancel(deps, queries, invoice, { reason });
+  return written ? { isCancelled: true } : { isCancelled: false, refusal: refusal(invoice, 'cancel') };
+}
+
+export interface WithdrawRequest {
+  oid: string;
+  merchantId: string;
+  /** For the invoice's history. */
+  by: string | undefined;
+  idempotency?: { key: string; requestHash: string } | undefined;
+}
+
+/**
+ * The state that the invoice had; for one that was cancelled before, the one before that. 22 if it is paid or has expired. 'held': it has a
+ * card payment, about which the caller has to decide. Undefined: the merchant has no such invoice.
+ */
+export async function withdrawInvoice(deps: InvoiceDeps, request: WithdrawRequest): Promise<State | 'held' | undefined> {
+  const { oid, merchantId, by, idempotency } = request;
+  let written: Move | undefined;
+  const previous = await onceMoreIfUnclear(() =>
+    deps.database.transaction(async (queries) => {
+      const invoice = await readLocked(deps, queries, { oid, merchantId });
+      if (!invoice) return undefined;
+      if (invoice.payment) return 'held' as const;
+      if (idempotency) {
+        const claimed = await claimKey(queries, { merchantId, ...idempotency, subjectKind: 'invoice', subjectId: oid });
+        if (claimed.kind === 'other') throw otherRequestUnderKey();
+      }
+      if (invoice.state === states.cancelled) return invoice.wasScanned ? states.scanned : states.newItem;
+      written = await cancel(deps, queries, invoice, { by, reason: 'Withdrawn by the ERP.' });
+      if (!written) throw refusal(invoice, 'cancel');
+      return invoice.state;
+    }),
+  );
+  if (written) wakeFor(deps.callbacks, [written], [true]);
+  return previous;
+}
+
+/** Undefined: it can no longer be cancelled. */
+async function cancel(deps: InvoiceDeps, queries: Queries, invoice: Judged, detail: object): Promise<Move | undefined> {
+  // An overdue one is left to the sweep: it is dead for payment already.
+  const verdict = judge(invoice, 'cancel');
+  if (verdict.kind !== 'move') return undefined;
+  const written = moveOf(deps, invoice, verdict.transition, detail);
+  return (await writeMove(deps, queries, written)) ? written : undefined;
 }

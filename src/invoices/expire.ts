@@ -2,11 +2,13 @@
 // Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
 // One that the database refuses keeps none of the others: after a batch that was certainly undone each goes by itself, and what fails alone is
 // put aside for a while.
+import type { Queries } from '../database/database.ts';
 import { isCertainlyUndone } from '../database/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { PutAside } from '../kernel/put-aside.ts';
 import { restrainLogger } from '../kernel/restrained-logger.ts';
 import { createRounds, type Rounds } from '../kernel/rounds.ts';
+import { findStandingPayment } from '../ledger/standing-payment.ts';
 import { type InvoiceDeps, moveOf, tellUnreadable, transitionOf } from './move.ts';
 import { type Move, moveInvoices } from './move-batch.ts';
 import { holdOverdueInvoices, type OverdueInvoice } from './store.ts';
@@ -32,7 +34,7 @@ export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOver
     return await transaction(async (queries) => {
       onHeld([]);
       const overdue = await holdOverdueInvoices(queries, engine, deps.graceMs, limit + aside.count);
-      const held = overdue.filter(({ oid }) => !aside.has(oid)).slice(0, limit);
+      const held = (await withoutPayment(queries, overdue)).filter(({ oid }) => !aside.has(oid)).slice(0, limit);
       onHeld(held);
       const expiring = held.map((invoice) => moveOf(deps, invoice, transitionOf({ ...invoice, isTimeUp: true }, 'expire'), {}));
       // They are held, and time goes on: each of them moves.
@@ -77,6 +79,16 @@ export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOver
       if (held < batchSize || expired === 0) return total;
     }
   };
+}
+
+/** A payment that began while its invoice's lock was waited for is seen by this look, and was not by the one that locked. */
+async function withoutPayment(queries: Queries, overdue: readonly OverdueInvoice[]): Promise<OverdueInvoice[]> {
+  const expiring: OverdueInvoice[] = [];
+  for (const invoice of overdue) {
+    const { hasPayments, merchantId, oid } = invoice;
+    if (!hasPayments || !(await findStandingPayment(queries, merchantId, oid))) expiring.push(invoice);
+  }
+  return expiring;
 }
 
 export function createExpirySweep({ logger }: InvoiceDeps, clock: Clock, work: ExpireOverdue, periodMs: number): Rounds {

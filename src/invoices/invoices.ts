@@ -5,16 +5,18 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { cancelUnpaidInvoice } from './cancel.ts';
+import { type Cancelling, cancelUnpaidInvoice, type WithdrawRequest, withdrawInvoice } from './cancel.ts';
+import { holdForCharge, isChargeable } from './charge.ts';
 import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
 import { createExpireOverdue, createExpirySweep } from './expire.ts';
 import { createInvoiceInserts } from './insert-batch.ts';
 import { createKnownInvoices } from './known-invoices.ts';
-import type { Asker, InvoiceDeps } from './move.ts';
+import { type Asker, type InvoiceDeps, lockInvoice } from './move.ts';
 import { createMoveGroup, type Payment } from './move-batch.ts';
 import { payInvoice } from './paid.ts';
 import { createQrSecrets } from './qr-secrets.ts';
 import { createInvoiceReads, type InvoiceContent } from './read-batch.ts';
+import type { State } from './rules.ts';
 import { scanInvoice } from './scan.ts';
 import { type InvoiceStatus, readStatus } from './status.ts';
 import { createStepGroup } from './step-batch.ts';
@@ -38,8 +40,16 @@ export interface Invoices {
   status(qr: string, asker: Asker): Promise<InvoiceStatus>;
   scan(qr: string, asker: Asker): Promise<InvoiceContent>;
   pay(qr: string, payment: Payment, asker: Asker): Promise<void>;
-  /** For card payments and the cabinet, within their transaction [D19]; true if it became Cancelled: then wake the callbacks after the commit. */
-  cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<boolean>;
+  /** For card payments and the cabinet, within their transaction [D19]: wake the callbacks after the commit. */
+  cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<Cancelling>;
+  /** The ERP withdraws the QR [D142]. */
+  withdraw(request: WithdrawRequest): Promise<State | 'held' | undefined>;
+  /** Whether the merchant has such an invoice; 22 if it takes no card payment any more. */
+  isChargeable(oid: string, merchantId: string): Promise<boolean>;
+  /** Within the transaction that begins a card payment, before anything else of it. */
+  holdForCharge(queries: Queries, oid: string, merchantId: string): Promise<void>;
+  /** Within a transaction that will cancel it and changes a command first. */
+  lock(queries: Queries, oid: string, merchantId: string): Promise<void>;
   /** Makes every overdue invoice Expired now, and says how many there were. */
   expireOverdue(): Promise<number>;
   /** The text in the QR of an invoice, by the secret that it was made with. */
@@ -74,6 +84,12 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     scan: (qr, asker) => onceMoreIfUnclear((isRepeat) => scanInvoice(deps, qr, asker, isRepeat)),
     pay: (qr, payment, asker) => onceMoreIfUnclear((isRepeat) => payInvoice(deps, qr, payment, asker, isRepeat)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
+    withdraw: (request) => withdrawInvoice(deps, request),
+    isChargeable: (oid, merchantId) => isChargeable(deps, oid, merchantId),
+    holdForCharge: (queries, oid, merchantId) => holdForCharge(deps, queries, oid, merchantId),
+    lock: async (queries, oid, merchantId) => {
+      await lockInvoice(deps, queries, { oid, merchantId });
+    },
     expireOverdue,
     qrOf: (oid, qrSecretId) => qrSecrets.write(oid, qrSecretId),
     checkQr: async (qr) => {

@@ -7,6 +7,8 @@
 // The commit's answer is lost: every caller does his call once more (unclear-commit.ts), which finds what was written.
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 // The process pauses before the commit: the time condition is judged by the database when the statement runs, not when the invoice was read.
+// A card payment was begun under its OID [D142]: the mark of that is in the invoice's own row, so it is seen by the update, also after a wait for
+//   the row. Such an invoice is moved only by who holds its lock and has looked at its payments since.
 import { type RawBuilder, sql } from 'kysely';
 import type { Addressee, OutboxRow } from '../callbacks/outbox.ts';
 import { type BatchRow, batchRows, listed, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
@@ -23,6 +25,8 @@ export interface Payment {
 export interface Move {
   oid: string;
   transition: Transition;
+  /** Card payments under the OID, looked at under the invoice's lock: one stands, or none does. Absent: none was ever begun. */
+  payments?: 'standing' | 'over' | undefined;
   /** For the invoice's history. */
   detail: object;
   payment: Payment | undefined;
@@ -70,7 +74,9 @@ const given = {
   oid: 'text',
   from_state: 'int8',
   to_state: 'int8',
+  /** Null: with a standing payment it does not matter. */
   is_time_up: 'int8',
+  may_have_payments: 'int8',
   receipt_id: 'text',
   paid_device_id: 'text',
 } as const;
@@ -151,7 +157,8 @@ export function moving(
 
 function guards(graceMs: number): RawBuilder<unknown> {
   return sql`"invoices"."oid" = "new"."oid" and "invoices"."state" = "new"."from_state"
-      and ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1)`;
+      and ("invoices"."payment_begun_at" is null or "new"."may_have_payments" = 1)
+      and ("new"."is_time_up" is null or ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1))`;
 }
 
 /** What the update right after it will move, where an update cannot be asked; a table named "moved". */
@@ -181,7 +188,7 @@ export function toMoveRow(move: Move): BatchRow<typeof moveColumns> {
   return { ...toGiven(move), ...toWritten(move) };
 }
 
-function toGiven({ oid, transition, payment }: Move): BatchRow<typeof given> {
+function toGiven({ oid, transition, payment, payments }: Move): BatchRow<typeof given> {
   const { from, to, condition } = transition;
   if (condition === 'same-payment') throw new Error('A move never hangs on a payment made before.');
   if ((to === states.paid) !== (payment !== undefined)) throw new Error('A payment and nothing else makes an invoice paid.');
@@ -189,7 +196,8 @@ function toGiven({ oid, transition, payment }: Move): BatchRow<typeof given> {
     oid,
     from_state: from,
     to_state: to,
-    is_time_up: condition === 'time-is-up' ? 1 : 0,
+    is_time_up: payments === 'standing' ? null : condition === 'time-is-up' ? 1 : 0,
+    may_have_payments: payments === undefined ? 0 : 1,
     receipt_id: payment?.receiptId ?? null,
     paid_device_id: payment?.deviceId ?? null,
   };

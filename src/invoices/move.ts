@@ -3,13 +3,15 @@
 import { type Addressee, type OutboxDeps, outboxRow } from '../callbacks/outbox.ts';
 import { expandTemplate, type TemplateValues } from '../callbacks/template.ts';
 import type { Database, Queries } from '../database/database.ts';
+import { lockRows } from '../database/dialect.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
+import { findStandingPayment, type StandingPayment } from '../ledger/standing-payment.ts';
 import type { InsertInvoice } from './insert-batch.ts';
 import type { KnownInvoices } from './known-invoices.ts';
-import { type Move, type MoveGroup, moveInvoices, type Payment } from './move-batch.ts';
+import { type Move, type MoveGroup, moveInvoices, type Payment, wakeFor } from './move-batch.ts';
 import type { QrSecrets } from './qr-secrets.ts';
-import type { InvoiceFacts, InvoiceReads } from './read-batch.ts';
+import { findInvoice, type InvoiceFacts, type InvoiceReads } from './read-batch.ts';
 import { type Facts, isOverdue, judge, noSuchInvoice, stateNames, type Transition, type Trigger } from './rules.ts';
 import type { Looked, StepGroup } from './step-batch.ts';
 
@@ -35,21 +37,30 @@ export interface Asker {
   merchantId: string | undefined;
   /** For the invoice's history: `key <id>`, `device <id>`, `anybody`. */
   name: string;
+  /** It is this device. */
+  deviceId?: string | undefined;
+  /** It is the ERP. */
+  hasKey?: boolean;
 }
 
 /** A state only moves forward, and there are three steps at most: whoever loses more races than this has met a bug. */
 const maxLostRaces = 8;
 
-type Movable = Pick<InvoiceFacts, 'oid' | 'merchantId' | 'callbackUri'>;
+type Owned = Pick<InvoiceFacts, 'oid' | 'merchantId'>;
+type Movable = Pick<InvoiceFacts, 'oid' | 'merchantId' | 'callbackUri'> & Partial<Pick<Judged, 'hasPayments' | 'payment'>>;
+
+/** With the card payment that stands under its OID. */
+export type Judged<Found extends InvoiceFacts = InvoiceFacts> = Found & { payment: StandingPayment | undefined };
 
 /**
  * The move with the callback that tells of it. Its address is final before the commit, because nothing that it names can change any more:
  * receipt id and device come with the payment, and before it they are empty [service specification].
  */
 export function moveOf(deps: OutboxDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Move {
-  const { oid } = invoice;
+  const { oid, hasPayments, payment: standing } = invoice;
+  const payments = hasPayments ? (standing ? 'standing' : 'over') : undefined;
   const values = { OID: oid, State: stateNames[transition.to], ReceiptID: payment?.receiptId, DeviceID: payment?.deviceId };
-  return { oid, transition, detail, payment, ...callbackOf(deps, invoice, values) };
+  return { oid, transition, payments, detail, payment, ...callbackOf(deps, invoice, values) };
 }
 
 /**
@@ -74,21 +85,14 @@ export function tellUnreadable({ logger }: Pick<InvoiceDeps, 'logger'>, { oid, t
   logger.error(facts, 'the CallbackURI of an invoice can no longer be read: its ERP is not called back');
 }
 
-/** Within the caller's transaction. False if the guard did not hold: then nothing was written. */
-export async function writeMove(
-  deps: InvoiceDeps,
-  queries: Queries,
-  invoice: Movable,
-  transition: Transition,
-  detail: object,
-): Promise<boolean> {
-  const written = moveOf(deps, invoice, transition, detail);
+/** Within the caller's transaction. False if the guard did not hold: then nothing was written. Wake the callbacks after the commit. */
+export async function writeMove(deps: InvoiceDeps, queries: Queries, written: Move): Promise<boolean> {
   const [isMoved = false] = await moveInvoices(deps.database.engine, queries, deps.graceMs, [written], 'as long as a statement may');
   if (isMoved) tellUnreadable(deps, written);
   return isMoved;
 }
 
-/** The same in a commit that is not the caller's. False if somebody else was quicker. */
+/** The same in a commit that is not the caller's. False if somebody else was quicker, or a payment of the invoice has changed. */
 export async function move(
   deps: InvoiceDeps,
   invoice: Movable,
@@ -97,24 +101,64 @@ export async function move(
   payment?: Payment,
 ): Promise<boolean> {
   const added = moveOf(deps, invoice, transition, detail, payment);
+  if (invoice.hasPayments) return moveLocked(deps, invoice, added);
   const isMoved = await deps.moves.add(added);
   if (isMoved) tellUnreadable(deps, added);
   return isMoved;
+}
+
+/** What was judged may have changed since: under the invoice's lock no payment begins, so what is seen there holds until the commit. */
+async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move): Promise<boolean> {
+  const isMoved = await deps.database.transaction(async (queries) => {
+    await lockInvoice(deps, queries, invoice);
+    const payment = await findStandingPayment(queries, invoice.merchantId, invoice.oid);
+    const isSame = payment?.standing === invoice.payment?.standing && payment?.deviceId === invoice.payment?.deviceId;
+    return isSame && (await writeMove(deps, queries, added));
+  });
+  wakeFor(deps.callbacks, [added], [isMoved]);
+  return isMoved;
+}
+
+/**
+ * Whoever moves an invoice or begins a payment of it in a transaction of his own locks the invoice first, and commands after it: two that
+ * lock both would lock each other out otherwise. Undefined: the merchant has no such invoice.
+ */
+export async function lockInvoice(
+  { database }: Pick<InvoiceDeps, 'database'>,
+  queries: Queries,
+  { oid, merchantId }: Owned,
+): Promise<{ wasScanned: boolean } | undefined> {
+  const invoice = queries.selectFrom('invoices').select('scanned_at').where('oid', '=', oid).where('merchant_id', '=', merchantId);
+  const row = await lockRows(database.engine, invoice).executeTakeFirst();
+  return row && { wasScanned: row.scanned_at !== null };
+}
+
+/** The invoice as it stands under its lock, with its payment. */
+export async function readLocked(deps: InvoiceDeps, queries: Queries, key: Owned): Promise<(Judged & { wasScanned: boolean }) | undefined> {
+  const locked = await lockInvoice(deps, queries, key);
+  const found = locked && (await findInvoice(deps.database.engine, queries, key, deps.graceMs));
+  return found && { ...locked, ...(await withPayment(queries, found)) };
+}
+
+async function withPayment<Found extends InvoiceFacts>(queries: Queries, found: Found): Promise<Judged<Found>> {
+  const { hasPayments, merchantId, oid } = found;
+  return { ...found, payment: hasPayments ? await findStandingPayment(queries, merchantId, oid) : undefined };
 }
 
 /**
  * Reads the invoice until `step` comes to an end with it; an overdue one is made Expired first [D23].
  * `step` returns undefined when its own move lost a race: then the invoice is read again. `first`: what a look has found just now.
  */
-export async function withCurrent<Found extends Facts & Movable, Result>(
+export async function withCurrent<Found extends InvoiceFacts, Result>(
   deps: InvoiceDeps,
   find: () => Promise<Found | undefined>,
-  step: (found: Found) => Promise<Result | undefined>,
+  step: (found: Judged<Found>) => Promise<Result | undefined>,
   first?: Found,
 ): Promise<Result> {
   for (let lost = 0; lost < maxLostRaces; lost += 1) {
-    const found = (lost === 0 ? first : undefined) ?? (await find());
-    if (!found) throw noSuchInvoice();
+    const looked = (lost === 0 ? first : undefined) ?? (await find());
+    if (!looked) throw noSuchInvoice();
+    const found = await withPayment(deps.database.queries, looked);
     if (isOverdue(found)) {
       await move(deps, found, transitionOf(found, 'expire'), {});
       continue;

@@ -46,7 +46,7 @@ export async function payInvoice(
       }
       if (verdict.kind === 'refuse') {
         await writeOrphan(deps, invoice, payment, reasonOf(invoice.state), asker);
-        throw refusal(invoice.state, 'pay');
+        throw refusal(invoice, 'pay');
       }
       return (await move(deps, invoice, verdict.transition, { by: asker.name }, payment)) || undefined;
     },

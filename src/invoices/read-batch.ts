@@ -18,7 +18,10 @@ export interface InvoiceFacts {
   callbackUri: string | null;
   receiptId: string | null;
   paidDeviceId: string | null;
+  /** By its validity limit alone. */
   isTimeUp: boolean;
+  /** A card payment under its OID was begun at some time: what has become of it is another look (standing-payment.ts). */
+  hasPayments: boolean;
 }
 
 export interface InvoiceForPayment extends InvoiceFacts {
@@ -109,6 +112,7 @@ export interface FoundRow {
   receipt_id: string | null;
   paid_device_id: string | null;
   is_time_up: number;
+  has_payments: number;
   is_device_registered: number;
   receipt: string | null;
   valid_to: number | null;
@@ -135,7 +139,7 @@ export function look(
 ): RawBuilder<FoundRow> {
   return sql<FoundRow>`select "asked"."at", "invoices"."oid", "invoices"."merchant_id", "invoices"."qr_secret_id",
       "invoices"."state", "invoices"."callback_uri", "invoices"."receipt_id", "invoices"."paid_device_id",
-      ${timeIsUp(graceMs)} as "is_time_up",
+      ${timeIsUp(graceMs)} as "is_time_up", "invoices"."payment_begun_at" is not null as "has_payments",
       "asked"."device_id" is not null and exists (
         select 1 from "devices" where "devices"."id" = "asked"."device_id" and "devices"."merchant_id" = "invoices"."merchant_id"
           and "devices"."disabled_at" is null
@@ -162,6 +166,7 @@ export function toFound(row: FoundRow): Found {
     receiptId: row.receipt_id,
     paidDeviceId: row.paid_device_id,
     isTimeUp: row.is_time_up === 1,
+    hasPayments: row.has_payments === 1,
     isDeviceRegistered: row.is_device_registered === 1,
     receipt: row.receipt,
     validToMs: row.valid_to,

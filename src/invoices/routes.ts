@@ -240,7 +240,8 @@ function askerOf(request: FastifyRequest): Asker {
   const caller = optionalCallerOf(request);
   const device = deviceCallerOf(request);
   if (caller && device && caller.merchantId !== device.merchantId) throw noSuchInvoice();
-  if (device) return { merchantId: device.merchantId, name: `device ${device.deviceId}` };
-  if (caller) return { merchantId: caller.merchantId, name: `key ${caller.keyId}` };
+  const hasKey = caller !== undefined;
+  if (device) return { merchantId: device.merchantId, name: `device ${device.deviceId}`, deviceId: device.deviceId, hasKey };
+  if (caller) return { merchantId: caller.merchantId, name: `key ${caller.keyId}`, hasKey };
   return { merchantId: undefined, name: 'anybody' };
 }

@@ -1,7 +1,8 @@
-// The life of an invoice [D19, D21, D22, D23], written once as a table that the code, the SQL guards and the docs read.
+// The life of an invoice [D19, D21, D22, D23, D142], written once as a table that the code, the SQL guards and the docs read.
 // What the table does not list is refused with errorCode 22. A state only ever moves forward: three of the five are ends.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
+import type { StandingPayment } from '../ledger/standing-payment.ts';
 
 export const states = { newItem: 0, scanned: 1, paid: 2, expired: 3, cancelled: 4 } as const;
 export type State = (typeof states)[keyof typeof states];
@@ -9,7 +10,8 @@ export type State = (typeof states)[keyof typeof states];
 /** As the API and the callbacks spell them. */
 export const stateNames: Readonly<Record<State, string>> = { 0: 'NewItem', 1: 'Scanned', 2: 'Payed', 3: 'Expired', 4: 'Cancelled' };
 
-export type Trigger = 'scan' | 'pay' | 'expire' | 'cancel';
+/** `charge`: a card payment under its OID begins. */
+export type Trigger = 'scan' | 'charge' | 'pay' | 'expire' | 'cancel';
 
 /** In time: no validity limit, or it has not passed; a scanned invoice has the grace on top [D22]. */
 export type Condition = 'in-time' | 'time-is-up' | 'same-payment';
@@ -25,6 +27,8 @@ export interface Transition {
 export const transitions: readonly Transition[] = [
   { from: states.newItem, trigger: 'scan', condition: 'in-time', to: states.scanned },
   { from: states.scanned, trigger: 'scan', condition: 'in-time', to: states.scanned },
+  { from: states.newItem, trigger: 'charge', condition: 'in-time', to: states.newItem },
+  { from: states.scanned, trigger: 'charge', condition: 'in-time', to: states.scanned },
   { from: states.scanned, trigger: 'pay', condition: 'in-time', to: states.paid },
   { from: states.paid, trigger: 'pay', condition: 'same-payment', to: states.paid },
   { from: states.newItem, trigger: 'expire', condition: 'time-is-up', to: states.expired },
@@ -47,11 +51,16 @@ export interface Facts {
   isTimeUp: boolean;
   /** The payment named now is the one that the invoice was paid with. */
   isSamePayment?: boolean;
+  /** A card payment under its OID that is open, disputed or done [D142]. */
+  payment?: StandingPayment | undefined;
+  /** Who asks is the device that was paid, or the ERP by its key. */
+  isPayee?: boolean;
 }
 
 export type Verdict = { kind: 'move'; transition: Transition } | { kind: 'stay' } | { kind: 'refuse' };
 
 export function judge(facts: Facts, trigger: Trigger): Verdict {
+  if (isHeldBack(facts, trigger)) return { kind: 'refuse' };
   const transition = transitions.find((row) => row.from === facts.state && row.trigger === trigger && holds(row.condition, facts));
   if (!transition) return { kind: 'refuse' };
   return transition.to === transition.from ? { kind: 'stay' } : { kind: 'move', transition };
@@ -62,20 +71,42 @@ export function isOverdue(facts: Facts): boolean {
   return judge(facts, 'expire').kind === 'move';
 }
 
+/** What a card payment under its OID keeps from happening [D142]: a second one by QR, and that the money is left without its invoice. */
+function isHeldBack({ payment, isPayee }: Facts, trigger: Trigger): boolean {
+  if (!payment) return false;
+  return trigger === 'cancel' || (trigger === 'scan' && (payment.standing === 'in doubt' || !isPayee));
+}
+
 function holds(condition: Condition, facts: Facts): boolean {
   if (condition === 'same-payment') return facts.isSamePayment === true;
-  return facts.isTimeUp === (condition === 'time-is-up');
+  // With such a payment it does not expire.
+  return (facts.isTimeUp && !facts.payment) === (condition === 'time-is-up');
 }
 
 const triggerSentences: Readonly<Record<Trigger, string>> = {
   scan: 'it can no longer be fetched',
+  charge: 'no card payment can be made for it any more',
   pay: 'this payment cannot be applied to it',
   expire: 'it cannot expire',
   cancel: 'it can no longer be cancelled',
 };
 
-export function refusal(state: State, trigger: Trigger): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', `The invoice is ${stateNames[state]}; ${triggerSentences[trigger]}.`);
+const paymentSentences: Readonly<Record<StandingPayment['standing'], string>> = {
+  'in doubt': 'A card payment for this invoice has been begun, and its outcome is not known yet',
+  done: 'This invoice was paid by card',
+};
+
+/** Of what `judge` refuses. */
+export function refusal({ state, isTimeUp, payment }: Facts, trigger: Trigger): GatewayError {
+  const isUnpaid = state === states.newItem || state === states.scanned;
+  if (isUnpaid && payment) {
+    const advice =
+      trigger === 'cancel' ? 'it cannot be cancelled; stop or void the payment by CancelTransaction' : triggerSentences[trigger];
+    return new GatewayError('The_status_cannot_be_applied', `${paymentSentences[payment.standing]}; ${advice}.`);
+  }
+  // An overdue one may not have been swept yet.
+  const name = stateNames[isUnpaid && isTimeUp ? states.expired : state];
+  return new GatewayError('The_status_cannot_be_applied', `The invoice is ${name}; ${triggerSentences[trigger]}.`);
 }
 
 /** One sentence for an invoice that is not there and for one of another merchant [D11]. */

@@ -3,6 +3,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
+import { hasStandingPayment } from '../ledger/standing-payment.ts';
 import type { State } from './rules.ts';
 
 /** A scanned invoice outlives its limit by the grace [D22]. The grace is fixed per process, so it stands in the SQL text. */
@@ -16,7 +17,11 @@ export interface OverdueInvoice {
   merchantId: string;
   state: State;
   callbackUri: string | null;
+  hasPayments: boolean;
 }
+
+/** Not known to have a payment that keeps it from expiring [D142]: to be looked at once more under the lock. */
+const mayExpire = sql<SqlBool>`(invoices.payment_begun_at is null or not ${hasStandingPayment('invoices.merchant_id', 'invoices.oid')})`;
 
 /**
  * Up to `limit` overdue invoices, the longest overdue first, held until the transaction ends. Those that another transaction is about to move
@@ -27,14 +32,21 @@ export async function holdOverdueInvoices(queries: Queries, engine: Engine, grac
   // because PostgreSQL searches an index only for what it reckons once; otherwise each sweep would read every open invoice.
   const overdue = queries
     .selectFrom('invoices')
-    .select(['oid', 'merchant_id', 'state', 'callback_uri'])
+    .select(['oid', 'merchant_id', 'state', 'callback_uri', 'payment_begun_at'])
     .where(sql<SqlBool>`invoices.state in (0, 1) and invoices.valid_to is not null`)
     .where('valid_to', '<=', sql<number>`(select ${nowMs})`)
     .where(timeIsUp(graceMs))
+    .where(mayExpire)
     .orderBy('valid_to')
     .limit(limit);
   const rows = await skipLocked(engine, overdue).execute();
-  return rows.map((row) => ({ oid: row.oid, merchantId: row.merchant_id, state: row.state as State, callbackUri: row.callback_uri }));
+  return rows.map((row) => ({
+    oid: row.oid,
+    merchantId: row.merchant_id,
+    state: row.state as State,
+    callbackUri: row.callback_uri,
+    hasPayments: row.payment_begun_at !== null,
+  }));
 }
 
 export async function insertEvent(queries: Queries, oid: string, event: string, detail: object): Promise<void> {

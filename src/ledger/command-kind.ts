@@ -17,6 +17,8 @@ export interface CommandKind {
   extract?(report: JsonObject): Extracted;
   /** What the caller gets when a person decides that it was done: no device reported it, but later calls need these fields. */
   reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
+  /** Locks what `onState` writes to, in the same transaction and before the command is changed [D142]. */
+  hold?(queries: Queries, command: Command): Promise<void>;
   /** By the state that the command enters: runs in the same transaction. */
   onState?: Partial<Record<Exclude<CommandState, 'sent'>, (queries: Queries, command: Command) => Promise<void>>>;
   /** Runs after such a transaction has committed. */

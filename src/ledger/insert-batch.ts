@@ -2,8 +2,8 @@
 // A call that needs locks or a guard of its own keeps its own transaction (first-commit.ts); all others come here and share a commit with
 // whoever comes along.
 //
-// What stands in a row's way (an index, a try under the same number that was removed or contradicted, a document that is no longer open, a
-// used key [D120]) leaves that row out and touches no other: who is missing lost, and is looked after by his own call. Nothing is published
+// What stands in a row's way (an index, a try under the same number that was removed or contradicted, a document that is no longer open, an
+// invoice that it would pay, a used key [D120]) leaves that row out and touches no other: who is missing lost, and is looked after by his own call. Nothing is published
 // before the statement has returned.
 //
 // The process dies before the commit: no row is there, nothing was sent. After it: all are `sent` and nothing was published; Recall is
@@ -35,6 +35,8 @@ export interface InsertedTogether extends NewCommand {
   needsOpenTarget?: boolean | undefined;
   /** Only if nothing under its number was removed: whoever looked before knows better, since a later try may be there [D66]. */
   isFirstTry?: boolean | undefined;
+  /** Only if its documentNr is no invoice's OID: what pays an invoice is begun under that one's lock [D142]. */
+  isOfNoInvoice?: boolean | undefined;
   /** What a person settled until then has been asked about [D129]; undefined: nothing has. */
   heardUntilMs?: number | undefined;
   /** Only if nothing stands under this key; then it stands for this command. */
@@ -70,6 +72,7 @@ const given = {
   found_in: 'text',
   needs_open_target: 'int8',
   is_first_try: 'int8',
+  of_no_invoice: 'text',
   heard_until: 'int8',
   unused_key: 'text',
 } as const;
@@ -185,6 +188,10 @@ function inserting(engine: Engine, commands: GivenText, waits: Waits): RawBuilde
       and ("new"."found_in" is null or "new"."found_id" is not null)
       and ("new"."needs_open_target" = 0
         or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id" ${held}) = 'open')
+      and ("new"."of_no_invoice" is null or not exists (
+        select 1 from "invoices" where "invoices"."oid" = "new"."of_no_invoice" and "invoices"."merchant_id" = "new"."merchant_id"
+          limit 1 offset 0
+      ))
       and ("new"."unused_key" is null or ${isUnused('new.merchant_id', 'new.unused_key')})
     on conflict do nothing
     returning ${returned}`;
@@ -243,6 +250,7 @@ function toRow(command: InsertedTogether) {
     found_in: command.findsTarget ? 'open' : null,
     needs_open_target: command.needsOpenTarget ? 1 : 0,
     is_first_try: command.isFirstTry ? 1 : 0,
+    of_no_invoice: command.isOfNoInvoice ? (command.documentNr ?? null) : null,
     heard_until: command.heardUntilMs ?? 0,
     unused_key: command.idempotency?.key ?? null,
   } satisfies BatchRow<typeof given>;

@@ -20,7 +20,7 @@ beforeEach(() => {
         wakes += 1;
       },
     },
-    invoices: { cancelUnpaidInvoice: async (_queries: Queries, documentNr: string) => cancelled.push(documentNr) },
+    invoices: { cancelUnpaidInvoice: async (_queries: Queries, documentNr: string) => cancelled.push(documentNr), lock: async () => {} },
   };
   createCards(deps as unknown as CardsDeps);
 });

@@ -325,7 +325,10 @@ describe.each(engines)('an invoice on %s', (engine) => {
     it('within the transaction of a card payment, or not at all', async () => {
       const { oid, qr } = await create();
       const cancel = (id: string, merchantId = shop.merchantId) =>
-        database.transaction((queries) => shop.invoices.cancelUnpaidInvoice(queries, id, merchantId, 'payment voided'));
+        database.transaction(async (queries) => {
+          const { isCancelled } = await shop.invoices.cancelUnpaidInvoice(queries, id, merchantId, 'payment voided');
+          return isCancelled;
+        });
       expect(await cancel('ticket 12')).toBe(false);
       expect(await cancel('00000000-0000-4000-8000-000000000000')).toBe(false);
       expect(await cancel(oid, shop.otherMerchantId)).toBe(false);

@@ -202,9 +202,9 @@ describe('a step that loses its race', () => {
       looks += 1;
       return facts;
     };
-    expect(await withCurrent({} as InvoiceDeps, find, async () => (looks === 8 ? 'moved' : undefined))).toBe('moved');
+    expect(await withCurrent({ database: {} } as InvoiceDeps, find, async () => (looks === 8 ? 'moved' : undefined))).toBe('moved');
     looks = 0;
-    await expect(withCurrent({} as InvoiceDeps, find, async () => undefined)).rejects.toThrow('kept changing');
+    await expect(withCurrent({ database: {} } as InvoiceDeps, find, async () => undefined)).rejects.toThrow('kept changing');
     expect(looks).toBe(8);
   });
 
@@ -266,7 +266,13 @@ describe('the books beside an invoice', () => {
     await clock.advance(2_500);
     const held = await holdOverdueInvoices(database.queries, 'sqlite', 0, 10);
     expect(held).toEqual(
-      [made[1], made[2]].map((each) => ({ oid: each?.oid, merchantId: shop.merchantId, state: states.newItem, callbackUri: template })),
+      [made[1], made[2]].map((each) => ({
+        oid: each?.oid,
+        merchantId: shop.merchantId,
+        state: states.newItem,
+        callbackUri: template,
+        hasPayments: false,
+      })),
     );
     expect(await holdOverdueInvoices(database.queries, 'sqlite', 0, 1)).toEqual(held.slice(0, 1));
   });
@@ -307,7 +313,7 @@ it('the log says that nobody is called back of what has moved, and not of what h
   const tell = async () => {
     const told = logger.lines.length;
     await move(deps, invoice, transition, {});
-    await writeMove(deps, database.queries, invoice, transition, {});
+    await writeMove(deps, database.queries, moveOf(deps, invoice, transition, {}));
     return logger.lines.length - told;
   };
   expect(await tell()).toBe(0);

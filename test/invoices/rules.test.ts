@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type InvoiceDeps, transitionOf, withCurrent } from '../../src/invoices/move.ts';
+import type { InvoiceFacts } from '../../src/invoices/read-batch.ts';
 import {
   checkReceiptId,
   checkText,
@@ -17,7 +18,7 @@ import {
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 
 const allStates = Object.values(states);
-const allTriggers: Trigger[] = ['scan', 'pay', 'expire', 'cancel'];
+const allTriggers: Trigger[] = ['scan', 'charge', 'pay', 'expire', 'cancel'];
 
 /** The specification's table and the decisions, written down a second time by hand: state, trigger, time is up, same payment -> outcome. */
 function expected(state: State, trigger: Trigger, isTimeUp: boolean, isSamePayment: boolean): State | 'refuse' {
@@ -26,6 +27,7 @@ function expected(state: State, trigger: Trigger, isTimeUp: boolean, isSamePayme
   if (trigger === 'pay' && state === 2) return isSamePayment ? 2 : 'refuse';
   if (!isLive || isTimeUp) return 'refuse';
   if (trigger === 'scan') return 1;
+  if (trigger === 'charge') return state;
   if (trigger === 'cancel') return 4;
   return state === 1 ? 2 : 'refuse';
 }
@@ -43,6 +45,23 @@ describe('the life of an invoice', () => {
     if (outcome === 'refuse') expect(verdict).toEqual({ kind: 'refuse' });
     else if (outcome === state) expect(verdict).toEqual({ kind: 'stay' });
     else expect(verdict).toMatchObject({ kind: 'move', transition: { from: state, trigger, to: outcome } });
+  });
+
+  it.each([
+    { standing: 'in doubt', isPayee: true, scan: 'refuse' },
+    { standing: 'done', isPayee: true, scan: 'move' },
+    { standing: 'done', isPayee: false, scan: 'refuse' },
+  ] as const)('with a card payment that is $standing is neither cancelled nor expired [D142]', ({ standing, isPayee, scan }) => {
+    const facts = { state: states.newItem, isTimeUp: true, payment: { standing, deviceId: 'd' }, isPayee };
+    expect(judge(facts, 'scan').kind).toBe(scan);
+    expect(judge({ ...facts, state: states.scanned }, 'scan').kind).toBe(scan === 'move' ? 'stay' : 'refuse');
+    expect(judge(facts, 'cancel').kind).toBe('refuse');
+    expect(judge({ ...facts, isTimeUp: false }, 'cancel').kind).toBe('refuse');
+    expect(isOverdue(facts)).toBe(false);
+    expect(judge({ ...facts, state: states.scanned }, 'pay')).toMatchObject({ transition: { to: states.paid } });
+    expect(judge({ ...facts, state: states.scanned, isPayee: false }, 'pay').kind).toBe('move');
+    expect(refusal(facts, 'cancel').message).toContain('CancelTransaction');
+    expect(refusal(facts, 'scan').message).toContain(standing === 'done' ? 'was paid by card' : 'not known yet');
   });
 
   it('has one row at most for a state, a trigger and a condition', () => {
@@ -71,15 +90,29 @@ describe('the life of an invoice', () => {
   });
 
   it('refuses with 22 and says where the invoice is', () => {
-    expect(refusal(states.paid, 'scan')).toMatchObject({ errorName: 'The_status_cannot_be_applied' });
-    expect(refusal(states.paid, 'scan').message).toContain('Payed');
+    const paid = { state: states.paid, isTimeUp: true };
+    expect(refusal(paid, 'scan')).toMatchObject({ errorName: 'The_status_cannot_be_applied' });
+    expect(refusal(paid, 'scan').message).toContain('Payed');
+    expect(refusal({ ...paid, payment: { standing: 'done', deviceId: 'd' } }, 'scan').message).toContain('Payed');
+    expect(refusal({ state: states.newItem, isTimeUp: false }, 'pay').message).toContain('NewItem');
+    expect(refusal({ state: states.newItem, isTimeUp: true }, 'charge').message).toContain('Expired');
   });
 });
 
 describe('who asks about an invoice', () => {
-  const found = { oid: 'o', merchantId: 'm', callbackUri: null, state: states.newItem, isTimeUp: false };
+  const found: InvoiceFacts = {
+    oid: 'o',
+    merchantId: 'm',
+    qrSecretId: 1,
+    callbackUri: null,
+    state: states.newItem,
+    receiptId: null,
+    paidDeviceId: null,
+    isTimeUp: false,
+    hasPayments: false,
+  };
   const ask = (looks: (typeof found | undefined)[], step: () => Promise<string | undefined>) =>
-    withCurrent({} as InvoiceDeps, async () => looks.shift(), step);
+    withCurrent({ database: {} } as InvoiceDeps, async () => looks.shift(), step);
 
   it('looks again when he lost a race, eight times at most', async () => {
     let steps = 0;

@@ -76,7 +76,7 @@ export async function openShop(
     wakes: () => wakes,
     woken: () => woken,
     cancel: (oid, within = merchantId) =>
-      database.transaction((queries) => invoices.cancelUnpaidInvoice(queries, oid, within, 'customer left')),
+      database.transaction(async (queries) => (await invoices.cancelUnpaidInvoice(queries, oid, within, 'customer left')).isCancelled),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
-import { type State, stateNames } from '../../invoices/rules.ts';
+import { type State, stateNames, states } from '../../invoices/rules.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei, formatLei } from '../../kernel/money.ts';
@@ -90,6 +90,7 @@ function filterOf(query: Static<typeof listQuery>): InvoiceFilter {
 
 function shownPage(page: InvoicePage, qr: string) {
   const { invoice, payments, callbacks, timeline, isCancellable } = page;
+  const isHeld = page.payment !== undefined && (invoice.state === states.newItem || invoice.state === states.scanned);
   return {
     invoice: {
       ...shown(invoice),
@@ -115,7 +116,7 @@ function shownPage(page: InvoicePage, qr: string) {
       {
         action: 'cancel',
         isAllowed: isCancellable,
-        whyNot: isCancellable ? undefined : text(`whyNot.invoice.${stateNames[invoice.state as State]}`),
+        whyNot: isCancellable ? undefined : text(`whyNot.invoice.${isHeld ? 'payment' : stateNames[invoice.state as State]}`),
         consequence: text('consequence.cancel'),
       },
     ],

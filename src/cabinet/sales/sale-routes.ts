@@ -1,35 +1,30 @@
 // Sales in the cabinet's API: cancelling an unpaid invoice [D19], the orphan board [D22], a new secret for coming QRs.
 
 import { writeAudit } from '../../access/audit.ts';
-import type { Database, Queries } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
-import { refusal, type State, states } from '../../invoices/rules.ts';
+import type { Invoices } from '../../invoices/invoices.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import { scopeOf } from '../own-rows.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from '../shared-schemas.ts';
-import { listOrphans, readInvoice, type StoredInvoice } from './stored-invoice.ts';
+import { listOrphans, readInvoice } from './stored-invoice.ts';
 
 export interface SaleRoutesDeps {
   database: Database;
   callbacks: { wake(): void };
-  /** Within the transaction; false if it can no longer be cancelled. */
-  cancelUnpaidInvoice: (queries: Queries, oid: string, merchantId: string, reason: string) => Promise<boolean>;
+  /** Within the transaction. */
+  cancelUnpaidInvoice: Invoices['cancelUnpaidInvoice'];
   rotateQrSecret: (actor: string) => Promise<number>;
 }
 
 const oidParams = Type.Object({ oid: uuidField('OID of the invoice.') });
 const cancelBody = Type.Union([Type.Object({ reason: Type.Optional(textField('Why, for the history.', 500)) }), Type.Null()]);
 const orphanQuery = Type.Object({ ...pageFields, merchantId: Type.Optional(uuidField('Only of this merchant.')) });
-
-/** The state that keeps an invoice from being cancelled: one that is still open is overdue, and the sweep has not come by yet. */
-function whyNot({ state }: StoredInvoice): State {
-  return state === states.newItem || state === states.scanned ? states.expired : state;
-}
 
 const noSuchInvoice = () => new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
 
@@ -42,7 +37,8 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
         tags,
         operationId: 'cancelInvoice',
         summary: 'Cancel an unpaid invoice',
-        description: 'Its QR is invalid at once, and the ERP is called back. A paid invoice stays paid.',
+        description:
+          'Its QR is invalid at once, and the ERP is called back. A paid invoice stays paid, and one with a card payment that is open, disputed or made is not cancelled: stop or void the payment.',
         params: oidParams,
         body: cancelBody,
         response: adminAnswers({ description: 'It is cancelled.', example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied'),
@@ -55,9 +51,8 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       await database.transaction(async (queries) => {
         const before = await readInvoice(queries, oid);
         if (!before) throw noSuchInvoice();
-        if (!(await cancelUnpaidInvoice(queries, oid, before.merchantId, `${reason} (${actor})`))) {
-          throw refusal(whyNot((await readInvoice(queries, oid)) ?? before), 'cancel');
-        }
+        const { refusal } = await cancelUnpaidInvoice(queries, oid, before.merchantId, `${reason} (${actor})`);
+        if (refusal) throw refusal;
         await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, merchantId: before.merchantId, detail: { reason } });
       });
       callbacks.wake();

@@ -41,6 +41,10 @@ export interface CommandPlan
   isFirstTry?: boolean | undefined;
   /** What a person settled as not done until then, its device was asked about before this goes out [D129]. */
   heardUntilMs?: number | undefined;
+  /** Nothing was looked for, so the insert must see that its documentNr is no invoice's OID: a payment of one needs `hold` [D142]. */
+  isOfNoInvoice?: boolean | undefined;
+  /** Locks what it is about before anything of it is written, also when it is issued once more; throws to refuse. */
+  hold?: ((queries: Queries) => Promise<void>) | undefined;
   /** Checks inside the insert's transaction, under its locks; throws to refuse. */
   guard?(queries: Queries): Promise<void>;
 }

@@ -69,9 +69,10 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
   }
 
   function insertUnderLocks(fresh: store.NewCommand, request: CommandRequest): Promise<Command | undefined> {
-    const { merchantId, idempotency, guard } = request;
+    const { merchantId, idempotency, hold, guard } = request;
     return transactionOrLost(async (queries) => {
       refuseIfGone(request);
+      await hold?.(queries);
       await refuseIfRepeat(queries, request);
       await guard?.(queries);
       await refuseIfContradicted(queries, fresh);
@@ -98,9 +99,9 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
   return {
     async begin(request, id) {
       const fresh = freshCommand(request, id);
-      const { merchantId, idempotency, guard, isFirstTry } = request;
+      const { merchantId, idempotency, hold, guard, isFirstTry } = request;
       // Whoever brings a key is not recognised by what he asks [D58].
-      const goesAlong = !guard && (idempotency !== undefined || request.requestHash === undefined);
+      const goesAlong = !hold && !guard && (idempotency !== undefined || request.requestHash === undefined);
       if (!goesAlong) return insertUnderLocks(fresh, request);
       // `fresh` has what else the plan says about the insert.
       const command = await insertGroup.add(fresh);
@@ -112,6 +113,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
     },
     beginAgain: (expired, reason, request, id) =>
       transactionOrLost(async (queries) => {
+        await request.hold?.(queries);
         const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason, reissuedAs: id } as const;
         const settled = await store.settle(queries, expired, settlement);
         // Somebody else settled it, or it is to be aborted: then it is not to be tried again.

@@ -43,6 +43,7 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
     if (!onState && !alongside && together) return together();
     if (!onState && !alongside && !closesDocument) return update(database.queries);
     return database.transaction(async (queries) => {
+      if (onState) await kind?.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
       if (closesDocument && changed.targetId !== null) await closeDocument(queries, changed.targetId);

@@ -20,7 +20,11 @@ export const doors: readonly { from: string; to: string; why: string }[] = [
     why: 'what was done is found first, and only then the device of the merchant [D60]: one order, in one place',
   },
   { from: 'playground', to: 'virtual', why: 'it shows the sandbox’s devices and stands in front of them [D88]' },
-  { from: 'cards', to: 'invoices', why: 'an abort or void cancels the unpaid invoice it belongs to [D19]' },
+  {
+    from: 'cards',
+    to: 'invoices',
+    why: 'a Pay may be for an invoice, and an abort or void cancels the unpaid one it belongs to [D19, D142]',
+  },
   { from: 'removal', to: 'invoices', why: 'whether an invoice took a refused payment after all is one condition for all who ask [D22]' },
 ];
 

@@ -5,6 +5,7 @@ export const attentionKinds = [
   'unknown',
   'contradiction',
   'paydRefused',
+  'paidByCard',
   'notClosed',
   'erpNotTold',
   'receiptWithoutPayment',

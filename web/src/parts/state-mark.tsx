@@ -22,6 +22,7 @@ const looks: Readonly<Record<string, { shape: Shape; tone: Tone }>> = {
   notClosed: { shape: 'exclaim', tone: 'warn' },
   notTold: { shape: 'exclaim', tone: 'warn' },
   erpNotTold: { shape: 'exclaim', tone: 'warn' },
+  paidByCard: { shape: 'exclaim', tone: 'warn' },
   open: { shape: 'exclaim', tone: 'warn' },
   differs: { shape: 'exclaim', tone: 'warn' },
   warn: { shape: 'exclaim', tone: 'warn' },

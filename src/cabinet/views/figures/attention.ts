@@ -3,6 +3,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { isStillOrphan } from '../../../invoices/store.ts';
+import { hasStandingPayment } from '../../../ledger/standing-payment.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
@@ -13,6 +14,7 @@ export const attentionKinds = [
   'contradiction',
   'notClosed',
   'paydRefused',
+  'paidByCard',
   'erpNotTold',
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
@@ -55,6 +57,7 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
     reviewItems(queries, scope),
     notClosedItems(queries, scope, nowMs),
     orphanItems(queries, scope),
+    paidByCardItems(queries, scope),
     untoldItems(queries, scope),
     found.then((ids) => mismatchItems(queries, scope, ids)),
   ]);
@@ -151,6 +154,33 @@ async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionIte
     deviceName: row.device_name ?? undefined,
     known: text('attention.paydRefused.known', { reason: row.reason, receiptId: row.receipt_id }),
     unknown: text('attention.paydRefused.unknown'),
+    nextStep: { action: 'note', consequence: text('consequence.note') },
+  }));
+}
+
+/** Paid by card and never completed with Payd: it does not expire, and its ERP has to say what became of it [D142]. */
+async function paidByCardItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+  const rows = await queries
+    .selectFrom('invoices')
+    .select(['oid', 'merchant_id', 'amount_bani', sql<number>`valid_to`.as('due_at')])
+    .where(sql<SqlBool>`invoices.state in (0, 1) and invoices.valid_to is not null`)
+    .where('valid_to', '<=', sql<number>`(select now_ms())`)
+    .where('payment_begun_at', 'is not', null)
+    .where(ownedBy(scope, sql`invoices.merchant_id`))
+    .where(hasStandingPayment('invoices.merchant_id', 'invoices.oid', 'done'))
+    .where(unnoted('paidByCard', sql`invoices.oid`))
+    .orderBy('valid_to')
+    .limit(maxOfEach)
+    .execute();
+  return rows.map((row) => ({
+    kind: 'paidByCard',
+    subjectId: row.oid,
+    oid: row.oid,
+    merchantId: row.merchant_id,
+    sinceMs: row.due_at,
+    amountBani: row.amount_bani,
+    known: text('attention.paidByCard.known'),
+    unknown: text('attention.paidByCard.unknown'),
     nextStep: { action: 'note', consequence: text('consequence.note') },
   }));
 }

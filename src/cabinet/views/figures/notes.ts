@@ -8,11 +8,19 @@ import { GatewayError } from '../../../kernel/error-codes.ts';
 import type { Scope } from '../scope.ts';
 
 /** What can be settled by a note; the others have steps of their own. */
-export const notedKinds = ['paydRefused', 'erpNotTold', 'receiptWithoutPayment', 'paymentWithoutReceipt', 'dayClose'] as const;
+export const notedKinds = [
+  'paydRefused',
+  'paidByCard',
+  'erpNotTold',
+  'receiptWithoutPayment',
+  'paymentWithoutReceipt',
+  'dayClose',
+] as const;
 export type NotedKind = (typeof notedKinds)[number];
 
-const tableOf: Record<NotedKind, 'orphan_payments' | 'callbacks' | 'commands'> = {
+const tableOf: Record<NotedKind, 'orphan_payments' | 'invoices' | 'callbacks' | 'commands'> = {
   paydRefused: 'orphan_payments',
+  paidByCard: 'invoices',
   erpNotTold: 'callbacks',
   receiptWithoutPayment: 'commands',
   paymentWithoutReceipt: 'commands',
@@ -51,7 +59,9 @@ async function ownerOf(queries: Queries, { kind, subjectId }: Note): Promise<str
   const table = tableOf[kind];
   if (table === 'orphan_payments' && !/^\d{1,15}$/.test(subjectId)) return undefined;
   const id = table === 'orphan_payments' ? sql`cast(${subjectId} as bigint)` : sql`${subjectId}`;
-  const { rows } = await sql<{ merchant_id: string }>`select merchant_id from ${sql.table(table)} where id = ${id}`.execute(queries);
+  const { rows } = await sql<{
+    merchant_id: string;
+  }>`select merchant_id from ${sql.table(table)} where ${sql.ref(table === 'invoices' ? 'oid' : 'id')} = ${id}`.execute(queries);
   return rows[0]?.merchant_id;
 }
 

@@ -3,6 +3,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
 import { isStillOrphan } from '../../../invoices/store.ts';
+import { findStandingPayment, type StandingPayment } from '../../../ledger/standing-payment.ts';
 import { type ListedCommand, readListed } from '../lists/commands-list.ts';
 import { type ListedInvoice, readListedInvoices } from '../lists/invoices-list.ts';
 import type { Scope } from '../scope.ts';
@@ -30,6 +31,8 @@ export interface InvoicePage {
   callbacks: StoryCallback[];
   timeline: Step[];
   isCancellable: boolean;
+  /** A card payment under its OID that is open, disputed or done [D142]. */
+  payment: StandingPayment | undefined;
 }
 
 const maxOrphans = 100;
@@ -66,6 +69,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
   const attempts = await readAttempts(queries, callbacks);
   const events = await readInvoiceEvents(queries, invoice);
   const rawReceipt = JSON.parse(stored.receipt) as unknown;
+  const payment = await findStandingPayment(queries, invoice.merchantId, oid);
   const timeline = [...events.map(invoiceStep), ...payments.map(relatedStep), ...callbackSteps(callbacks, attempts)];
   return {
     invoice,
@@ -81,7 +85,8 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     orphans,
     callbacks,
     timeline: timeline.sort((one, other) => one.atMs - other.atMs),
-    isCancellable: isUnpaid(invoice),
+    isCancellable: isUnpaid(invoice) && !payment,
+    payment,
   };
 }
 

@@ -1,0 +1,47 @@
+// What a payment means for the invoice whose OID is its documentNr [D142]. All that asks whether an invoice has a payment asks here.
+//   in doubt ... open, or disputed: settled as not done, while its device says since that it did it and no person has looked
+//   done ....... approved and not voided, or confirmed by a person after a dispute
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { keptStatement } from '../database/kept-statement.ts';
+import { openOnly, paymentsOnly } from './command.ts';
+
+export interface StandingPayment {
+  standing: 'in doubt' | 'done';
+  /** The terminal that was paid, or may have been. */
+  deviceId: string;
+}
+
+const standing = sql<StandingPayment['standing'] | null>`case
+      when ${openOnly} or (contradicted_at is not null and reviewed_at is null) then 'in doubt'
+      when contradicted_at is not null or (state = 'done' and coalesce(document_state, '') <> 'voided') then 'done'
+    end`;
+
+const standingUnder = keptStatement((queries, { merchantId, documentNr }: { merchantId: string; documentNr: string }) =>
+  queries
+    .selectFrom('commands')
+    .select([standing.$castTo<StandingPayment['standing']>().as('standing'), 'device_id'])
+    .where('merchant_id', '=', merchantId)
+    .where('document_nr', '=', documentNr)
+    .where(paymentsOnly)
+    .where(standing, 'is not', null)
+    // What is in doubt comes before what is done.
+    .orderBy('standing', 'desc')
+    .limit(1)
+    .compile(),
+);
+
+export async function findStandingPayment(queries: Queries, merchantId: string, documentNr: string): Promise<StandingPayment | undefined> {
+  const [row] = await standingUnder(queries, { merchantId, documentNr });
+  return row && { standing: row.standing, deviceId: row.device_id };
+}
+
+/** The same as a condition: `merchant` and `number` are columns of the statement that it stands in. */
+export function hasStandingPayment(merchant: string, number: string, only?: StandingPayment['standing']): RawBuilder<SqlBool> {
+  const isMeant = only === undefined ? sql`is not null` : sql`= ${sql.lit(only)}`;
+  return sql<SqlBool>`exists (
+        select 1 from "commands"
+        where "commands"."merchant_id" = ${sql.ref(merchant)} and "commands"."document_nr" = ${sql.ref(number)}
+          and ${paymentsOnly} and (${standing}) ${isMeant} limit 1 offset 0
+      )`;
+}
