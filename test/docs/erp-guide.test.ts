@@ -32,7 +32,7 @@ describe('the guide for ERPs', () => {
   afterAll(() => sandbox?.kill9());
 
   it('has blocks', () => {
-    expect(pairs).toHaveLength(9);
+    expect(pairs).toHaveLength(11);
     expect(printed).toHaveLength(pairs.length + 1);
   });
 
