@@ -1,4 +1,4 @@
--- runs under programs that know 13 migrations
+-- runs under programs that know 14 migrations
 -- When the first card payment under the OID of an invoice was begun [D142]. An invoice without one is moved as before, many in one
 -- statement; with one, its payments are looked at under the invoice's lock first.
 alter table invoices add column payment_begun_at int8;
