@@ -46,6 +46,17 @@ async function unheard(close: () => ReturnType<SaleWorld['run']>) {
   return first;
 }
 
+const receipt = { Items: [{ Name: 'Bread', Quantity: 1, Price: 7 }] };
+
+/** An invoice that is paid at this device by its QR; the gateway sends no command for that. */
+async function sellByQr(deviceId: string): Promise<void> {
+  const { invoices } = world.life;
+  const asker = { merchantId: world.merchantId, name: 'device' };
+  const { qr } = await world.meanwhile(invoices.create({ merchantId: world.merchantId, receipt }));
+  await world.meanwhile(invoices.scan(qr, asker));
+  await world.meanwhile(invoices.pay(qr, { receiptId: world.random.uuid(), deviceId }, asker));
+}
+
 const unsettled = () => terminal.bank.charges().filter(({ isSettled }) => !isSettled);
 const zTotals = () =>
   register
@@ -83,6 +94,30 @@ describe('closeDay', () => {
     const other = await world.terminal();
     expect((await world.run(world.pay(other.id, 10, 'elsewhere'))).code).toBe(0);
     expect(await closeDay()).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });
+  });
+});
+
+describe.each([
+  ['closeDay', () => ({ close: closeDay, deviceId: terminal.id, otherId: register.id })],
+  ['a Z report', () => ({ close: () => report(true), deviceId: register.id, otherId: terminal.id })],
+])('%s after a QR sale', (_name, of) => {
+  it('on its device runs anew: that sale is in no close before it [D149]', async () => {
+    const { close, deviceId } = of();
+    const first = await unheard(close);
+    await sellByQr(deviceId);
+    const second = await close();
+    expect(second).toMatchObject({ code: 0, isRepeated: false });
+    expect(second.oid).not.toBe(first.oid);
+  });
+
+  it('on another device, before it, or that was not paid is still the one of before', async () => {
+    const { close, deviceId, otherId } = of();
+    await sellByQr(deviceId);
+    await world.clock.advance(1);
+    const first = await unheard(close);
+    await sellByQr(otherId);
+    await world.meanwhile(world.life.invoices.create({ merchantId: world.merchantId, receipt, deviceId }));
+    expect(await close()).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });
   });
 });
 

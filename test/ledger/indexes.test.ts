@@ -99,11 +99,15 @@ it.each(engines)(
     await fillMany(database, merchantId, { firstDevice: deviceId });
     const close = { name: 'CloseDay', state: 'done', settled_by: 'answer', settled_at: Date.now(), request_hash: 'h' } as const;
     await seedCommand(queries, merchantId, deviceId, { ...close, issued_at: 1_700_009_000_000 });
+    await seedCommand(queries, merchantId, deviceId, { ...close, issued_at: Date.now(), request_hash: 'last' });
     const [, since] = await boundBy(queries, (by) => findUntold(by, { merchantId, deviceId, requestHash: 'h' }));
-    if (!since) throw new Error('Nothing was asked after the close was found.');
+    const [, , byQr] = await boundBy(queries, (by) => findUntold(by, { merchantId, deviceId, requestHash: 'last' }));
+    if (!since || !byQr) throw new Error('Nothing was asked after the close was found.');
     if (engine === 'sqlite') {
       const { rows } = await queries.executeQuery({ ...since, sql: `explain query plan ${since.sql}` });
       expect(JSON.stringify(rows)).toContain('commands_by_device (device_id=? AND issued_at>? AND issued_at<?)');
+      const sales = await queries.executeQuery({ ...byQr, sql: `explain query plan ${byQr.sql}` });
+      expect(JSON.stringify(sales.rows)).toContain('invoices_kept (ended_at>? AND ended_at<?)');
       return;
     }
     // PostgreSQL plans for the very values at first, and after a few runs for any.

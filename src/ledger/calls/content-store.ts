@@ -71,6 +71,24 @@ const doneSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command
     .compile(),
 );
 
+/** An invoice that was paid at the device by its QR [D149]: the device did that without a command. Among the few that ended since. */
+const paidByQrSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command, 'deviceId' | 'issuedAtMs'>) =>
+  queries
+    .selectFrom('invoices')
+    .select('oid')
+    .where('ended_at', '>', issuedAtMs)
+    .where('ended_at', '<=', nowMs)
+    .where('removed_at', 'is', null)
+    .where('paid_device_id', '=', deviceId)
+    .orderBy('ended_at', 'desc')
+    .limit(1)
+    .compile(),
+);
+
+async function hasSoldSince(queries: Queries, close: Command): Promise<boolean> {
+  return (await doneSince(queries, close)).length > 0 || (await paidByQrSince(queries, close)).length > 0;
+}
+
 /**
  * The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. A close
  * (CloseDay, Z) stands for the next one only until something else was done on its device: that is not in it, and closing again moves no money.
@@ -79,7 +97,7 @@ export async function findUntold(queries: Queries, content: Content): Promise<Un
   const [row] = await untoldByContent(queries, content, content.exceptId === undefined ? 'any' : 'another');
   if (!row) return undefined;
   const command = toCommand(row);
-  if (isClose(command) && (await doneSince(queries, command)).length > 0) return undefined;
+  if (isClose(command) && (await hasSoldSince(queries, command))) return undefined;
   return { command, isInstanceLiving: Boolean(row.is_living) };
 }
 
