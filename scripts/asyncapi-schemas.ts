@@ -36,6 +36,21 @@ const receipt = Type.Object(
         PaymentCode: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^\\d{1,9}$' })], {
           description: '1, 2, 7 and 1000 are card payments.',
         }),
+        paid: Type.Optional(
+          Type.Object(
+            {
+              rrn: text('Reference Retrieval Number.'),
+              authCode: Type.Optional(text('Authorization code.')),
+              operationId: text("The bank's number of the payment."),
+              amount: money('What was paid; equal to Amount.'),
+              documentNr: text('Number of the payment.'),
+            },
+            {
+              description:
+                'The payment was made on a card terminal before: print it under its code, count it under card, ask no bank. Only for registers whose presence lists the feature `paid`.',
+            },
+          ),
+        ),
       }),
       { minItems: 1 },
     ),

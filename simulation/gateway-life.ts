@@ -94,7 +94,7 @@ export async function startGatewayLife(options: LifeOptions) {
   const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0 });
   const ledger = createLedger({ ...shared, link });
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
-  const fiscal = createFiscal({ ...shared, ledger, callbacks });
+  const fiscal = createFiscal({ ...shared, ledger, callbacks, link });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
 
   function cut(): void {

@@ -9,7 +9,7 @@ import { runOnDevice } from '../ledger/run-on-device.ts';
 import { requireFreeNumber } from '../ledger/tried-before.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { checkRepeatedPay, payTimeoutMs, sameDocument } from './rules.ts';
-import { findPaymentOfDocument } from './store.ts';
+import { findPaymentOfDocument, requireUncharged } from './store.ts';
 
 export interface PayRequest extends DeviceCall {
   amountBani: Bani;
@@ -28,7 +28,10 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
       if (documentNr === undefined) return undefined;
       const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);
       if (earlier) checkRepeatedPay(earlier, { deviceId, amountBani });
-      else await requireFreeNumber(queries, merchantId, { documentNr });
+      else {
+        await requireFreeNumber(queries, merchantId, { documentNr });
+        await requireUncharged(queries, merchantId, documentNr);
+      }
       return earlier;
     },
     async plan() {

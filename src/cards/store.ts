@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { lockRows, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
+import { GatewayError } from '../kernel/error-codes.ts';
 import type { Bani } from '../kernel/money.ts';
 import { type Command, commandColumns, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 
@@ -24,6 +25,22 @@ const paymentOfDocument = keptStatement((queries, { merchantId, documentNr }: { 
 export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
   const [row] = await paymentOfDocument(queries, { merchantId, documentNr });
   return row && toCommand(row);
+}
+
+/** 22 if a register charged, or is charging, a card for the receipt of this number [D146]. */
+export async function requireUncharged(queries: Queries, merchantId: string, documentNr: string): Promise<void> {
+  const print = await queries
+    .selectFrom('commands')
+    .select('id')
+    .where('merchant_id', '=', merchantId)
+    .where('receipt_uid', 'in', [documentNr, documentNr.toUpperCase()])
+    .where(openOrDone)
+    .where('card_bani', '>', 0)
+    .limit(1)
+    .executeTakeFirst();
+  if (!print) return;
+  const sentence = 'A register has charged a card for the receipt of this number, or is about to; it is not charged again.';
+  throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: print.id } });
 }
 
 export interface OperationName {
@@ -139,7 +156,10 @@ export async function voidDocument(queries: Queries, paymentId: string): Promise
     .where('document_state', 'in', ['open', 'closed'])
     .returning(commandColumns)
     .executeTakeFirst();
-  return row && toCommand(row);
+  if (!row) return undefined;
+  // A receipt with this payment may be printed: then a person has to look [D146].
+  await queries.updateTable('receipt_payments').set({ voided_at: nowMs }).where('payment_id', '=', paymentId).execute();
+  return toCommand(row);
 }
 
 /** The bank has the closed payments of this terminal: refunds of them are over [D16]. */

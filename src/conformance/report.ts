@@ -21,7 +21,7 @@ export function announcement(kind: string, amountLei: number): string {
   const amount = `${amountLei.toFixed(2)} MDL`;
   return kind === 'terminal'
     ? `The run charges ${amount} once and refunds it. It begins eight more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
-    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash, and makes two X reports. It begins eight receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
+    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash and, on a register with the feature "paid", one that was paid on a terminal, and makes X reports. It begins eight receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
 }
 
 export function textReport(report: RunReport): string {

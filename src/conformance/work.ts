@@ -35,6 +35,14 @@ function waitingWork(exam: Exam): Asked {
   return exam.kind === 'terminal' ? payOf(exam) : receiptOf(exam, cardPaymentCode);
 }
 
+/** A receipt whose money was taken on a terminal before: for registers with the feature `paid`. */
+export function paidReceipt(exam: Exam): Asked {
+  const { name, args } = receiptOf(exam, cardPaymentCode);
+  const receipt = args['receipt'] as JsonObject;
+  const paid = { rrn: '000000000001', authCode: 'A00001', operationId: 'C-1', amount: exam.amount, documentNr: receipt['Uid'] };
+  return { name, args: { receipt: { ...receipt, Payments: [{ PaymentCode: cardPaymentCode, Amount: exam.amount, paid }] } } };
+}
+
 export const cashReceipt = (exam: Exam): Asked => receiptOf(exam, cashPaymentCode);
 
 function payOf(exam: Exam): Asked {
@@ -101,8 +109,8 @@ export function doneOf(exam: Exam, ...names: string[]): { order: Order; report: 
 /** Whether a card would be charged by it. */
 export function asksForCard({ name, args }: Order): boolean {
   if (name === 'Pay') return true;
-  const { Payments = [] } = (args['receipt'] ?? {}) as { Payments?: { PaymentCode: number }[] };
-  return name === 'PrintReceipt' && Payments.some(({ PaymentCode }) => PaymentCode === cardPaymentCode);
+  const { Payments = [] } = (args['receipt'] ?? {}) as { Payments?: { PaymentCode: number; paid?: object }[] };
+  return name === 'PrintReceipt' && Payments.some(({ PaymentCode, paid }) => PaymentCode === cardPaymentCode && paid === undefined);
 }
 
 /** It was accepted, and nobody knows what became of it. */

@@ -26,6 +26,7 @@ export interface Schema {
   command_step_counts: CommandStepCountsTable;
   migration_promises: MigrationPromisesTable;
   database_facts: DatabaseFactsTable;
+  receipt_payments: ReceiptPaymentsTable;
 }
 
 interface MerchantsTable {
@@ -308,4 +309,11 @@ interface MigrationPromisesTable {
 interface DatabaseFactsTable {
   name: string;
   value: string;
+}
+
+interface ReceiptPaymentsTable {
+  payment_id: string;
+  print_id: string;
+  amount_bani: number;
+  voided_at: number | null;
 }

@@ -1,12 +1,14 @@
 // Device/Invoice/Pay: prints a fiscal receipt, once per Receipt.Uid and merchant, whichever register it goes to [D31].
-// The receipt is passed on whole; that the register prints strictly after the bank's yes is the device protocol's part [D32].
+// The receipt is passed on whole, with what the ledger knows of payments that were made on a terminal before [D146]; that the register prints strictly after the bank's yes is the device protocol's part [D32].
 
+import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
 import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
 import { receiptSums } from '../kernel/receipt-sums.ts';
 import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { requireFreeNumber } from '../ledger/tried-before.ts';
+import { findPaidElements, guardPaid, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
 import { checkRepeatedReceipt, contentHashOf, receiptTimeoutMs } from './rules.ts';
 import { findPrintOfReceipt } from './store.ts';
@@ -29,20 +31,31 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
       else await requireFreeNumber(queries, request.merchantId, { receiptUid });
       return earlier;
     },
-    plan: () => ({
-      name: 'PrintReceipt',
-      args: { receipt },
-      answerWithinMs: receiptTimeoutMs(receipt),
-      receiptUid,
-      contentHash,
-      ...sumsOf(receipt),
-      callbackUri: callbackOf(request),
-    }),
+    async plan({ id: deviceId }) {
+      const paid = await findPaidElements(deps.database.queries, request.merchantId, receipt);
+      if (paid.length > 0) requirePaidFeature(deps.link.presence.of(deviceId)?.features);
+      const printed = withPaid(receipt, paid);
+      return {
+        name: 'PrintReceipt',
+        args: { receipt: printed },
+        answerWithinMs: receiptTimeoutMs(receipt),
+        receiptUid,
+        contentHash,
+        ...sumsOf(printed, paid),
+        callbackUri: callbackOf(request),
+        ...(paid.length > 0 && {
+          guard: (queries: Queries) => guardPaid(deps.database, queries, paid),
+          writeBeside: (queries: Queries, printId: string) => linkPaid(queries, paid, printId),
+        }),
+      };
+    },
   });
 }
 
-/** For the books; a receipt that comes to no amount is the register's to refuse. */
-function sumsOf(receipt: Receipt): { amountBani?: Bani; cashBani?: Bani; cardBani?: Bani } {
+/** For the books; a receipt that comes to no amount is the register's to refuse. What a terminal charged is in the books already. */
+function sumsOf(receipt: Receipt, paid: readonly PaidElement[]): { amountBani?: Bani; cashBani?: Bani; cardBani?: Bani } {
   const sums = receiptSums(receipt);
-  return sums ? { amountBani: sums.totalBani, cashBani: sums.cashBani, cardBani: sums.cardBani } : {};
+  if (!sums) return {};
+  const paidBani = paid.reduce((sum, { remainderBani }) => sum + remainderBani, 0);
+  return { amountBani: sums.totalBani, cashBani: sums.cashBani, cardBani: sums.cardBani - paidBani };
 }

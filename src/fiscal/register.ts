@@ -5,6 +5,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { PresenceBook } from '../link/presence.ts';
 
 export interface FiscalDeps {
   database: Database;
@@ -12,6 +13,8 @@ export interface FiscalDeps {
   random: Random;
   logger: Logger;
   callbacks: { wake(): void };
+  /** What registers say of themselves. */
+  link: { presence: Pick<PresenceBook, 'of'> };
 }
 
 export interface RegisterCall extends DeviceCall {

@@ -99,7 +99,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         'x-device-timeout-without-card-s': cashReceiptTimeoutMs / 1000,
         headers: idempotencyHeaders,
         description:
-          'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints strictly after the bank has confirmed; it then has five minutes, otherwise one.',
+          'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints strictly after the bank has confirmed; it then has five minutes, otherwise one. If the money was taken by Pay before, the payment names it by documentNr (or the receipt by its Uid): it is printed as card and not charged again. Then 20: no such payment; 22: it was voided, refunded or printed before, or this register would charge it again; 31: it is not over yet; 40: Amount is not what is left of it.',
         body: named(
           'ReceiptRequest',
           Type.Object(
@@ -131,6 +131,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
             fields: { ...operationFields, report: Type.Optional(receiptReport) },
             example: { OID: exampleOid, report: '{"receiptId":"R-000123","fiscalNumber":"F0000456","total":70}' },
           },
+          'Record_not_exist',
           ...deviceErrors,
         ),
       },

@@ -3,7 +3,7 @@
 
 import { receiptLimits } from '../kernel/receipt.ts';
 import { Type } from '../kernel/schema-type.ts';
-import { decimalField, named, optionalField } from './schemas.ts';
+import { decimalField, named, optionalField, textField } from './schemas.ts';
 
 const identifier = (description: string) =>
   Type.Optional(Type.Unsafe<string | null>({ type: 'string', nullable: true, maxLength: receiptLimits.identifier, description }));
@@ -24,6 +24,12 @@ const payment = named(
       anyOf: [{ type: 'integer' }, { type: 'string' }],
       description: '0 is cash; 1, 2, 7 and 1000 are made by card. A whole number or its text.',
     }),
+    documentNr: optionalField(
+      textField(
+        'With a card code: the number of a card payment that was made on a terminal. The register prints it as card and charges nothing. Without it, the Uid of a receipt with exactly one card code names that payment, if there is one.',
+        receiptLimits.identifier,
+      ),
+    ),
     Amount: optionalField(decimalField('Lei paid this way, a number or its text; without it, what the payments before it left.')),
   }),
 );

@@ -87,6 +87,24 @@ export function paymentCodesOf(receipt: Receipt): number[] {
   return payments.flatMap((payment) => (isObject(payment) ? (parsePaymentCode(payment.PaymentCode) ?? []) : []));
 }
 
+export interface CardElement {
+  /** Its place in Payments. */
+  index: number;
+  /** The number of a card payment that was made before [D146]. */
+  documentNr: string | undefined;
+  amount: unknown;
+}
+
+/** The elements of a checked receipt that are paid by card. */
+export function cardElementsOf(receipt: Receipt): CardElement[] {
+  const payments = Array.isArray(receipt.Payments) ? (receipt.Payments as Record<string, unknown>[]) : [];
+  return payments.flatMap(({ PaymentCode, documentNr, Amount: amount }, index) =>
+    isCardPayment(parsePaymentCode(PaymentCode) ?? -1)
+      ? [{ index, documentNr: (documentNr ?? undefined) as string | undefined, amount }]
+      : [],
+  );
+}
+
 export function isCardPayment(code: number): boolean {
   return cardPaymentCodes.has(code);
 }
@@ -130,8 +148,17 @@ function checkPayments(payments: unknown, isNeeded: boolean): void {
     if (parsePaymentCode(payment.PaymentCode) === undefined) {
       throw invalidRequest(`${place}.PaymentCode must be a whole number from 0 to ${receiptLimits.paymentCode}, as a number or a text.`);
     }
+    checkPaidBefore(payment, place);
     if (typeof payment.Amount === 'string') throw invalidRequest(`${place}.Amount must be a decimal such as 35.5 or "35.50".`);
   }
+}
+
+/** A card payment that was made on a terminal is named by its documentNr; what the register gets to know of it, the gateway writes [D146]. */
+function checkPaidBefore({ PaymentCode, documentNr, paid }: Record<string, unknown>, place: string): void {
+  if (paid !== undefined) throw invalidRequest(`${place}.paid is written by the gateway; name the card payment by documentNr.`);
+  if (documentNr === undefined || documentNr === null || !isCardPayment(parsePaymentCode(PaymentCode) ?? -1)) return;
+  if (documentNr === '') throw invalidRequest(`${place}.documentNr must not be empty; leave it out if there is none.`);
+  checkIdentifier(documentNr, `${place}.documentNr`);
 }
 
 function checkIdentifier(value: unknown, place: string): void {

@@ -184,7 +184,7 @@ function inserting(engine: Engine, commands: GivenText, waits: Waits): RawBuilde
     select ${values}, 'sent', 0, now_ms(), now_ms() + "new"."answer_within", case when "new"."is_unheard" = 1 then now_ms() end
     from (select ${allGiven}, case when "given"."found_in" is null then "given"."target_id" else ${openPayment(held)} end as "found_id"
       from ${rows} ${apart}) as "new"
-    where ${isUnspent('document_nr')} and ${isUnspent('receipt_uid')} and ${isHeardOut}
+    where ${isUnspent('document_nr')} and ${isUncharged} and ${isUnspent('receipt_uid')} and ${isHeardOut}
       and ("new"."found_in" is null or "new"."found_id" is not null)
       and ("new"."needs_open_target" = 0
         or (select "target"."document_state" from "commands" as "target" where "target"."id" = "new"."target_id" ${held}) = 'open')
@@ -224,6 +224,13 @@ function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
           and ("new"."is_first_try" = 1 or ("tried"."contradicted_at" is not null and "tried"."name" = "new"."name")) limit 1 offset 0
       )`;
 }
+
+/** No register charged a card for the receipt of the same number [D146]. A UUID as documentNr is in lower case, a Receipt.Uid as it was sent. */
+const isUncharged = sql`("new"."name" <> 'Pay' or not exists (
+        select 1 from "commands" as "printed"
+        where "printed"."merchant_id" = "new"."merchant_id" and "printed"."receipt_uid" in ("new"."document_nr", upper("new"."document_nr"))
+          and "printed"."state" in ('sent', 'unknown', 'done') and "printed"."card_bani" > 0 limit 1 offset 0
+      ))`;
 
 /**
  * Nothing that a person settled as not done is tried again before its device was asked (tried-before.ts), whoever has looked for what; and

@@ -161,6 +161,7 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
       ...numberField('signal', object['signal']),
       ...textField('bank', object['bank']),
       ...textField('firmware', object['firmware']),
+      ...featuresField(object['features']),
     },
   };
 }
@@ -225,6 +226,17 @@ function storable(text: string): string {
 function textField<Name extends string>(name: Name, value: unknown): { [key in Name]?: string } {
   return typeof value === 'string' ? ({ [name]: storable(value) } as { [key in Name]?: string }) : {};
 }
+
+const maxFeatures = 50;
+
+/** Whatever else stands among them is ignored, as unknown ones are. */
+function featuresField(value: unknown): { features?: string[] } {
+  if (!Array.isArray(value)) return {};
+  const texts = value.slice(0, maxFeatures).filter((feature): feature is string => typeof feature === 'string');
+  return { features: texts.map((feature) => storable(feature).slice(0, maxFeatureLength)) };
+}
+
+const maxFeatureLength = 64;
 
 function numberField<Name extends string>(name: Name, value: unknown): { [key in Name]?: number } {
   return typeof value === 'number' && Number.isFinite(value) ? ({ [name]: value } as { [key in Name]?: number }) : {};

@@ -13,6 +13,8 @@ export interface DeviceSnapshot {
   lastSeenAtMs: number;
   journalId: string | undefined;
   bootId: string | undefined;
+  /** What its last presence said that it can do [D146]; undefined: no presence has come here yet. */
+  features?: readonly string[] | undefined;
   /** Device clock minus gateway clock; 0 while nothing was measured. */
   clockOffsetMs: number;
   /** The last presence or the report of the last Status, without v and device. */
@@ -44,6 +46,7 @@ export class Sightings implements SeenDevice {
   #lastSeenAtMs = 0;
   #journalId: string | undefined;
   #bootId: string | undefined;
+  #features: readonly string[] | undefined;
   #report: JsonObject | undefined;
 
   constructor(clock: Clock) {
@@ -80,6 +83,7 @@ export class Sightings implements SeenDevice {
     if (presence.bootId !== this.#bootId) this.#offset.reset();
     this.#bootId = presence.bootId;
     this.#journalId = presence.journalId;
+    if (presence.online) this.#features = presence.features ?? [];
     const { v: _v, device: _device, ...report } = presence;
     this.#report = report;
     return { isReconnect: this.#heard(channel, presence.clock), isReboot };
@@ -101,6 +105,7 @@ export class Sightings implements SeenDevice {
       lastSeenAtMs: this.#lastSeenAtMs,
       journalId: this.#journalId,
       bootId: this.#bootId,
+      features: this.#features,
       clockOffsetMs: this.clockOffsetMs,
       report: this.#report,
     };

@@ -57,6 +57,11 @@ export const presenceSchema = Type.Object(
     signal: Type.Optional(Type.Number({ description: 'Per cent.' })),
     bank: Type.Optional(text('Bank of the terminal.')),
     firmware: Type.Optional(text('Name and version.')),
+    features: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'What the device can do beyond the first form of this protocol: `paid` (registers). Unknown ones are ignored.',
+      }),
+    ),
   },
   whenItIs('online', true, 'clock'),
 );

@@ -85,7 +85,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS });
   const ledger = createLedger({ ...shared, link, joinersPerCommand: config.joiners });
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
-  const fiscal = createFiscal({ ...shared, ledger, callbacks });
+  const fiscal = createFiscal({ ...shared, ledger, callbacks, link });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
   const events = createEventHub({ ...shared, link, streamBounds: { maxPerUser: config.streamsPerUser, maxInAll: config.streams } });
   const hourKeeper = createHourKeeper(shared);

@@ -92,6 +92,18 @@ export const carelessDevices: readonly PlantedFault[] = [
     plant: (hands) => ({ ...twice('Pay', hands), device: { timing: { customerMs: 100 } } }),
   },
   { what: 'prints twice and tells once', kind: 'register', foundBy: ['totals-close'], plant: (hands) => twice('PrintReceipt', hands) },
+  {
+    what: 'counts what was paid on a terminal as cash',
+    kind: 'register',
+    foundBy: ['prints-paid'],
+    plant: () => ({
+      command(command) {
+        const { receipt } = (command['args'] ?? {}) as { receipt?: { Payments: { paid?: object }[] } };
+        const isPaid = receipt?.Payments.some(({ paid }) => paid !== undefined);
+        return isPaid ? { ...command, args: { receipt: { ...receipt, Payments: [{ PaymentCode: 0 }] } } } : command;
+      },
+    }),
+  },
   { what: 'forgets endings that found no channel', foundBy: ['answers-travel'], plant: () => ({ forgetsUnsent: true }) },
   { what: 'gives up when it is not let in', foundBy: ['answers-travel'], plant: () => ({ givesUp: true }) },
   {

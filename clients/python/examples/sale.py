@@ -30,8 +30,8 @@ printed = tillgate.print_receipt(
         "Uid": sale_id,
         "Number": "A-1",
         "Items": [{"Name": "Coffee", "Quantity": 2, "Price": total / 2}],
-        # Paid already: neither in cash (0) nor by a card that the register would ask for (1, 2, 7, 1000).
-        "Payments": [{"PaymentCode": 3, "Amount": total}],
+        # By card (1), and paid already by that number: the register prints it and charges nothing.
+        "Payments": [{"PaymentCode": 1, "documentNr": sale_id}],
     },
 )
 if printed.outcome == "done":

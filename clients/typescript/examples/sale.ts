@@ -28,8 +28,8 @@ const printed = await tillgate.printReceipt({
     Uid: sale.id,
     Number: 'A-1',
     Items: [{ Name: 'Coffee', Quantity: 2, Price: Number(sale.total) / 2 }],
-    // Paid already: neither in cash (0) nor by a card that the register would ask for (1, 2, 7, 1000).
-    Payments: [{ PaymentCode: 3, Amount: Number(sale.total) }],
+    // By card (1), and paid already by that number: the register prints it and charges nothing.
+    Payments: [{ PaymentCode: 1, documentNr: sale.id }],
   },
 });
 console.log(printed.outcome === 'done' ? `receipt ${printed.report.receiptId}` : `no receipt: ${printed.outcome}, ${printed.errorMessage}`);

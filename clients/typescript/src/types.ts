@@ -35,6 +35,8 @@ export interface Item {
 export interface Payment {
   /** 1, 2, 7 and 1000 are card payments, 0 is cash. */
   PaymentCode: number | string;
+  /** With a card code: the number of the Pay that took the money. The register prints it as card and charges nothing. */
+  documentNr?: string;
   Amount?: Amount;
   [field: string]: unknown;
 }

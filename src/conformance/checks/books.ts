@@ -4,7 +4,7 @@ import type { JsonObject } from '../../link/protocol.ts';
 import { type Check, must, on, untested } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
 import { missingFields } from '../report-fields.ts';
-import { carryOut, doneOf } from '../work.ts';
+import { carryOut, doneOf, paidReceipt } from '../work.ts';
 
 const notTwice = 'An id that the journal has is not executed a second time';
 /** Sums of amounts with two decimals, compared in whole bani. */
@@ -15,6 +15,7 @@ interface Totals {
   sales: number;
   cashIn: number;
   cashOut: number;
+  card: number | undefined;
 }
 
 /** undefined: this register does not tell. */
@@ -23,8 +24,9 @@ async function readTotals(exam: Exam): Promise<Totals | undefined> {
   must(ending.outcome === 'done', `The X report ended ${describe(ending)}.`);
   const missing = missingFields('Report', ending.report);
   must(missing.length === 0, `The report of Report lacks ${missing.join(', ')}.`);
-  const { sales, cashIn, cashOut } = (ending.report?.['totals'] ?? {}) as JsonObject;
-  return typeof sales === 'number' && typeof cashIn === 'number' && typeof cashOut === 'number' ? { sales, cashIn, cashOut } : undefined;
+  const { sales, cashIn, cashOut, card } = (ending.report?.['totals'] ?? {}) as JsonObject;
+  if (typeof sales !== 'number' || typeof cashIn !== 'number' || typeof cashOut !== 'number') return undefined;
+  return { sales, cashIn, cashOut, card: typeof card === 'number' ? card : undefined };
 }
 
 async function closeBankDay(exam: Exam): Promise<number> {
@@ -64,6 +66,27 @@ export const openingChecks: readonly Check[] = [
 ];
 
 export const closingChecks: readonly Check[] = [
+  {
+    id: 'prints-paid',
+    clause: on.commands('It is printed under its code and counted under `card` in X, Z and `totals`, and no bank is asked for it.'),
+    kind: 'register',
+    does: 'prints a receipt with a card payment that was made on a terminal, if the register has the feature `paid`',
+    mustSee: 'done without a card, and counted under card',
+    async run(exam) {
+      if (!exam.bench.presences.some(({ presence }) => presence.features?.includes('paid'))) untested('Its presence does not list `paid`.');
+      exam.person.tell('Do not present a card now.');
+      const opened = await readTotals(exam);
+      const { ending } = await carryOut(exam, paidReceipt(exam));
+      must(ending.outcome === 'done', `The receipt ended ${describe(ending)}.`);
+      const closed = await readTotals(exam);
+      if (opened?.card === undefined || closed?.card === undefined) untested('The totals of this register do not have card.');
+      const grown = closed.card - opened.card;
+      must(
+        bani(grown) === bani(exam.amount),
+        `The register counts ${grown.toFixed(2)} under card where ${exam.amount.toFixed(2)} was printed.`,
+      );
+    },
+  },
   {
     id: 'gives-back',
     clause: on.commands('**Refund**, **CancelTransaction**: `operationId` is the one that Pay reported.'),

@@ -47,6 +47,8 @@ export interface CommandPlan
   hold?: ((queries: Queries) => Promise<void>) | undefined;
   /** Checks inside the insert's transaction, under its locks; throws to refuse. */
   guard?(queries: Queries): Promise<void>;
+  /** Written in the transaction of the command's row, and again under its new id when it is issued once more. Only with a guard. */
+  writeBeside?(queries: Queries, id: string): Promise<void>;
 }
 
 export interface CommandRequest extends CommandCall, CommandPlan {}

@@ -81,6 +81,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       if (command) await refuseIfRepeat(queries, request, command.id);
       if (command) await refuseIfEnded(queries, request, command);
       if (command) await refuseIfUnheard(queries, request);
+      if (command) await request.writeBeside?.(queries, command.id);
       refuseIfGone(request);
       if (!command || !idempotency) return command;
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
@@ -124,6 +125,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
         const fresh = await store.insertSent(queries, { ...again, targetId, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
         if (!fresh) throw new LostRace();
         await refuseIfEnded(queries, request, fresh);
+        await request.writeBeside?.(queries, id);
         if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, expired.id, id);
         return fresh;
       }),

@@ -31,6 +31,7 @@ export interface TillDeps {
 
 /** Neither cash nor card: the card was charged on the terminal, before. */
 const paidElsewhere = 3;
+const byCard = 1;
 const maxUnderWay = 8;
 const askAgainMs = 2_000;
 const maxAsks = 150;
@@ -238,7 +239,12 @@ export class Till {
         DeviceID: sale.registerId,
         CallbackURI: sink().callbackUri('operation'),
         // With an invoice, payment and receipt bear the invoice's OID [D80].
-        Receipt: { ...receiptOf(sale), Uid: sale.oid ?? sale.id, Payments: [{ PaymentCode: paidElsewhere }] },
+        // A card payment is named, so that the register prints it as card and charges nothing [D146]; one by QR the ledger does not know.
+        Receipt: {
+          ...receiptOf(sale),
+          Uid: sale.oid ?? sale.id,
+          Payments: [sale.kind === 'card' ? { PaymentCode: byCard, documentNr: sale.id } : { PaymentCode: paidElsewhere }],
+        },
       },
       heard: (told) => {
         if (sale.receiptId !== undefined) return;

@@ -19,6 +19,8 @@ export interface ReceiptPayment {
   code: number;
   kind: PaymentKind;
   amountBani: Bani;
+  /** Charged on a terminal before: the rrn of that payment. The register asks no bank for it. */
+  paidRrn?: string;
 }
 
 export interface PricedReceipt {
@@ -81,7 +83,8 @@ function readPayments(value: unknown, totalBani: Bani): { payments: ReceiptPayme
     // Without an amount it covers what the payments before it left.
     const amountBani = payment.Amount === undefined || payment.Amount === null ? leftBani : parseAmount(payment.Amount);
     if (amountBani === undefined || amountBani <= 0) return 'The amount of a payment is no amount.';
-    payments.push({ code, kind: kindOf(code), amountBani });
+    const paidRrn = isJsonObject(payment.paid) ? textOf(payment.paid.rrn) : undefined;
+    payments.push({ code, kind: kindOf(code), amountBani, ...(paidRrn === undefined ? {} : { paidRrn }) });
     leftBani -= amountBani;
   }
   if (leftBani > 0) return 'The payments are less than the total.';

@@ -21,6 +21,8 @@ export interface DeviceFacts {
   signal: number;
   bank?: string;
   firmware: string;
+  /** Of presence: what it can do beyond the first form of the protocol. */
+  features?: string[];
 }
 
 /** What kind of device it is: does the work of a ledger command, and knows afterwards whether it was done. */

@@ -52,6 +52,7 @@ export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number
   return { charge, areAllStanding, reverse };
 }
 
+/** Those that this register has to charge: what was paid on a terminal is only printed. */
 export function cardsOf(receipt: PricedReceipt): PricedReceipt['payments'] {
-  return receipt.payments.filter((payment) => payment.kind === 'card');
+  return receipt.payments.filter((payment) => payment.kind === 'card' && payment.paidRrn === undefined);
 }

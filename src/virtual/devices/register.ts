@@ -90,7 +90,7 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
   return {
     kind: 'register',
     commands,
-    facts: () => ({ battery: 100, paper: roll.paper, signal: 90, bank: bank.name, firmware: deps.firmware }),
+    facts: () => ({ battery: 100, paper: roll.paper, signal: 90, bank: bank.name, firmware: deps.firmware, features: ['paid'] }),
     judge(name, args) {
       return whyNot(name, args) ?? (mishaps.lookingAt(name, args).has('busy') ? busy : undefined);
     },

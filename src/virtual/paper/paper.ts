@@ -67,7 +67,10 @@ export function receiptPaper(shop: Shop, receipt: PricedReceipt, document: Recei
     rule,
     ...spread('TOTAL MDL', formatLei(document.totalBani)),
     ...Object.entries(document.byVat).flatMap(([letter, total]) => spread(`VAT ${letter}`, formatLei(total.vatBani))),
-    ...receipt.payments.flatMap((payment) => spread(payment.kind.toUpperCase(), formatLei(payment.amountBani))),
+    ...receipt.payments.flatMap(({ kind, amountBani, paidRrn }) => [
+      ...spread(kind.toUpperCase(), formatLei(amountBani)),
+      ...(paidRrn === undefined ? [] : spread('  paid on a terminal, RRN', paidRrn)),
+    ]),
     ...(document.changeBani > 0 ? spread('CHANGE', formatLei(document.changeBani)) : []),
     rule,
     ...spread('Receipt', document.fiscalNumber),

@@ -142,6 +142,22 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(await kinds()).toEqual([]);
   });
 
+  it('lists a payment that was voided after its receipt was printed, until somebody notes it [D146]', async () => {
+    const terminal = await device();
+    const print = { name: 'PrintReceipt', document_nr: null, amount_bani: null } as const;
+    const link = async (state: 'done' | 'refused') => {
+      const payment_id = await seed(terminal, { ...settled(60), state: 'done', document_state: 'voided', document_nr: randomUUID() });
+      const print_id = await seed(await device('register'), { ...settled(59), ...print, state, receipt_uid: randomUUID() });
+      await database.queries.insertInto('receipt_payments').values({ payment_id, print_id, amount_bani: 1_000, voided_at: 5 }).execute();
+      return payment_id;
+    };
+    const voided = await link('done');
+    await link('refused');
+    expect(await kinds()).toEqual([['voidedAfterReceipt', voided]]);
+    await note('voidedAfterReceipt', voided);
+    expect(await kinds()).toEqual([]);
+  });
+
   it('links a receipt and its payment also when the ERP writes the Uid in capitals', async () => {
     const [terminal, register] = [await device(), await device()];
     const print = { name: 'PrintReceipt', amount_bani: 1_000 } as const;

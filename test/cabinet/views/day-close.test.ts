@@ -15,6 +15,8 @@ const operation = (changes: Partial<DayOperation>): DayOperation => ({
   documentNr: null,
   receiptUid: null,
   targetId: null,
+  paidIds: [],
+  paidBani: 0,
   issuedAtMs: 0,
   settledBy: 'answer',
   isInReview: false,
@@ -47,6 +49,24 @@ describe('a day in three books', () => {
     ]);
     expect(result.lines.map(({ differenceBani }) => differenceBani ?? 0)).toEqual([0, 0, 0, 0, 0, 0, 0]);
     expect(result).toMatchObject({ groups: [], unexplained: { bankBani: 0, zBani: 0 }, canCompare: { bank: true, z: true } });
+  });
+
+  it('agrees where receipts name the payments of terminals, two of them on one receipt [D146]', () => {
+    const split = operation({
+      id: 'p',
+      name: 'PrintReceipt',
+      amountBani: 10_000,
+      cashBani: 1_000,
+      receiptUid: 'r',
+      paidIds: ['a', 'b'],
+      paidBani: 9_000,
+    });
+    const result = compareDay([
+      source('bank', { amount: 90, totals: { sales: 90, refunds: 0 } }, [pay('a', 40), pay('b', 50)]),
+      source('z', { totals: { card: 90, cash: 10, cashIn: 0, cashOut: 0 } }, [split]),
+    ]);
+    expect(result.lines.map(({ differenceBani }) => differenceBani ?? 0)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect(result).toMatchObject({ groups: [], unexplained: { bankBani: 0, zBani: 0 } });
   });
 
   it('finds the sale without a receipt that makes the whole difference', () => {

@@ -10,6 +10,7 @@ export const attentionKinds = [
   'erpNotTold',
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
+  'voidedAfterReceipt',
 ] as const;
 export type AttentionKind = (typeof attentionKinds)[number];
 

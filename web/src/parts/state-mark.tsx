@@ -28,6 +28,7 @@ const looks: Readonly<Record<string, { shape: Shape; tone: Tone }>> = {
   warn: { shape: 'exclaim', tone: 'warn' },
   receiptWithoutPayment: { shape: 'exclaim', tone: 'warn' },
   paymentWithoutReceipt: { shape: 'exclaim', tone: 'warn' },
+  voidedAfterReceipt: { shape: 'exclaim', tone: 'warn' },
   needsPerson: { shape: 'octagon', tone: 'bad' },
   contradiction: { shape: 'octagon', tone: 'bad' },
   paydRefused: { shape: 'octagon', tone: 'bad' },

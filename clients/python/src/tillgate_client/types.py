@@ -41,6 +41,8 @@ class Item(TypedDict):
 class Payment(TypedDict):
     # 1, 2, 7 and 1000 are card payments, 0 is cash.
     PaymentCode: int | str
+    # With a card code: the number of the Pay that took the money. The register prints it as card and charges nothing.
+    documentNr: NotRequired[str]
     Amount: NotRequired[Decimal | float]
 
 

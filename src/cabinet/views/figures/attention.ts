@@ -18,6 +18,7 @@ export const attentionKinds = [
   'erpNotTold',
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
+  'voidedAfterReceipt',
 ] as const;
 export type AttentionKind = (typeof attentionKinds)[number];
 
@@ -60,6 +61,7 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
     paidByCardItems(queries, scope),
     untoldItems(queries, scope),
     found.then((ids) => mismatchItems(queries, scope, ids)),
+    voidedItems(queries, scope),
   ]);
   const { isCut } = await found;
   const seen = new Set<string>();
@@ -226,4 +228,22 @@ async function mismatchItems(queries: Queries, scope: Scope, found: Record<Misma
     items.push(...commands.map((command) => itemOf(kind, command, command.settledAtMs ?? command.issuedAtMs, 'note')));
   }
   return items;
+}
+
+/** Payments that were voided although they stand on a printed receipt [D146]: the register still counts them. */
+async function voidedItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+  const rows = await queries
+    .selectFrom('receipt_payments as r')
+    .innerJoin('commands as p', 'p.id', 'r.print_id')
+    .select(['r.payment_id', 'r.voided_at'])
+    .where('r.voided_at', 'is not', null)
+    .where('p.state', '=', 'done')
+    .where(ownedBy(scope, sql`p.merchant_id`))
+    .where(unnoted('voidedAfterReceipt', sql`r.payment_id`))
+    .orderBy('r.voided_at', 'desc')
+    .limit(maxOfEach)
+    .execute();
+  const voidedAt = new Map(rows.map(({ payment_id, voided_at }) => [payment_id, voided_at ?? 0]));
+  const payments = await readListed(queries, scope, [...voidedAt.keys()]);
+  return payments.map((payment) => itemOf('voidedAfterReceipt', payment, voidedAt.get(payment.id) ?? payment.issuedAtMs, 'note'));
 }

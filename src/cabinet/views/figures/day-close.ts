@@ -205,9 +205,15 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
     .orderBy('issued_at')
     .limit(maxRows)
     .execute();
+  const paid = await paymentsOnReceipts(
+    queries,
+    rows.flatMap(({ id, name }) => (name === 'PrintReceipt' ? [id] : [])),
+  );
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
+    paidIds: paid.get(row.id)?.map(({ payment_id }) => payment_id) ?? [],
+    paidBani: paid.get(row.id)?.reduce((sum, { amount_bani }) => sum + amount_bani, 0) ?? 0,
     amountBani: row.amount_bani ?? 0,
     cashBani: row.cash_bani ?? 0,
     cardBani: row.card_bani ?? 0,
@@ -218,4 +224,13 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
     settledBy: row.settled_by,
     isInReview: row.review_since !== null && row.reviewed_at === null,
   }));
+}
+
+async function paymentsOnReceipts(
+  queries: Queries,
+  printIds: string[],
+): Promise<Map<string, { payment_id: string; amount_bani: number }[]>> {
+  if (printIds.length === 0) return new Map();
+  const rows = await queries.selectFrom('receipt_payments').selectAll().where('print_id', 'in', printIds).execute();
+  return Map.groupBy(rows, ({ print_id }) => print_id);
 }

@@ -12,6 +12,9 @@ export interface DayOperation {
   documentNr: string | null;
   receiptUid: string | null;
   targetId: string | null;
+  /** Of a receipt: the payments of terminals that stand on it [D146], and what they come to; `cardBani` is what the register charged itself. */
+  paidIds: readonly string[];
+  paidBani: Bani;
   issuedAtMs: number;
   settledBy: string | null;
   isInReview: boolean;
@@ -92,7 +95,8 @@ export function compareDay(sources: readonly DaySource[]): DayComparison {
   // One document links a payment and its receipt [D80]: together they are one sale.
   const printed = new Set(prints.flatMap(({ receiptUid }) => (receiptUid === null ? [] : [receiptUid.toLowerCase()])));
   const charged = new Set(payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr])));
-  const unprinted = payments.filter(({ documentNr }) => documentNr === null || !printed.has(documentNr));
+  const onReceipts = new Set(prints.flatMap(({ paidIds }) => paidIds));
+  const unprinted = payments.filter(({ id, documentNr }) => !onReceipts.has(id) && (documentNr === null || !printed.has(documentNr)));
   const byRegister = cardPrints.filter(({ receiptUid }) => receiptUid === null || !charged.has(receiptUid.toLowerCase()));
   const isLinked = unprinted.length < payments.length;
 
@@ -134,7 +138,7 @@ export function compareDay(sources: readonly DaySource[]): DayComparison {
     canCompare: { bank: bankNet !== undefined || bankSales !== undefined, z: zCard !== undefined || z('cash') !== undefined },
     unexplained: {
       bankBani: bankSales === undefined ? (bankNet === undefined ? undefined : bankNet - (paidBani - refundsBani)) : bankSales - paidBani,
-      zBani: zCard === undefined ? undefined : zCard - sum(cardPrints, ({ cardBani }) => cardBani),
+      zBani: zCard === undefined ? undefined : zCard - sum(prints, ({ cardBani, paidBani: onTerminals }) => cardBani + onTerminals),
     },
     operations: ofBanks.length + ofZs.length,
   };

@@ -14,6 +14,7 @@ export const notedKinds = [
   'erpNotTold',
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
+  'voidedAfterReceipt',
   'dayClose',
 ] as const;
 export type NotedKind = (typeof notedKinds)[number];
@@ -24,6 +25,7 @@ const tableOf: Record<NotedKind, 'orphan_payments' | 'invoices' | 'callbacks' | 
   erpNotTold: 'callbacks',
   receiptWithoutPayment: 'commands',
   paymentWithoutReceipt: 'commands',
+  voidedAfterReceipt: 'commands',
   dayClose: 'commands',
 };
 

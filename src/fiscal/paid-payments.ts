@@ -1,0 +1,119 @@
+// A receipt whose money was taken on a card terminal before [D146]: which payments of the ledger its card elements stand for, whether they
+// may be printed, and what the register receives. The register prints such an element as card and asks no bank.
+//
+// The payments are judged before the plan is made and once more under their row locks, in the transaction that commits the print; the link
+// from payment to print is written there too. Dead before the commit, nothing is there; after it, the payment is taken by this print until
+// that ends as not done. A void or refund waits for the same lock, so that it is seen by the print, or sees that there is one.
+import type { Database, Queries } from '../database/database.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { parseExactJson } from '../kernel/exact-json.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import { type Bani, baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
+import { cardElementsOf, type Receipt } from '../kernel/receipt.ts';
+import { type Command, isOpen } from '../ledger/command.ts';
+import { requireKept } from '../ledger/removed.ts';
+import { saidSinceThatItWasDone } from '../ledger/rules.ts';
+import type { JsonObject } from '../link/protocol.ts';
+import { findFollowers, findPayment, findPrintOfPayment, linkPayment, lockPayment } from './store.ts';
+
+/** A card element of a receipt and the payment that it stands for. */
+export interface PaidElement {
+  index: number;
+  payment: Command;
+  remainderBani: Bani;
+}
+
+/** The elements that were paid on a terminal; throws when one of them may not be printed. */
+export async function findPaidElements(queries: Queries, merchantId: string, receipt: Receipt): Promise<PaidElement[]> {
+  const cards = cardElementsOf(receipt);
+  const found: PaidElement[] = [];
+  for (const { index, documentNr, amount } of cards) {
+    const number = documentNr ?? (cards.length === 1 ? receipt['Uid'] : undefined);
+    if (typeof number !== 'string') continue;
+    const payment = await findPayment(queries, merchantId, parseUuid(number) ?? number);
+    if (payment !== undefined) found.push({ index, payment, remainderBani: await judgePayment(queries, payment, { index, amount }) });
+    else if (documentNr !== undefined) {
+      throw new GatewayError('Record_not_exist', `No card payment was made under the documentNr of Receipt.Payments[${index}].`);
+    }
+  }
+  const twice = found.find(({ payment }, place) => found.findIndex((other) => other.payment.id === payment.id) < place);
+  if (twice) throw invalidRequest(`Receipt.Payments[${twice.index}].documentNr names the payment of another element.`);
+  return found;
+}
+
+/** What may be printed of a payment; throws what its caller is answered otherwise. */
+async function judgePayment(queries: Queries, payment: Command, element: { index: number; amount: unknown }): Promise<Bani> {
+  const place = `Receipt.Payments[${element.index}]`;
+  const followers = await findFollowers(queries, payment.id);
+  const disputed = [payment, ...followers].find(({ contradictedAtMs }) => contradictedAtMs !== null);
+  if (disputed) throw saidSinceThatItWasDone(disputed);
+  if (isOpen(payment)) throw busy(payment, `The card payment of ${place} is not over yet.`);
+  const running = followers.find(isOpen);
+  if (running) throw busy(running, `A void or refund of the card payment of ${place} is not over yet.`);
+  requireKept(payment);
+  if (payment.documentState === 'voided') throw cannotApply(payment, `The card payment of ${place} was voided.`);
+  const refunds = followers.filter(({ name, state }) => name === 'Refund' && state === 'done');
+  const remainderBani = (payment.amountBani ?? 0) - refunds.reduce((sum, { amountBani }) => sum + (amountBani ?? 0), 0);
+  if (remainderBani <= 0) throw cannotApply(payment, `The card payment of ${place} was refunded.`);
+  const print = await findPrintOfPayment(queries, payment.id);
+  if (print && isOpen(print)) throw busy(print, `The card payment of ${place} is being printed on another receipt.`);
+  if (print) throw cannotApply(print, `The card payment of ${place} is on a printed receipt already.`);
+  if (element.amount !== undefined && element.amount !== null && parseAmount(element.amount) !== remainderBani) {
+    throw invalidRequest(`${place}.Amount must be ${formatLei(remainderBani)}, what the card payment comes to; it may be left out.`);
+  }
+  return remainderBani;
+}
+
+/** The receipt as the register receives it. */
+export function withPaid(receipt: Receipt, paid: readonly PaidElement[]): Receipt {
+  if (paid.length === 0) return receipt;
+  const payments = [...(receipt['Payments'] as Record<string, unknown>[])];
+  for (const { index, payment, remainderBani } of paid) {
+    const { documentNr: _, ...element } = payments[index] ?? {};
+    const amount = baniToLei(remainderBani);
+    payments[index] = { ...element, Amount: amount, paid: { ...numbersOf(payment), amount } };
+  }
+  return { ...receipt, Payments: payments };
+}
+
+function numbersOf({ rrn, operationId, documentNr, report }: Command): JsonObject {
+  const { authCode } = report === null ? {} : (parseExactJson(report) as JsonObject);
+  return { rrn, operationId, documentNr, ...(typeof authCode === 'string' ? { authCode } : {}) };
+}
+
+/** For the transaction that commits the print: nothing has happened to the payments since they were judged, nor can it until the commit. */
+export async function guardPaid(database: Database, queries: Queries, paid: readonly PaidElement[]): Promise<void> {
+  // In one order, so that two receipts of the same payments cannot wait for each other.
+  for (const element of [...paid].sort((one, other) => (one.payment.id < other.payment.id ? -1 : 1))) {
+    const locked = await lockPayment(database, queries, element.payment.id);
+    await judgePayment(queries, locked, { index: element.index, amount: baniToLei(element.remainderBani) });
+  }
+}
+
+export async function linkPaid(queries: Queries, paid: readonly PaidElement[], printId: string): Promise<void> {
+  for (const { payment, remainderBani } of paid) await linkPayment(queries, payment.id, printId, remainderBani);
+}
+
+/** A register that does not know `paid` would ask its bank for the money once more. */
+export function requirePaidFeature(features: readonly string[] | undefined): void {
+  if (features === undefined) {
+    throw new GatewayError(
+      'Device_Offline',
+      'The register has not said yet whether it can print a payment that was made on a terminal; nothing was sent. Send the same again in half a minute.',
+    );
+  }
+  if (!features.includes('paid')) {
+    throw new GatewayError(
+      'The_status_cannot_be_applied',
+      'This register would charge the card again: it cannot print a payment that was made on a terminal. Nothing was sent; print on another register, or with a PaymentCode that this one counts as paid elsewhere.',
+    );
+  }
+}
+
+function busy({ id }: Command, sentence: string): GatewayError {
+  return new GatewayError('Device_Busy', `${sentence} Nothing was sent; send the same again.`, { fields: { OID: id } });
+}
+
+function cannotApply({ id }: Command, sentence: string): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', `${sentence} Nothing was sent.`, { fields: { OID: id } });
+}

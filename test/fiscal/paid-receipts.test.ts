@@ -1,0 +1,212 @@
+// A receipt for a sale that was paid on a card terminal before [D146]: it is printed as card, and nobody charges the card again.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { printReceipt } from '../../src/fiscal/print-receipt.ts';
+import type { FiscalDeps } from '../../src/fiscal/register.ts';
+import { systemClock } from '../../src/kernel/system.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { createSaleWorld, type SaleWorld, type Told } from '../support/sale-world.ts';
+import { until } from '../support/until.ts';
+
+describe.each(engines)('a receipt of a card sale on %s', (engine) => {
+  let database: TestDatabase;
+  let world: SaleWorld;
+  let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
+  let register: Awaited<ReturnType<SaleWorld['register']>>;
+
+  beforeEach(async () => {
+    database = await openTestDatabase(engine);
+    world = await createSaleWorld({ database, clock: systemClock });
+    terminal = await world.terminal({ hasMagic: false, timing: { customerMs: 1, bankMs: 1 } });
+    register = await world.register({ hasMagic: false, timing: { customerMs: 1, bankMs: 1, printMs: 1 } });
+    const isSeen = ({ id }: { id: string }) => world.life.link.presence.of(id) !== undefined;
+    await until(() => isSeen(terminal) && isSeen(register));
+  });
+  afterEach(async () => {
+    await world.stop();
+    await database.close();
+  });
+
+  const onTerminal = () => ({ merchantId: world.merchantId, deviceId: terminal.id });
+  interface Payment {
+    documentNr: string;
+    operationId: string;
+    rrn: string;
+    token: string;
+  }
+  async function pay(lei: number, documentNr: string = world.random.uuid()): Promise<Payment> {
+    const { code, report } = await world.told(world.pay(terminal.id, lei, documentNr));
+    expect(code).toBe(0);
+    const payment = { documentNr, operationId: String(report?.operationId), rrn: String(report?.rrn), token: String(report?.token) };
+    expect((await world.told(world.cards.closeDoc({ ...onTerminal(), ...payment }))).code).toBe(0);
+    return payment;
+  }
+  const receipt = (lei: number, Uid: string, Payments: object[]) => ({
+    Uid,
+    Items: [{ Name: 'Bread', Quantity: 1, Price: lei }],
+    Payments,
+  });
+  const print = (value: object): Promise<Told> =>
+    world.told(world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt: value }));
+  const voidOf = (payment: Payment, lei: number) =>
+    world.told(world.cards.cancelTransaction({ ...onTerminal(), ...payment, amountBani: lei * 100 }));
+  const refundOf = (payment: Payment, lei: number) =>
+    world.told(world.cards.refund({ ...onTerminal(), ...payment, amountBani: lei * 100, currency: undefined }));
+  const cardOfZ = () => register.fiscalMemory().shift().byPayment.card;
+  const registersBank = () => register.bank.charges();
+
+  it('is printed as card by the number of the sale, with the numbers of the payment, and charged once', async () => {
+    const payment = await pay(10);
+    const value = receipt(10, payment.documentNr.toUpperCase(), [{ PaymentCode: 1, Amount: '10.00' }]);
+    const printed = await print(value);
+    expect(printed).toMatchObject({ code: 0, report: { total: 10 } });
+    const { token: _, ...numbers } = payment;
+    const sent = world.sendsOf('PrintReceipt')[0]?.args as { receipt: { Payments: { paid: object }[] } };
+    expect(sent.receipt.Payments).toEqual([
+      { PaymentCode: 1, Amount: 10, paid: { ...numbers, amount: 10, authCode: expect.any(String) as string } },
+    ]);
+    expect([terminal.bank.charges(), registersBank()].map(({ length }) => length)).toEqual([1, 0]);
+    expect(cardOfZ()).toBe(1_000);
+    // A repeat gets the stored answer; the payment is on that receipt and on no other.
+    expect(await print(value)).toEqual(printed);
+    expect(await print({ ...value, Uid: 'other', Payments: [{ PaymentCode: 7, documentNr: payment.documentNr }] })).toMatchObject({
+      code: 22,
+      oid: printed.oid,
+    });
+    expect(register.fiscalMemory().documents()).toHaveLength(1);
+  });
+
+  it('may have two cards and cash; each card names its payment, whose amount may be left out', async () => {
+    const [one, other] = [await pay(10), await pay(5)];
+    const cards = [
+      { PaymentCode: 1, documentNr: one.documentNr },
+      { PaymentCode: 2, documentNr: other.documentNr, Amount: 5 },
+    ];
+    const printed = await print(receipt(17.5, 'split', [...cards, { PaymentCode: 0, Amount: 2.5 }]));
+    expect(printed).toMatchObject({ code: 0, report: { total: 17.5 } });
+    expect([cardOfZ(), register.fiscalMemory().drawerBani, registersBank().length]).toEqual([1_500, 250, 0]);
+    const row = await database.queries
+      .selectFrom('commands')
+      .select(['card_bani', 'cash_bani'])
+      .where('name', '=', 'PrintReceipt')
+      .execute();
+    expect(row).toEqual([{ card_bani: 0, cash_bani: 250 }]);
+  });
+
+  it('with one card that was paid and one that was not charges the second alone', async () => {
+    const { documentNr } = await pay(10);
+    const value = receipt(15, 'half', [
+      { PaymentCode: 1, documentNr },
+      { PaymentCode: 1, Amount: 5 },
+    ]);
+    expect((await print(value)).code).toBe(0);
+    expect(registersBank().map(({ entry }) => entry.amountBani)).toEqual([500]);
+    expect(cardOfZ()).toBe(1_500);
+  });
+
+  it('without any such payment is charged by the register, and a Pay of that number is 22', async () => {
+    const Uid = world.random.uuid();
+    const printed = await print(receipt(10, Uid.toUpperCase(), [{ PaymentCode: 1 }]));
+    expect(printed.code).toBe(0);
+    expect(registersBank()).toHaveLength(1);
+    expect(await world.told(world.pay(terminal.id, 10, Uid))).toMatchObject({ code: 22, oid: printed.oid });
+    expect(terminal.bank.charges()).toHaveLength(0);
+  });
+
+  it.each<[string, (payment: Payment) => Promise<object[]>, number, string]>([
+    ['an amount that is not the payment’s', async () => [{ PaymentCode: 1, Amount: 9 }], 40, 'must be 10.00'],
+    ['a documentNr that nobody knows', async () => [{ PaymentCode: 1, documentNr: 'unknown' }], 20, 'No card payment'],
+    ['an empty documentNr', async () => [{ PaymentCode: 1, documentNr: '' }], 40, 'must not be empty'],
+    ['paid, which is the gateway’s', async () => [{ PaymentCode: 1, paid: { rrn: '1' } }], 40, 'paid'],
+    [
+      'one payment for two elements',
+      async ({ documentNr }) => [
+        { PaymentCode: 1, documentNr },
+        { PaymentCode: 1, documentNr },
+      ],
+      40,
+      'another element',
+    ],
+    [
+      'a payment that was voided',
+      async (payment) => {
+        expect((await voidOf(payment, 10)).code).toBe(0);
+        return [{ PaymentCode: 1 }];
+      },
+      22,
+      'was voided',
+    ],
+    [
+      'a payment that was refunded',
+      async (payment) => {
+        expect((await refundOf(payment, 10)).code).toBe(0);
+        return [{ PaymentCode: 1 }];
+      },
+      22,
+      'was refunded',
+    ],
+  ])('is refused with %s, and nothing is sent', async (_what, prepare, code, sentence) => {
+    const payment = await pay(10);
+    const Payments = await prepare(payment);
+    const answer = await print(receipt(10, payment.documentNr, Payments));
+    expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(sentence)]);
+    expect(world.sendsOf('PrintReceipt')).toHaveLength(0);
+  });
+
+  it('prints what is left of a payment that was refunded in part', async () => {
+    const payment = await pay(10);
+    expect((await refundOf(payment, 4)).code).toBe(0);
+    expect((await print(receipt(10, payment.documentNr, [{ PaymentCode: 1, Amount: 10 }]))).code).toBe(40);
+    expect((await print(receipt(6, payment.documentNr, [{ PaymentCode: 1, Amount: 6 }]))).code).toBe(0);
+    expect(cardOfZ()).toBe(600);
+  });
+
+  it('waits while the payment or a void of it is not over', async () => {
+    const documentNr = world.random.uuid();
+    world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
+    world.pay(terminal.id, 10, documentNr).catch(() => {});
+    await until(() => terminal.bank.charges().length === 1);
+    expect(await print(receipt(10, documentNr, [{ PaymentCode: 1 }]))).toMatchObject({ code: 31 });
+    expect(world.sendsOf('PrintReceipt')).toHaveLength(0);
+  });
+
+  it('a register that does not say that it knows `paid` gets none; one that has said nothing yet is away', async () => {
+    const { documentNr } = await pay(10);
+    const value = receipt(10, documentNr, [{ PaymentCode: 1 }]);
+    const snapshot = world.life.link.presence.of(register.id);
+    for (const [features, code] of [
+      [['other'], 22],
+      [undefined, 30],
+    ] as const) {
+      const link = { presence: { of: () => snapshot && { ...snapshot, features } } };
+      const { database: on, ledger } = world;
+      const call = { merchantId: world.merchantId, deviceId: register.id, receipt: value };
+      expect((await world.told(printReceipt({ database: on, ledger, link } as unknown as FiscalDeps, call))).code).toBe(code);
+    }
+    expect(world.sendsOf('PrintReceipt')).toHaveLength(0);
+  });
+
+  it('voided after it was printed is noted, for a person to look at', async () => {
+    const payment = await pay(10);
+    const printed = await print(receipt(10, payment.documentNr, [{ PaymentCode: 1 }]));
+    expect((await voidOf(payment, 10)).code).toBe(0);
+    const [link] = await database.queries.selectFrom('receipt_payments').selectAll().execute();
+    expect(link).toMatchObject({ print_id: printed.oid, voided_at: expect.any(Number) as number });
+  });
+
+  it('of two receipts at once one gets the payment', async () => {
+    const { documentNr } = await pay(10);
+    const second = await world.register({ hasMagic: false });
+    await until(() => world.life.link.presence.of(second.id) !== undefined);
+    const on = (deviceId: string, Uid: string) =>
+      world.told(
+        world.fiscal.printReceipt({
+          merchantId: world.merchantId,
+          deviceId,
+          receipt: receipt(10, Uid, [{ PaymentCode: 1, documentNr }]),
+        }),
+      );
+    const codes = (await Promise.all([on(register.id, 'a'), on(second.id, 'b')])).map(({ code }) => code).sort((one, other) => one - other);
+    expect(codes[0]).toBe(0);
+    expect([22, 31]).toContain(codes[1]);
+  });
+});
