@@ -1,13 +1,21 @@
 // Builds the cabinet into web/dist when its sources have changed since the last build; with --check it only says whether they have.
+// Swagger UI's files are copied to web/reference, so that an installed Tillgate needs no package for them.
 // It runs after `npm ci` and before `npm start` and `npm test`, so that a stale build is never served. Where the sources are not
 // at hand (a packed tarball, an image's dependency layer) there is nothing to build, and nothing to be older than.
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const mark = `${root}web/dist/sources.sha256`;
+const referenceFiles = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+
+function copyReference(): void {
+  mkdirSync(`${root}web/reference`, { recursive: true });
+  for (const name of referenceFiles)
+    copyFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)), `${root}web/reference/${name}`);
+}
 
 /** Of everything that the build reads: a checkout of another branch changes it, touching a file does not. */
 function hashSources(): string {
@@ -33,12 +41,14 @@ async function build(): Promise<void> {
 
 if (existsSync(`${root}web/src/main.tsx`)) {
   const wanted = hashSources();
-  const isFresh = existsSync(mark) && readFileSync(mark, 'utf8') === wanted;
+  const hasReference = referenceFiles.every((name) => existsSync(`${root}web/reference/${name}`));
+  const isFresh = hasReference && existsSync(mark) && readFileSync(mark, 'utf8') === wanted;
   if (process.argv.includes('--check')) {
     console.log(isFresh ? 'web/dist is up to date' : 'web/dist is older than its sources: npm run web');
     process.exitCode = isFresh ? 0 : 1;
   } else if (!isFresh) {
     await build();
+    copyReference();
     writeFileSync(mark, wanted);
     console.log('web/dist is built');
   }

@@ -56,6 +56,12 @@ export const settings = {
   databaseConnections: setting('TILLGATE_DATABASE_CONNECTIONS', wholeNumber(2, 200), '10', 'PostgreSQL connections of this instance'),
   adminToken: optional('TILLGATE_ADMIN_TOKEN', text, 'bearer token of the cabinet API; the sandbox makes one by itself'),
   metricsToken: optional('TILLGATE_METRICS_TOKEN', text, 'bearer token that opens /metrics and nothing else; the admin token opens it too'),
+  apiReference: setting(
+    'TILLGATE_API_REFERENCE',
+    oneOf('public', 'cabinet'),
+    'public',
+    'who may read /docs and /openapi.json: public, or cabinet for people who are signed in to the cabinet',
+  ),
   tlsCert: optional('TILLGATE_TLS_CERT', text, 'PEM file of the certificate chain; with the key, HTTPS is spoken'),
   tlsKey: optional('TILLGATE_TLS_KEY', text, 'PEM file of the private key'),
   behindProxy: setting(

@@ -130,7 +130,7 @@ function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number
   const written = callback.url.replace(/^[^/]*\/\/[^/?#]*/, '').replace(/#.*$/s, '');
   const path = written.startsWith('/') ? written : `/${written}`;
   // The ERP never sees user and password in the URL, so they are no part of what is signed.
-  const signed = `${url.protocol}//${url.host}${path}`;
+  const parts = { id: callback.id, timestampS, sequence: callback.sequence, url: `${url.protocol}//${url.host}${path}` };
   return {
     method: 'GET',
     host: url.hostname.replace(/^\[|\]$/g, ''),
@@ -145,7 +145,7 @@ function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number
       'user-agent': 'Tillgate/1',
       'webhook-id': callback.id,
       'webhook-timestamp': String(timestampS),
-      'webhook-signature': callback.secrets.map((secret) => signCallback(secret, callback.id, timestampS, signed)).join(' '),
+      'webhook-signature': callback.secrets.map((secret) => signCallback(secret, parts)).join(' '),
       'tillgate-sequence': String(callback.sequence),
       ...(callback.traceparent === undefined ? {} : { traceparent: callback.traceparent }),
     },

@@ -18,6 +18,7 @@ import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import type { Owner } from './request-slots.ts';
 import { readSessionToken, requireOwnPage } from './session-cookie.ts';
+import { noteStraySecrets } from './stray-secrets.ts';
 import { adminViewer, optionalViewerOf, type Role, setViewer, type Viewer } from './viewer.ts';
 
 export type Access =
@@ -50,6 +51,8 @@ export function optionalKey(module: Module, isRequired: boolean): Access {
 /** The admin token, or one that opens nothing else. */
 export const metricsOnly: Access = { kind: 'metrics' };
 export const open: Access = { kind: 'open' };
+/** Whoever is signed in to the cabinet, or the admin token: for pages that are no call of the cabinet's. */
+export const signedIn: Access = { kind: 'cabinet', call: 'readApiReference', who: ['operator', 'merchant', 'viewer'], isConfirmed: false };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -274,7 +277,9 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     if (access.kind === 'key') {
       if (presented === undefined) throw new GatewayError('Invalid_API_Key', `APIKey is missing${butSent}.`);
       const known = early?.key !== undefined && early.key === parseUuid(presented) ? early.caller : undefined;
-      identities.set(request, { caller: known ?? (await judgeKey(request, presented, access.modules)) });
+      const caller = known ?? (await judgeKey(request, presented, access.modules));
+      await noteStraySecrets(request, options.findCaller);
+      identities.set(request, { caller });
       return;
     }
     const identity: Identity = {};

@@ -1,9 +1,8 @@
-// The readable API reference: Swagger UI from its npm package, served from here under a strict policy that lets
+// The readable API reference: Swagger UI, whose files `npm run web` copied to web/reference, served from here under a strict policy that lets
 // the page load nothing from elsewhere. Two pages: what an ERP calls, which stays quick on a phone, and the cabinet's calls.
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { open } from './authentication.ts';
+import type { Access } from './authentication.ts';
 import { type Demo, withDemo } from './examples.ts';
 import { sendInPieces } from './in-pieces.ts';
 import { type ApiDocument, isForCabinet, isForErp, partOf } from './openapi-parts.ts';
@@ -13,6 +12,8 @@ const assets: Record<string, string> = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'favicon-32x32.png': 'image/png',
 };
+
+const reference = new URL('../../web/reference/', import.meta.url);
 
 const pages = [
   ['/docs', 'openapi.json', isForErp],
@@ -80,9 +81,17 @@ const startScript = `const reference = SwaggerUIBundle({
 });
 `;
 
-/** `demo` is asked at each visit, and gives the same object while nothing has changed: a sandbox has its key only after the server listens. */
-export function registerDocsPage(app: FastifyInstance, basePath: string, describe: () => Promise<ApiDocument>, demo: () => Demo): void {
-  const hidden = { config: { access: open, isForBrowsers: true }, schema: { hide: true } };
+export interface DocsPageDeps {
+  basePath: string;
+  describe: () => Promise<ApiDocument>;
+  /** Asked at each visit; the same object while nothing has changed: a sandbox has its key only after the server listens. */
+  demo: () => Demo;
+  /** Of the pages and of the document itself. */
+  access: Access;
+}
+
+export function registerDocsPage(app: FastifyInstance, { basePath, describe, demo, access }: DocsPageDeps): void {
+  const hidden = { config: { access, isForBrowsers: true }, schema: { hide: true } };
   const send = (reply: FastifyReply, contentType: string, body: Buffer) =>
     sendInPieces(reply.type(contentType).header('content-security-policy', policy), body);
   const [script, style] = [Buffer.from(startScript), Buffer.from(pageStyle)];
@@ -94,7 +103,7 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
   for (const [name, contentType] of Object.entries(assets)) {
     let content: Promise<Buffer> | undefined;
     app.get(`/docs/${name}`, hidden, async (_request, reply) => {
-      content ??= readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
+      content ??= readFile(new URL(name, reference));
       return send(reply.header('cache-control', 'public, max-age=3600'), contentType, await content);
     });
   }
@@ -114,7 +123,7 @@ export function registerDocsPage(app: FastifyInstance, basePath: string, describ
   }
 
   let document: Buffer | undefined;
-  app.get('/openapi.json', { ...hidden, config: { access: open } }, async (_request, reply) => {
+  app.get('/openapi.json', { ...hidden, config: { access } }, async (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(await describe()));
     return sendInPieces(reply.type('application/json; charset=utf-8'), document);
   });

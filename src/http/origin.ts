@@ -1,9 +1,11 @@
 // What a command remembers of the call that asked for it: by which key, and the call as it came. It is written with the command's own
-// row, so it costs no statement. The API key is not in it: it was taken out of the body when it was judged. Card numbers are masked.
+// row, so it costs no statement. The API key is not in it: it was taken out of the body when it was judged. Card numbers are masked, and so
+// is every secret that the caller presented, wherever else it stands [D163].
 import type { FastifyRequest } from 'fastify';
 import { maskReport } from '../kernel/card-mask.ts';
 import { mayHoldCardNumber } from '../kernel/card-numbers.ts';
 import { callerOf } from './authentication.ts';
+import { factsOf } from './request-facts.ts';
 
 export interface Origin {
   /** `key <id>`, or `person <name>` for a step that somebody took in the cabinet. */
@@ -29,7 +31,17 @@ function describeCall(request: FastifyRequest, leaveOut: readonly string[]): str
   const write = (told: unknown) =>
     JSON.stringify(key === undefined ? { method, path, body: told } : { method, path, idempotencyKey: key, body: told });
   const text = write(told);
-  return mayHoldCardNumber(text) ? write(maskReport(told)) : text;
+  return withoutSecrets(mayHoldCardNumber(text) ? write(maskReport(told)) : text, factsOf(request).presentedSecrets);
+}
+
+/** Shorter ones are no secrets of ours: they would only tear other words apart. */
+const shortestSecret = 8;
+
+/** In a JSON text; letter case is ignored, as in a UUID. */
+function withoutSecrets(json: string, secrets: readonly string[]): string {
+  const found = new Set(secrets.filter((secret) => secret.length >= shortestSecret).map((secret) => JSON.stringify(secret).slice(1, -1)));
+  if (found.size === 0) return json;
+  return json.replace(new RegExp([...found].map(RegExp.escape).join('|'), 'gi'), '[secret]');
 }
 
 function without(body: object, leaveOut: readonly string[]): object {

@@ -18,7 +18,7 @@ import { networkOf } from '../kernel/network-of.ts';
 import type { Random } from '../kernel/random.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { answerFailure, answerInEnvelope } from './answering.ts';
-import { type AccessOptions, createUpgradeLogin } from './authentication.ts';
+import { type AccessOptions, createUpgradeLogin, open, signedIn } from './authentication.ts';
 import { createBodyIntake } from './body-intake.ts';
 import { registerCabinetFiles } from './cabinet-files.ts';
 import { type Connections, createConnections } from './connections.ts';
@@ -59,6 +59,8 @@ export interface HttpServerOptions extends AccessOptions {
   /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   limits?: Partial<HttpLimits>;
+  /** Who may read /docs and /openapi.json: anybody, or people who are signed in to the cabinet. */
+  apiReference?: 'public' | 'cabinet';
   /** What the reference page fills in; only a sandbox has something. */
   demo?: () => Demo;
   /** Where the built cabinet lies, if not in web/dist. */
@@ -286,7 +288,7 @@ const noDemo: Demo = {};
 /** Health, metrics, the API document and the cabinet's files. */
 function registerOwnRoutes(
   app: FastifyInstance,
-  { basePath, logger, metrics, demo = () => noDemo, cabinetDirectory: directory }: HttpServerOptions,
+  { basePath, logger, metrics, apiReference = 'public', demo = () => noDemo, cabinetDirectory: directory }: HttpServerOptions,
   { refuseUnknown }: RouteTable,
   readiness: () => Promise<Readiness>,
 ): () => Promise<ApiDocument> {
@@ -294,7 +296,7 @@ function registerOwnRoutes(
   app.register(
     async (scope) => {
       registerOperationRoutes(scope, { metrics, readiness });
-      registerDocsPage(scope, basePath, describe, demo);
+      registerDocsPage(scope, { basePath, describe, demo, access: apiReference === 'public' ? open : signedIn });
       registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory });
     },
     { prefix: basePath },

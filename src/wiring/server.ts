@@ -68,6 +68,7 @@ export function createServer(deps: Deps): HttpServer {
     findSession: people.findSession,
     publicUrl: config.publicUrl,
     hosts: config.hosts,
+    apiReference: config.apiReference,
     demo: () => deps.sandbox.demo,
     readiness: () => readiness(deps),
   });

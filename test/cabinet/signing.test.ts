@@ -36,10 +36,13 @@ describe.each(engines)('signing on %s', (engine) => {
     return callback?.secrets ?? [];
   }
   function signaturesBy(secrets: string[], heard = erp.heard.at(-1)): string {
-    const { 'webhook-id': id, 'webhook-timestamp': timestamp } = heard?.headers ?? {};
+    const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'tillgate-sequence': sequence } = heard?.headers ?? {};
     return secrets
       .map((secret) => createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64')))
-      .map((mac) => `v1,${mac.update(`${String(id)}.${String(timestamp)}.${erp.base}${heard?.url ?? ''}`).digest('base64')}`)
+      .map(
+        (mac) =>
+          `v1,${mac.update(`${String(id)}.${String(timestamp)}.${String(sequence)}.${erp.base}${heard?.url ?? ''}`).digest('base64')}`,
+      )
       .join(' ');
   }
 

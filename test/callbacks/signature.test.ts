@@ -10,10 +10,11 @@ it('is made with the secret that is named, however many others were used before 
     for (const [at, secret] of named.entries()) {
       const url = `http://erp/${round}`;
       const expected = createHmac('sha256', keys[at] ?? '')
-        .update(`id.7.${url}`)
+        .update(`id.7.3.${url}`)
         .digest('base64');
-      expect(signCallback(secret, 'id', 7, url)).toBe(`v1,${expected}`);
-      const got = { id: 'id', timestamp: '7', signatures: `v1,${expected}`, url };
+      expect(signCallback(secret, { id: 'id', timestampS: 7, sequence: 3, url })).toBe(`v1,${expected}`);
+      const headers = { 'webhook-id': 'id', 'webhook-timestamp': '7', 'tillgate-sequence': '3', 'webhook-signature': `v1,${expected}` };
+      const got = { headers, url };
       expect(judgeSignature(secret, got, 8)).toBe('ok');
       expect(judgeSignature(named[(at + 1) % named.length] ?? '', got, 8)).toBe('WRONG');
     }

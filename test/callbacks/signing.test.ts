@@ -14,25 +14,27 @@ const url = 'http://erp.example/cb?a=1';
 
 describe('a signature', () => {
   const secret = `whsec_${Buffer.from('a key of 24 bytes or more').toString('base64')}`;
-  const good = { id: 'c-1', timestamp: '1000', signatures: signCallback(secret, 'c-1', 1_000, url), url };
+  const parts = { id: 'c-1', timestampS: 1_000, sequence: 2, url };
+  const signature = signCallback(secret, parts);
+  const headers = { 'webhook-id': 'c-1', 'webhook-timestamp': '1000', 'tillgate-sequence': '2', 'webhook-signature': signature };
 
   it('is made with the bytes behind whsec_, or with the text if it has no such head', () => {
-    const by = (key: string) => `v1,${createHmac('sha256', key).update(`c-1.1000.${url}`).digest('base64')}`;
-    expect(good.signatures).toBe(by('a key of 24 bytes or more'));
-    expect(signCallback('plain', 'c-1', 1_000, url)).toBe(by('plain'));
+    const by = (key: string) => `v1,${createHmac('sha256', key).update(`c-1.1000.2.${url}`).digest('base64')}`;
+    expect(signature).toBe(by('a key of 24 bytes or more'));
+    expect(signCallback('plain', parts)).toBe(by('plain'));
   });
 
   it('is good for five minutes, early or late', () => {
-    const at = (nowS: number) => judgeSignature(secret, good, nowS);
+    const at = (nowS: number) => judgeSignature(secret, { headers, url }, nowS);
     expect([at(700), at(1_000), at(1_300)]).toEqual(['ok', 'ok', 'ok']);
     expect([at(699), at(1_301)]).toEqual(['too old', 'too old']);
   });
 
   it('is good beside others, of any length', () => {
-    const judge = (signatures: string) => judgeSignature(secret, { ...good, signatures }, 1_000);
-    expect(judge(`v1,short ${good.signatures}`)).toBe('ok');
-    expect(judge(`${good.signatures} ${'é'.repeat(good.signatures.length)}`)).toBe('ok');
-    expect([judge('v1,short'), judge(''), judge(good.signatures.slice(0, -1)), judge(`${good.signatures}=`)]).toEqual([
+    const judge = (given: string) => judgeSignature(secret, { headers: { ...headers, 'webhook-signature': given }, url }, 1_000);
+    expect(judge(`v1,short ${signature}`)).toBe('ok');
+    expect(judge(`${signature} ${'é'.repeat(signature.length)}`)).toBe('ok');
+    expect([judge('v1,short'), judge(''), judge(signature.slice(0, -1)), judge(`${signature}=`)]).toEqual([
       'WRONG',
       'WRONG',
       'WRONG',
@@ -40,9 +42,9 @@ describe('a signature', () => {
     ]);
   });
 
-  it.each(['id', 'timestamp', 'signatures'] as const)('is missing without its %s, and wrong with another', (part) => {
-    expect(judgeSignature(secret, { ...good, [part]: undefined }, 1_000)).toBe('missing');
-    expect(judgeSignature(secret, { ...good, [part]: '1001' }, 1_000)).toBe('WRONG');
+  it.each(Object.keys(headers))('is missing without its %s, and wrong with another', (name) => {
+    expect(judgeSignature(secret, { headers: { ...headers, [name]: undefined }, url }, 1_000)).toBe('missing');
+    expect(judgeSignature(secret, { headers: { ...headers, [name]: '1001' }, url }, 1_000)).toBe('WRONG');
   });
 });
 

@@ -21,7 +21,8 @@ async function listen(known: () => string | undefined) {
   const signed = (by: string, atS = nowS) => ({
     'webhook-id': 'one',
     'webhook-timestamp': String(atS),
-    'webhook-signature': signCallback(by, 'one', atS, url),
+    'tillgate-sequence': '1',
+    'webhook-signature': signCallback(by, { id: 'one', timestampS: atS, sequence: 1, url }),
   });
   return { get, signed, lines };
 }
@@ -33,6 +34,7 @@ it('tells a right signature from a wrong, a missing and an old one', async () =>
   expect(await get({})).toBe('missing');
   expect(await get(signed(secret, nowS - 301))).toBe('too old');
   expect(await get({ ...signed(secret), 'webhook-timestamp': String(nowS + 1) })).toBe('WRONG');
+  expect(await get({ ...signed(secret), 'tillgate-sequence': '2' })).toBe('WRONG');
 });
 
 it('takes any of several signatures, as while a secret is being replaced', async () => {

@@ -127,7 +127,8 @@ describe.each(clients)('the examples in %s', (client) => {
         const headers = {
           'webhook-id': 'same',
           'webhook-timestamp': String(atS),
-          'webhook-signature': signCallback(secret, 'same', atS, url),
+          'tillgate-sequence': '1',
+          'webhook-signature': signCallback(secret, { id: 'same', timestampS: atS, sequence: 1, url }),
         };
         return (await fetch(url, { headers })).status;
       };

@@ -1,8 +1,10 @@
 // deploy/nginx.conf on a real nginx: what was sent is never sent a second time, what was not goes to the other instance, and every answer
 // has the envelope.
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectPlain } from 'node:net';
+import { connect, type SecureVersion } from 'node:tls';
 import { afterEach, expect, it } from 'vitest';
+import { selfSigned } from '../http/self-signed.ts';
 import { freePort } from '../support/free-port.ts';
 import { type NginxServer, startNginx } from '../support/servers/nginx.ts';
 
@@ -37,6 +39,64 @@ async function upstream(does: 'answers' | 'is busy' | 'breaks off'): Promise<{ p
       }),
   );
   return { port: (server.address() as AddressInfo).port, seen };
+}
+
+it('logs no query string, QR or token, whatever goes wrong with an upstream', async () => {
+  const breaking = await upstream('breaks off');
+  const alive = await upstream('answers');
+  const canary = 'canary-1234';
+  for (const ports of [[await freePort()], [breaking.port], [alive.port], [await freePort(), alive.port]]) {
+    const { url, authPort, logs } = await nginxBefore(...ports);
+    for (const path of [`/Invoice/Status?APIKey=${canary}`, `/qr/${canary}.png`, `/Broker/rabbitmq/${canary}/user`, `/metrics?${canary}`])
+      await fetch(`${url}${path}`, { headers: { referer: `${url}?APIKey=${canary}` } });
+    await fetch(`${url}/Device/payment/Pay?APIKey=${canary}`, { method: 'POST', body: 'x'.repeat(3 * 1024 * 1024) });
+    await fetch(`http://127.0.0.1:${authPort}/tillgate/broker/rabbitmq/${canary}/user`, { method: 'POST', body: canary });
+    // A request line that nginx itself refuses, and one that the client leaves.
+    await rawRequest(url, `GET /tillgate/Invoice/Status?APIKey=${canary} HTTP/9\r\n\r\n`);
+    await rawRequest(url, `GET /tillgate/../..?APIKey=${canary} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await expect.poll(() => logs().match(/"GET \/tillgate\/qr\/"/g)).toHaveLength(1);
+    expect(logs()).toContain('"GET /tillgate/Invoice/Status"');
+    expect(logs()).not.toContain(canary);
+  }
+});
+
+it('says in the access log which instance could not be reached', async () => {
+  const port = await freePort();
+  const { url, logs } = await nginxBefore(port);
+  await pay(url, '{}');
+  await expect.poll(logs).toMatch(new RegExp(`"POST /tillgate/Device/payment/Pay" 502 [0-9.]+ 127\\.0\\.0\\.1:${port} 502 -`));
+});
+
+it('speaks TLS 1.2 and 1.3 and nothing older', async () => {
+  const nginx = await startNginx([await freePort()], selfSigned);
+  endings.push(nginx.stop);
+  const port = Number(new URL(nginx.url).port);
+  const speak = (version: SecureVersion) =>
+    new Promise<string | null>((resolve) => {
+      const socket = connect({
+        ...{ host: '127.0.0.1', port, rejectUnauthorized: false, minVersion: version, maxVersion: version },
+        // Without it Node itself would not offer the old ones.
+        ciphers: 'DEFAULT@SECLEVEL=0',
+      });
+      socket.once('error', () => resolve(null));
+      socket.once('secureConnect', () => {
+        resolve(socket.getProtocol());
+        socket.destroy();
+      });
+    });
+  expect([await speak('TLSv1'), await speak('TLSv1.1'), await speak('TLSv1.2'), await speak('TLSv1.3')]).toEqual([
+    null,
+    null,
+    'TLSv1.2',
+    'TLSv1.3',
+  ]);
+});
+
+function rawRequest(url: string, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connectPlain(Number(new URL(url).port), '127.0.0.1', () => socket.end(text));
+    socket.resume().once('close', () => resolve());
+  });
 }
 
 async function nginxBefore(...ports: number[]): Promise<NginxServer> {

@@ -1,10 +1,11 @@
 // What a look at the API reference costs: its documents are made once, and a large file is sent piece by piece.
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect, it } from 'vitest';
+import { open } from '../../src/http/authentication.ts';
 import { registerDocsPage } from '../../src/http/docs-page.ts';
 import type { Demo } from '../../src/http/examples.ts';
+import { adminToken, base, createSample } from './sample-server.ts';
 
 let app: FastifyInstance;
 let demo: Demo;
@@ -23,12 +24,7 @@ function create(): void {
       return {};
     },
   };
-  registerDocsPage(
-    app,
-    '',
-    async () => document,
-    () => demo,
-  );
+  registerDocsPage(app, { basePath: '', describe: async () => document, demo: () => demo, access: open });
 }
 
 it.each(['/docs/openapi.json', '/docs/cabinet.json', '/openapi.json'])('%s is made once, however often it is asked for', async (url) => {
@@ -46,7 +42,7 @@ it.each(['/docs/openapi.json', '/docs/cabinet.json', '/openapi.json'])('%s is ma
 it('a file of many pieces comes whole, with its length', async () => {
   create();
   const name = 'swagger-ui-bundle.js';
-  const file = await readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
+  const file = await readFile(new URL(`../../web/reference/${name}`, import.meta.url));
   const answer = await app.inject(`/docs/${name}`);
   expect(answer.headers['content-length']).toBe(String(file.length));
   expect(answer.rawPayload.equals(file)).toBe(true);
@@ -65,4 +61,18 @@ it('of a file that nobody reads no more than a piece or two is taken', async () 
   await expect.poll(() => taken).toBeGreaterThan(0);
   await new Promise((resolve) => setImmediate(resolve));
   expect(taken).toBeLessThanOrEqual(128 * 1024);
+});
+
+it.each([
+  ['public', 200],
+  ['cabinet', 401],
+] as const)('of a %s reference everything is answered by %d without a credential, and by 200 with one', async (apiReference, status) => {
+  create();
+  const sample = createSample({ apiReference });
+  for (const path of ['/docs', '/docs/cabinet', '/docs/start.js', '/docs/openapi.json', '/docs/cabinet.json', '/openapi.json']) {
+    const get = (headers: Record<string, string> = {}) => sample.server.app.inject({ url: `${base}${path}`, headers });
+    expect((await get()).statusCode, path).toBe(status);
+    expect((await get({ authorization: `Bearer ${adminToken}` })).statusCode, path).toBe(200);
+  }
+  await sample.server.stop(0);
 });

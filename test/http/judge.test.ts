@@ -67,7 +67,7 @@ interface Given {
   headers?: Record<string, string>;
 }
 const requestOf = ({ method = 'GET', query = {}, body, headers = {} }: Given = {}) =>
-  ({ method, query, body, headers, ip: '2001:db8::7', host: 'gate.example' }) as unknown as FastifyRequest;
+  ({ method, query, body, headers, ip: '2001:db8::7', host: 'gate.example', routeOptions: {} }) as unknown as FastifyRequest;
 
 /** What is thrown, or undefined: let in. */
 async function refusal(access: Access, given: Given | FastifyRequest = {}, judge = judgeOf()) {

@@ -25,6 +25,57 @@ it('has no card number, also not beside a sign that JSON writes with digits', ()
   expect(text.match(/411111\*{6}1111/g)).toHaveLength(4);
 });
 
+it('has no secret that the caller presented, wherever it stands and however it is written', async () => {
+  const [key, other, foreign] = ['a', 'b', 'c'].map((letter) => `${letter.repeat(8)}-1111-4111-8111-111111111111`) as [
+    string,
+    string,
+    string,
+  ];
+  const looked: string[] = [];
+  const { judge } = createAccessJudge({
+    ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
+    findCaller: async (asked) => {
+      looked.push(asked);
+      return asked === foreign ? undefined : { merchantId: 'm', keyId: 'the key', modules: new Set(['POS'] as const) };
+    },
+  });
+  const body = {
+    ...{ apiKey: key, Api_Token: 'a "token"', note: `key=${key.toUpperCase()}.`, extra: other.toUpperCase(), id: foreign, short: 'a' },
+    ...{ DeviceID: 'd', inner: { list: [key, other] }, [key]: 1, password: '' },
+  };
+  const call = request(body, { 'x-api-key': key, 'idempotency-key': key });
+  await judge(call, keyFor('POS'));
+  expect(looked).toEqual([key, other, foreign]);
+  expect(JSON.parse(originOf(call).request)).toEqual({
+    ...{ method: 'POST', path: '/Device/payment/Pay', idempotencyKey: '[secret]' },
+    body: {
+      ...{ apiKey: '[secret]', Api_Token: '[secret]', note: 'key=[secret].', extra: '[secret]', id: foreign, short: 'a' },
+      ...{ DeviceID: 'd', inner: { list: ['[secret]', '[secret]'] }, '[secret]': 1, password: '' },
+    },
+  });
+});
+
+it('looks a few UUIDs of unknown fields up, and none that the call has', async () => {
+  let looked = 0;
+  const { judge } = createAccessJudge({
+    ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
+    findCaller: async () => {
+      looked += 1;
+      return { merchantId: 'm', keyId: 'the key', modules: new Set(['POS'] as const) };
+    },
+  });
+  const uuid = (count: number) => `${String(count).padStart(8, '0')}-1111-4111-8111-111111111111`;
+  const call = request({ DeviceID: uuid(0), ...Object.fromEntries(Array.from({ length: 50 }, (_, count) => [`f${count}`, uuid(count)])) });
+  Object.assign(call.routeOptions, { schema: { body: { properties: { DeviceID: {} } } } });
+  Object.assign(call.headers, { 'x-api-key': uuid(99) });
+  await judge(call, keyFor('POS'));
+  expect(looked).toBe(4);
+  const known = request({ DeviceID: uuid(0) }, { 'x-api-key': uuid(99) });
+  Object.assign(known.routeOptions, { schema: { body: { properties: { DeviceID: {} } } } });
+  await judge(known, keyFor('POS'));
+  expect(looked).toBe(5);
+});
+
 it('names the key that it came by, and leaves out what the command keeps anyway', async () => {
   const { judge } = createAccessJudge({
     ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },

@@ -10,7 +10,19 @@ import { temporaryDirectory } from './gateway-process.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** What the pack reads. Of the cabinet only what is built: without its sources there is nothing to build anew. */
-const read = ['bin', 'src', 'scripts', 'migrations', 'openapi', 'asyncapi', 'docs', 'deploy', 'web/dist', 'web/package.json'];
+const read = [
+  'bin',
+  'src',
+  'scripts',
+  'migrations',
+  'openapi',
+  'asyncapi',
+  'docs',
+  'deploy',
+  'web/dist',
+  'web/reference',
+  'web/package.json',
+];
 
 export interface PackedProgram {
   /** What `tillgate` starts. */

@@ -1,4 +1,5 @@
-// Whether a callback is really Tillgate's: Standard Webhooks, with the URL in the place of the body that a GET has not.
+// Whether a callback is really Tillgate's: Standard Webhooks, with tillgate-sequence and the URL in the place of the body that
+// a GET has not.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface CallbackToVerify {
@@ -25,16 +26,18 @@ export interface GenuineCallback {
 export function verifyCallback(callback: CallbackToVerify): GenuineCallback | undefined {
   const { url, headers, toleranceS = 300, nowS = Date.now() / 1000 } = callback;
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
+  const sequence = headers['tillgate-sequence'];
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string') return undefined;
+  if (typeof sequence !== 'string' || !/^\d{1,15}$/.test(sequence)) return undefined;
   if (!/^\d{1,12}$/.test(timestamp) || !(Math.abs(nowS - Number(timestamp)) <= toleranceS)) return undefined;
   const given = signatures.split(' ').map((text) => Buffer.from(text));
   const secrets = typeof callback.secret === 'string' ? [callback.secret] : callback.secret;
   const isGenuine = secrets.some((secret) => {
-    const hmac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${url}`).digest('base64');
+    const hmac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${sequence}.${url}`).digest('base64');
     const expected = Buffer.from(`v1,${hmac}`);
     return given.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
   });
-  return isGenuine ? { id, sequence: Number(headers['tillgate-sequence'] ?? 0) } : undefined;
+  return isGenuine ? { id, sequence: Number(sequence) } : undefined;
 }
 
 /** An empty key would let everybody sign. */

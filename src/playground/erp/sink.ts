@@ -84,9 +84,7 @@ export async function startErpSink({ clock, logger, secrets, heard, onChange }: 
   }
 
   async function isSigned({ headers, url = '' }: IncomingMessage): Promise<boolean> {
-    const one = (name: string) => (typeof headers[name] === 'string' ? headers[name] : undefined);
-    const got = { id: one('webhook-id'), timestamp: one('webhook-timestamp'), signatures: one('webhook-signature') };
-    const signed = { ...got, url: `http://${headers.host ?? ''}${url}` };
+    const signed = { headers, url: `http://${headers.host ?? ''}${url}` };
     return (await secrets()).some((secret) => judgeSignature(secret, signed, clock.now() / 1000) === 'ok');
   }
 

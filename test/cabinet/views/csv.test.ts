@@ -11,6 +11,11 @@ describe('a line of CSV', () => {
   it('makes text of what a spreadsheet would calculate', () => {
     expect(csvLine(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])).toBe(`"'=1+1","'+1","'-1","'@SUM(A1)","'\t=1","'\r=1"\r\n`);
   });
+  it('makes text of it behind a semicolon or a new line too, where other settings of a spreadsheet begin a cell', () => {
+    expect(csvLine(['a;=1+1', 'a;"=1+1"', 'a\n@b', ' =1', '\uff1d1'])).toBe(`"a;'=1+1","a;'""=1+1""","a\n'@b","' =1","'\uff1d1"\r\n`);
+    // Neither loses anything: no spreadsheet begins a cell there.
+    expect(csvLine(['2 - 1', 'a, -b', 'a;b'])).toBe('2 - 1,"a, -b","a;b"\r\n');
+  });
   it('leaves numbers numbers, and quotes what would break the line', () => {
     expect(csvLine([-412.5, '150.50', null, undefined, 'a,b', 'say "no"', 'two\nlines', 'Pâine'])).toBe(
       '-412.5,150.50,,,"a,b","say ""no""","two\nlines",Pâine\r\n',
@@ -119,7 +124,7 @@ describe('an export', () => {
       return { lines: text.trim().split('\r\n').slice(1), asked };
     };
     const pages = [page([1, 2], 2), page([3, 4], 4), page([5])];
-    const cut = 'Only the first 3 rows; choose a shorter period for the others.';
+    const cut = '"Only the first 3 rows; choose a shorter period for the others."';
     expect(await write(3, pages)).toEqual({ lines: ['1', '2', '3', cut], asked: 2 });
     expect((await write(4, pages)).lines.at(-1)).toMatch(/Only the first 4 rows/);
     expect((await write(5, pages)).lines).toEqual(['1', '2', '3', '4', '5']);

@@ -1,5 +1,5 @@
 // An nginx of our own with the file that is shipped in deploy/, without its certificate and on a free port.
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../free-port.ts';
@@ -16,15 +16,23 @@ function changed(text: string, changes: [RegExp, string][]): string {
   }, text);
 }
 
+function certificateIn(directory: string, { cert, key }: { cert: string; key: string }): [RegExp, string][] {
+  writeFileSync(join(directory, 'tls.pem'), cert);
+  writeFileSync(join(directory, 'tls.key'), key);
+  return [[/\/etc\/ssl\/pay\.example\.md\./g, `${directory}/tls.`]];
+}
+
 export interface NginxServer {
   url: string;
   /** Of the listener at which RabbitMQ asks about devices. */
   authPort: number;
+  /** All that it has logged. */
+  logs(): string;
   stop(): Promise<void>;
 }
 
-/** `upstreams`: ports of the gateways on 127.0.0.1. */
-export async function startNginx(upstreams: number[]): Promise<NginxServer> {
+/** `upstreams`: ports of the gateways on 127.0.0.1. With a certificate it speaks HTTPS. */
+export async function startNginx(upstreams: number[], tls?: { cert: string; key: string }): Promise<NginxServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tillgate-nginx-'));
   const owned = ownDirectory(directory);
   const [port, authPort] = [await freePort(), await freePort()];
@@ -32,8 +40,8 @@ export async function startNginx(upstreams: number[]): Promise<NginxServer> {
   const server = changed(shipped, [
     [/server 127\.0\.0\.1:8080( [^;]*);/g, upstreams.map((each) => `server 127.0.0.1:${each}$1;`).join(' ')],
     [/listen 127\.0\.0\.1:8081;/g, `listen 127.0.0.1:${authPort};`],
-    [/listen 443 ssl;/g, `listen 127.0.0.1:${port};`],
-    [/^ *ssl_certificate.*$/gm, ''],
+    [/listen 443 ssl;/g, `listen 127.0.0.1:${port}${tls ? ' ssl' : ''};`],
+    ...(tls ? certificateIn(directory, tls) : ([[/^ *ssl_certificate.*$/gm, '']] as [RegExp, string][])),
     [/\/var\/log\/nginx\//g, `${directory}/`],
   ]);
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${directory}/temp/${kind};`);
@@ -41,7 +49,7 @@ export async function startNginx(upstreams: number[]): Promise<NginxServer> {
     ...(isRoot ? ['user root;'] : []),
     'daemon off;',
     `pid ${directory}/nginx.pid;`,
-    'error_log stderr;',
+    `error_log ${directory}/main-error.log;`,
     'events {}',
     `http { ${paths.join(' ')}\n${server}\n}`,
   ];
@@ -57,8 +65,13 @@ export async function startNginx(upstreams: number[]): Promise<NginxServer> {
     stopSignal: 'SIGTERM',
   });
   return {
-    url: `http://127.0.0.1:${port}/tillgate`,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/tillgate`,
     authPort,
+    logs: () =>
+      readdirSync(directory)
+        .filter((name) => name.endsWith('.log'))
+        .map((name) => readFileSync(join(directory, name), 'utf8'))
+        .join(''),
     async stop() {
       await nginx.stop();
       owned.remove();

@@ -57,6 +57,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
 export const outsideSources: readonly { place: string; target: string }[] = [
   { place: 'database', target: 'migrations/' },
   { place: 'http', target: 'web/dist/' },
+  { place: 'http', target: 'web/reference/' },
   { place: 'wiring', target: 'simulation/' },
   { place: 'wiring', target: 'package.json' },
 ];
@@ -80,7 +81,7 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['mqtt', 'mqtt-packet', 'amqplib', 'ws'], places: ['link', 'virtual'] },
   { packages: ['aedes'], places: ['link'] },
   { packages: ['fastify'], places: ['http'], typesIn: ['link', ...stores, 'wiring'] },
-  { packages: ['@fastify/swagger', 'swagger-ui-dist', 'ajv', 'prom-client'], places: ['http'] },
+  { packages: ['@fastify/swagger', 'ajv', 'prom-client'], places: ['http'] },
   { packages: ['pino'], places: ['wiring'] },
   // Callbacks look into the hosts file [D127].
   { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'callbacks', 'virtual', 'wiring'] },

@@ -1,4 +1,4 @@
-"""Whether a callback is really Tillgate's: Standard Webhooks, with the URL in the place of the body that a GET has not."""
+"""Whether a callback is really Tillgate's: Standard Webhooks, with tillgate-sequence and the URL in the place of a body."""
 
 from __future__ import annotations
 
@@ -37,16 +37,18 @@ def verify_callback(
     id_, timestamp, signatures = (lower.get(f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     if id_ is None or timestamp is None or signatures is None or not re.fullmatch(r"[0-9]{1,12}", timestamp):
         return None
+    sequence = lower.get("tillgate-sequence", "")
+    if not re.fullmatch(r"[0-9]{1,15}", sequence):
+        return None
     now = time.time() if now_s is None else now_s
     if abs(now - int(timestamp)) > tolerance_s:
         return None
     given = [text.encode("utf-8", "replace") for text in signatures.split(" ")]
-    signed = f"{id_}.{timestamp}.{url}".encode()
+    signed = f"{id_}.{timestamp}.{sequence}.{url}".encode()
     for one in [secret] if isinstance(secret, str) else secret:
         expected = b"v1," + base64.b64encode(hmac.new(_key_of(one), signed, hashlib.sha256).digest())
         if any(hmac.compare_digest(expected, signature) for signature in given):
-            sequence = lower.get("tillgate-sequence", "0")
-            return GenuineCallback(id_, int(sequence) if sequence.isdecimal() else 0)
+            return GenuineCallback(id_, int(sequence))
     return None
 
 
