@@ -1,5 +1,5 @@
-// npm run planted-bugs: plants each mistake in a copy of the project, lets the simulation run on it until it breaks a promise, and if it
-// does not, the tests that should. Prints the table, the bugs that cost money first; fails when one of those is not caught by the
+// npm run planted-bugs: lets the simulated days run on the code as it is, which must hold; then plants each mistake in a copy of the project,
+// lets the simulation run on it until it breaks a promise, and if it does not, the tests that should. Prints the table, the bugs that cost money first; fails when one of those is not caught by the
 // simulation, or any by nothing. The table is written bug by bug, so that a run that is cut short has not been in vain.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -59,8 +59,7 @@ function copyOf(bug?: PlantedBug): string {
 
 const otherDays = values['other-days'] ?? values.days;
 
-function simulate(copy: string, bug: PlantedBug): Pick<Verdict, 'day' | 'sentence'> {
-  const days = costsMoney(bug) ? values.days : otherDays;
+function simulate(copy: string, days: string): Pick<Verdict, 'day' | 'sentence'> {
   const options = ['--days', days, '--trading-minutes', values['trading-minutes'], '--stop-at-first', '--no-shrink', '--short'];
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--max-semi-space-size=64', 'simulation/main.ts', ...options], {
     cwd: copy,
@@ -80,6 +79,19 @@ function test(copy: string, tests: readonly string[]): string | undefined {
   return status === 0 ? undefined : tests.join(', ');
 }
 
+/** A day that breaks without any bug would count every bug as caught. */
+function checkDays(): void {
+  const copy = copyOf();
+  try {
+    const days = String(Math.max(Number(values.days), Number(otherDays)));
+    const { day, sentence } = simulate(copy, days);
+    if (day !== undefined) throw new Error(`Day ${day} breaks without any planted bug: ${sentence}`);
+    console.log(`${days} days hold without any planted bug.\n`);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
 const sound = new Set<string>();
 
 /** Tests that fail without any bug have caught none. */
@@ -97,7 +109,7 @@ function checkSound(tests: readonly string[]): void {
 function judge(bug: PlantedBug): Verdict {
   const copy = copyOf(bug);
   try {
-    const found = simulate(copy, bug);
+    const found = simulate(copy, costsMoney(bug) ? values.days : otherDays);
     if (found.day !== undefined || !bug.tests) return { bug, ...found };
     const tests = test(copy, bug.tests);
     if (tests === undefined) return { bug };
@@ -124,6 +136,7 @@ const run = {
   days: { money: values.days, others: otherDays, minutes: values['trading-minutes'] },
 };
 const verdicts: Verdict[] = [];
+checkDays();
 console.log(head);
 for (const bug of chosen) {
   const verdict = judge(bug);

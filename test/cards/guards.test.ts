@@ -1,7 +1,7 @@
 // The guards of the statements that move payments, each by itself and on both engines: a late or doubled word changes nothing.
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
+import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
 import { refundedOf, settleBankDay, voidDocument } from '../../src/cards/store.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import * as ledger from '../../src/ledger/store.ts';
@@ -106,6 +106,13 @@ describe.each(engines)('on %s', (engine) => {
       await expectUntouched(id, () => withdrawAbort(database.queries, id, 'older'));
       await withdrawAbort(database.queries, id, 'newer');
       expect(await row(id)).toMatchObject({ abort_requested_at: null, abort_id: null });
+    });
+
+    it('loses the name of its request when that was answered, and by no other request’s answer', async () => {
+      const id = await payment({ ...marked('mine'), abort_hash: 'mine' });
+      await expectUntouched(id, () => forgetAbortCaller(database.queries, id, 'other'));
+      await forgetAbortCaller(database.queries, id, 'mine');
+      expect(await row(id)).toMatchObject({ ...marked('mine'), abort_hash: null });
     });
 
     it('stays when the payment was settled under it', async () => {

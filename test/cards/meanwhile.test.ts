@@ -53,6 +53,20 @@ describe('an abort that the terminal refused, of a payment that is declined a mo
     expect(world.sendsOf('Abort')).toHaveLength(2);
   });
 
+  it('whose key was taken for another request since it was looked for is 22 and leaves no mark: the bank’s no cancels nothing', async () => {
+    const { paying, payment } = await declining();
+    const other = await world.terminal();
+    void world.pay(other.id, 1, 'other', { idempotency: { key: 'k', requestHash: 'pay' } });
+    await world.clock.advance(500);
+    const asked = world.run(abort(deps(), { ...call(), idempotency: { key: 'k', requestHash: 'abort' } }, payment));
+    expect((await asked).code).toBe(22);
+    expect(world.sendsOf('Abort')).toEqual([]);
+    expect(await findCommand(world.database.queries, payment.id)).toMatchObject({ abortRequestedAtMs: null });
+    expect((await world.run(paying)).code).toBe(50);
+    const { state } = await world.database.queries.selectFrom('invoices').select('state').executeTakeFirstOrThrow();
+    expect(state).toBe(0);
+  });
+
   it('sends the callback of the cancelled invoice off at once', async () => {
     const { payment } = await declining();
     let wakes = 0;
@@ -81,6 +95,55 @@ it.each<[string, ChannelName[] | undefined, ChannelName]>([
   await world.run(abort(deps({ link }), call(), payment));
   expect(asked).toEqual([channel]);
   await world.run(paying);
+});
+
+describe('a payment that changes between the look and the lock', () => {
+  /** Cards whose ledger is given the plan a moment late: that happens in between. */
+  const afterPlan = (meanwhile: () => Promise<unknown>) => {
+    const run: Ledger['run'] = (asked, plan) =>
+      world.ledger.run(asked, async () => {
+        const planned = await plan();
+        await meanwhile();
+        return planned;
+      });
+    return deps({ ledger: ledgerWith({ run }) });
+  };
+  const become = (change: object) => async () =>
+    world.database.queries.updateTable('commands').set(change).where('name', '=', 'Pay').execute();
+  const voided = { document_state: 'voided' as const };
+  const dayClosed = { bank_day_closed_at: 1 };
+  /** Closed, and known by the numbers of its bank. */
+  async function closed() {
+    const payment = await paid(world.random.uuid());
+    expect((await world.run(world.cards.closeDoc(payment))).code).toBe(0);
+    return { ...payment, rrn: (await world.lastCommand('Pay')).rrn ?? '', currency: undefined };
+  }
+  const partRefunded = (payment: Awaited<ReturnType<typeof closed>>) => async () => {
+    const { id } = await world.lastCommand('Pay');
+    const refund = { name: 'Refund', target_id: id, amount_bani: 600, state: 'done', settled_at: 1, settled_by: 'answer' } as const;
+    await seedCommand(world.database.queries, world.merchantId, payment.deviceId, refund);
+  };
+
+  it.each([
+    ['voided', () => become(voided), 22],
+    ['closed with its day', () => become(dayClosed), 22],
+    ['refunded in part', partRefunded, 40],
+  ])('and is %s then is not refunded', async (_how, change, code) => {
+    const payment = await closed();
+    const told = await world.run(refund(afterPlan(change(payment)), payment));
+    expect(told.code).toBe(code);
+    expect(world.sendsOf('Refund')).toEqual([]);
+  });
+
+  it.each([
+    ['voided', () => become(voided), 22],
+    ['refunded in part', partRefunded, 22],
+  ])('and is %s then is not voided', async (_how, change, code) => {
+    const payment = await closed();
+    const told = await world.run(cancelTransaction(afterPlan(change(payment)), payment));
+    expect(told.code).toBe(code);
+    expect(world.sendsOf('CancelTransaction')).toEqual([]);
+  });
 });
 
 it('a void whose key stood for something that is gone by the time it is begun is 20 when no payment has its number', async () => {

@@ -198,6 +198,22 @@ describe('completion notices', () => {
     expect(world.callbackUrls).toEqual(noticed((await world.lastCommand()).id, ['Completed', String(report?.receiptId)]));
   });
 
+  it.each([
+    ['an X report', false],
+    ['a Z report', true],
+  ])('Completed of %s', async (_name, isFiscal) => {
+    expect((await world.run(world.fiscal.createReport({ ...call(), isFiscal, callbackUri }))).code).toBe(0);
+    await world.clock.advance(1_000);
+    expect(world.callbackUrls).toEqual(noticed((await world.lastCommand()).id, ['Completed', '']));
+  });
+
+  it.each(['cashIn', 'cashOut'] as const)('Completed of %s', async (way) => {
+    await world.run(world.fiscal.cashIn({ ...call(), amountBani: 2000, hashRequest: () => 'float' }));
+    expect((await world.run(world.fiscal[way]({ ...call(), amountBani: 1000, callbackUri }))).code).toBe(0);
+    await world.clock.advance(1_000);
+    expect(world.callbackUrls).toEqual(noticed((await world.lastCommand()).id, ['Completed', '']));
+  });
+
   it('Refused', async () => {
     expect((await world.run(world.fiscal.cashOut({ ...call(), amountBani: 1000, callbackUri }))).code).toBe(50);
     await world.clock.advance(1_000);

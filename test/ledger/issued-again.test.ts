@@ -1,5 +1,6 @@
 // A command that expired by a wrong clock and went out once more [D65]: whoever follows the first is led to the second by its row.
 import { describe, expect, it } from 'vitest';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
 describe('a command that went out once more', () => {
@@ -34,5 +35,68 @@ describe('a command that went out once more', () => {
     const [payment, expired, again] = await world.commands();
     expect([expired?.state, again?.state, payment?.documentState]).toEqual(['never', 'done', 'closed']);
     expect(again?.targetId).toBe(payment?.id);
+  });
+
+  it('is not sent when its second commit took longer than it may begin: nothing is charged late [D65]', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal({ timing: { customerMs: 1, bankMs: 1 } });
+    terminal.setFaults({ clockSkewMs: 60_000 });
+    let inserts = 0;
+    world.hook = ({ sql, when }) => {
+      if (when === 'after' && sql.startsWith('insert into "commands"')) inserts += 1;
+      if (when === 'before' && inserts === 2 && sql === 'commit') {
+        inserts += 1;
+        world.clock.setWallClock(world.clock.now() + 11_000);
+      }
+      return undefined;
+    };
+    const documentNr = world.random.uuid();
+    expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(30);
+    expect(inserts).toBe(3);
+    expect(world.ledgerSends().map(({ name }) => name)).toEqual(['Pay']);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['never', 'never']);
+    expect(terminal.bank.charges()).toEqual([]);
+  });
+
+  it('whose caller hangs up then is what the same request again joins: not 31, and not a second payment [D58]', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal({ timing: { customerMs: 5_000, bankMs: 1 } });
+    terminal.setFaults({ clockSkewMs: 60_000 });
+    const recipient = createFakeRecipient();
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, hashRequest: () => 'pay' };
+    const paying = world.told(world.cards.pay({ ...call, recipient }));
+    await world.clock.runUntil(() => world.ledgerSends().length === 2);
+    recipient.leave();
+    await world.clock.advance(100);
+    const [first, second] = await world.commands();
+    expect([first?.unheardAtMs, second?.unheardAtMs]).toEqual([null, expect.any(Number)]);
+    const repeat = await world.run(world.cards.pay(call));
+    expect(repeat).toMatchObject({ code: 0, isRepeated: true, oid: second?.id });
+    expect(await paying).toMatchObject({ code: 0, oid: second?.id });
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('while its gateway stands still is not sent, and what another one says of it counts: one payment at most', async () => {
+    const world = await createSaleWorld();
+    const terminal = await world.terminal({ timing: { customerMs: 1, bankMs: 1 } });
+    terminal.setFaults({ clockSkewMs: 60_000 });
+    let inserts = 0;
+    // Dead between the commit of the second issue and its publish.
+    world.hook = ({ sql, when }) => {
+      if (when === 'after' && sql.startsWith('insert into "commands"')) inserts += 1;
+      if (when !== 'after' || inserts !== 2 || sql !== 'commit') return undefined;
+      inserts += 1;
+      void world.crash();
+      return 'hang';
+    };
+    const documentNr = world.random.uuid();
+    void world.pay(terminal.id, 10, documentNr);
+    await world.clock.advance(5_000);
+    world.hook = () => undefined;
+    await world.restart();
+    await world.clock.advance(60_000);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['never', 'never']);
+    expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(0);
+    expect(terminal.bank.charges()).toHaveLength(1);
   });
 });
