@@ -20,7 +20,7 @@ export async function checkInvoices({ shop, database, erp }: Books): Promise<voi
     const made = byCode.get(intent.pointOfSalesCode)?.length ?? 0;
     if (intent.hasKey && made !== 1) shop.violated(`${name} was created ${made} times under one Idempotency-Key`);
     if (intent.isAborted && invoice.state < 2)
-      shop.violated(`${name}: its card payment was aborted with 0, and it is ${stateNames[invoice.state]}`);
+      shop.violated(`${name}: it was withdrawn, or its card payment aborted, with 0, and it is ${stateNames[invoice.state]}`);
     for (const receiptId of intent.paidBy)
       if (invoice.state !== 2 || invoice.receipt_id !== receiptId)
         shop.violated(`${name}: Payd by ${receiptId} was answered 0, and it is ${stateNames[invoice.state]} by ${invoice.receipt_id}`);

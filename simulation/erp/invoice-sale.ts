@@ -15,7 +15,7 @@ export interface InvoiceIntent {
   oid: string;
   /** Payd was answered 0 for this receipt. */
   paidBy: string[];
-  /** The card payment for it was aborted, and the abort answered 0 [D19]. */
+  /** The card payment for it was aborted [D19], or it was withdrawn [D142], and that was answered 0. */
   isAborted: boolean;
   /** Payd was answered 22 for this receipt: its money was taken, and somebody must see it. */
   orphans: string[];
@@ -95,14 +95,25 @@ async function payd({ clerk, intent, qr, target }: Invoice, receiptId: string): 
   if (answer?.code === 22) intent.orphans.push(receiptId);
 }
 
-/** By its merchant, in the cabinet. */
-async function cancel({ clerk, intent }: Invoice): Promise<void> {
+/** By its merchant, in the cabinet, or by its ERP [D142]. */
+async function cancel(invoice: Invoice): Promise<void> {
+  const { clerk, intent } = invoice;
   const { merchantId } = clerk.shop;
   await clerk.pause(clerk.between(100, 20_000));
+  if (clerk.chance(0.5)) return withdraw(invoice);
   await clerk.insist(`${intent.name} cancel ${intent.oid}`, [0], async (life) => {
     const { isCancelled } = await life.database.transaction((queries) =>
       life.invoices.cancelUnpaidInvoice(queries, intent.oid, merchantId, 'By the merchant.'),
     );
     if (isCancelled) life.callbacks.wake();
   });
+}
+
+async function withdraw({ clerk, intent, target }: Invoice): Promise<void> {
+  const named = recognised(clerk, clerk.pick(['key', 'neither']), ['withdraw', intent.oid]);
+  const call = { merchantId: clerk.shop.merchantId, deviceId: target.id, documentNr: intent.oid, operationId: 'none', token: '' };
+  const answer = await clerk.insist(`${intent.name} withdraw ${intent.oid}`, [0, 20, 22], (life, via) =>
+    life.cards.cancelTransaction({ ...call, amountBani: 100, ...named, ...via }),
+  );
+  if (answer?.code === 0) intent.isAborted = true;
 }

@@ -265,7 +265,7 @@ describe('books that are compared', () => {
     ],
     [
       'aborted, and it goes on',
-      /its card payment was aborted with 0, and it is Scanned/,
+      /it was withdrawn, or its card payment aborted, with 0, and it is Scanned/,
       (of) => ({ sql: 'update invoices set state = 1', invoices: [{ ...of.intent, isAborted: true }] }),
     ],
     ['overdue', /^invoice .* is overdue and Scanned/, () => ({ sql: 'update invoices set state = 1, valid_to = 1' })],
