@@ -10,6 +10,7 @@ import type { Database } from './database/database.ts';
 import { requireCreatedBy } from './database/facts.ts';
 import { endOtherInstances, type Instance, startInstance } from './database/instances.ts';
 import { openDatabase } from './database/open.ts';
+import { createOutageLog } from './database/outage-log.ts';
 import { defaultBounds } from './database/postgres/database.ts';
 import { createMetrics } from './http/metrics.ts';
 import type { HttpServer } from './http/server.ts';
@@ -50,7 +51,9 @@ async function openTraces(config: Config, world: World): Promise<Traces | undefi
 }
 
 /** `opened` is called when the database is this process's to use, before anything else happens. */
-export async function startGateway(config: Config, world: World, opened: () => void = () => {}) {
+export async function startGateway(config: Config, outside: World, opened: () => void = () => {}) {
+  const outages = createOutageLog(outside);
+  const world = { ...outside, logger: outages.logger };
   const traces = await openTraces(config, world);
   const database = await openDatabase({
     url: config.databaseUrl,
@@ -66,19 +69,21 @@ export async function startGateway(config: Config, world: World, opened: () => v
     watchStatement: traces?.watchStatement,
   });
   try {
+    outages.watch(database.checkWrite);
     await requireCreatedBy(database.queries, config.mode);
     opened();
-    const gateway = assemble(config, world, database, traces);
+    const gateway = assemble(config, world, database, traces, outages.stop);
     await gateway.start();
     return gateway;
   } catch (error) {
+    outages.stop();
     await database.close();
     throw error;
   }
 }
 
 /** Every room, wired together and not yet started: what the API document is generated from as well. */
-export function assemble(config: Config, { clock, random, logger }: World, database: Database, traces?: Traces) {
+export function assemble(config: Config, { clock, random, logger }: World, database: Database, traces?: Traces, onStopped = () => {}) {
   const shared: Shared = { database, clock, random, logger, instanceId: random.uuid(), traceparent: traces?.current };
   const metrics = createMetrics();
   const sandbox: SandboxParts = { demo: {}, playground: undefined };
@@ -111,6 +116,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     certificate?.watch(server.renewCertificate);
     for (const room of [rooms.ledger, rooms.callbacks, rooms.presenceKeeper, rooms.removal, rooms.hourKeeper]) room.start();
     logger.info({ ...known, instanceId: id, engine: database.engine, embedded }, 'the gateway is ready');
+    void rooms.brokerAdmins.check();
   }
 
   async function drainAndStop(): Promise<void> {
@@ -131,6 +137,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
       // The database may be away: what cannot be written now is found by the others when the leases run out.
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
     }
+    onStopped();
     await database.close();
     await traces?.stop();
     logger.info({ instanceId: shared.instanceId }, 'the gateway has stopped');

@@ -31,8 +31,8 @@ export interface Database {
   onWake(topic: string, listener: (detail: string) => void): Cancel;
   /** Runs `action` when what has arrived by now was read, so that what came together is written together. In memory: at once, it costs nothing. */
   soon(action: () => void): void;
-  /** Fails within a bounded time when the database cannot be used. */
-  ping(): Promise<void>;
+  /** Writes a row; fails within a bounded time when the database cannot be written, whatever it still answers. */
+  checkWrite(): Promise<void>;
   /** For metrics: connections in use, idle, and callers waiting. */
   load(): { busy: number; idle: number; waiting: number };
   close(): Promise<void>;

@@ -1,5 +1,5 @@
-// What `tillgate doctor` asks a database: only questions, on a connection that cannot write, also beside a running gateway and also when
-// the database does not fit this program. Every wait is bounded by the connection's own bounds.
+// What `tillgate doctor` asks a database: questions on a connection that cannot write, also beside a running gateway and also when the
+// database does not fit this program; and, on PostgreSQL, a write that is rolled back. Every wait is bounded by the connection's own bounds.
 import { sql } from 'kysely';
 import { StartRefused } from '../kernel/start-refused.ts';
 import type { Database } from './database.ts';
@@ -7,6 +7,7 @@ import { checkDurability } from './durability.ts';
 import { migrationsDir } from './migration-files.ts';
 import { checkMigrated } from './migrations.ts';
 import { connectReader, type OpenOptions } from './open.ts';
+import { type PostgresOptions, tryWrite } from './postgres/database.ts';
 
 export interface Inspection {
   /** What people call it: "PostgreSQL 15.3". */
@@ -31,11 +32,26 @@ export async function inspectDatabase(options: Omit<OpenOptions, 'role'>): Promi
       migrationProblem: await migrationProblem(database, options.migrationsDir ?? migrationsDir),
       durabilityProblems: await checkDurability(database),
     };
-    if (database.engine === 'postgres') return { ...common, ...(await inspectPostgres(database, () => options.clock.now())) };
+    if (options.url !== undefined) {
+      const found = await inspectPostgres(database, () => options.clock.now());
+      // A right that is missing, or a standby, was named already.
+      const writeProblems = found.rightsProblems.length > 0 ? [] : await writeProblem({ ...options, url: options.url, role: 'gateway' });
+      return { ...common, ...found, rightsProblems: [...found.rightsProblems, ...writeProblems] };
+    }
     const none = { clock: undefined, sessions: undefined, synchronousStandbys: undefined };
     return { ...common, ...none, product: 'embedded database (SQLite)', rightsProblems: [] };
   } finally {
     await database.close();
+  }
+}
+
+async function writeProblem(options: PostgresOptions): Promise<string[]> {
+  try {
+    await tryWrite(options);
+    return [];
+  } catch (error) {
+    const { message, cause } = error as Error;
+    return [`It cannot be written: ${cause instanceof Error ? cause.message : message}`];
   }
 }
 

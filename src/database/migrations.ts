@@ -75,9 +75,13 @@ export async function migrate(engine: Engine, db: Queries, dir: string, logger: 
 /** For those that only read: throws when the database does not fit this program. */
 export async function checkMigrated(engine: Engine, db: Queries, dir: string): Promise<void> {
   const queries = db as unknown as Kysely<Marks>;
-  const missing = (await hasMarks(engine, queries)) ? await findMissing(queries, readMigrations(dir)) : { version: 1 };
-  if (missing)
-    throw new StartRefused(`The database lacks migration ${missing.version}: start the gateway or run "tillgate migrate" first.`);
+  const migrations = readMigrations(dir);
+  const first = (await hasMarks(engine, queries)) ? await findMissing(queries, migrations) : migrations[0];
+  if (!first) return;
+  const missing = migrations.filter(({ version }) => version >= first.version).map(({ version, name }) => `${version} (${name})`);
+  throw new StartRefused(
+    `The database lacks migration${missing.length === 1 ? '' : 's'} ${missing.join(', ')}: start the gateway or run "tillgate migrate" first.`,
+  );
 }
 
 /** Whatever the server's default: what the instance before us committed must be seen once the lock is ours. */

@@ -83,6 +83,8 @@ interface DevicesTable {
   last_report: string | null;
   disabled_at: number | null;
   created_at: number;
+  /** Exchanged for a secret; the code ends when the device is seen after that. */
+  pairing_used_at: number | null;
 }
 
 interface InvoicesTable {

@@ -1,5 +1,6 @@
-// Pairing [D34]: a short code, typed or scanned at the device, is exchanged once for the device's id and secret.
-// Always holds: one live code a device, kept as a hash; of two exchanges of one code at most one succeeds.
+// Pairing [D34]: a short code, typed or scanned at the device, is exchanged for the device's id and secret.
+// Always holds: one live code a device, kept as a hash. An exchanged code stays good for its time until the device is seen after the exchange
+// (presence-keeper.ts ends it), so that a device whose answer was lost can repeat it [D181]; each exchange ends the secret of the one before.
 // A wrong, expired or used code gets one and the same answer, so that guessing teaches nothing.
 import { writeAudit } from '../access/audit.ts';
 import { hashSecret } from '../access/secrets.ts';
@@ -50,7 +51,7 @@ export async function issueCode(
   const pairingExpiresAtMs = device.now + lifetimeMs;
   await queries
     .updateTable('devices')
-    .set({ pairing_hash: hashSecret(readCode(pairingCode)), pairing_expires_at: pairingExpiresAtMs })
+    .set({ pairing_hash: hashSecret(readCode(pairingCode)), pairing_expires_at: pairingExpiresAtMs, pairing_used_at: null })
     .where('id', '=', deviceId)
     .execute();
   const { merchantId } = device;
@@ -81,14 +82,22 @@ export async function findByCode(queries: Queries, typed: string): Promise<strin
   return device.id;
 }
 
-/** Uses the code up for this secret. Should the answer get lost, the device needs a new code. Call it inside a transaction. */
-export async function exchangeCode(queries: Queries, secret: string, typed: string): Promise<PairedDevice> {
+/**
+ * Exchanges the code for this secret; with `before` only if the device's secret is still the one that was read. Call it inside a transaction.
+ */
+export async function exchangeCode(
+  queries: Queries,
+  secret: string,
+  typed: string,
+  before?: { secretHash: string | null },
+): Promise<PairedDevice> {
   const device = await queries
     .updateTable('devices')
-    .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
+    .set({ secret_hash: hashSecret(secret), pairing_used_at: nowMs })
     .where('pairing_hash', '=', hashSecret(readCode(typed)))
     .where('pairing_expires_at', '>', nowMs)
     .where('disabled_at', 'is', null)
+    .$if(before !== undefined, (query) => query.where('secret_hash', 'is not distinct from', before?.secretHash ?? null))
     .returning(['id', 'merchant_id as merchantId', 'kind', 'name', 'bank'])
     .executeTakeFirst();
   if (!device) throw wrongCode();

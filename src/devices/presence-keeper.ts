@@ -1,4 +1,5 @@
-// Writes what the link knows of the devices into the database: last seen, journal, last report [D180].
+// Writes what the link knows of the devices into the database: last seen, journal, last report [D180];
+// and ends the pairing code of a device that was seen after it was exchanged [D181].
 // Every gateway hears every device; the one that holds the lease writes, so the cost does not grow with the number of gateways.
 // Always holds: one statement at a time, so that presence takes at most one database connection and payments never wait behind it; a device
 // is written at most once a minute, or after five seconds if its journal changed. A database that is down costs one try per round.
@@ -50,13 +51,19 @@ export function keptReport(report: DeviceSnapshot['report']): string | null {
   return text.length > maxReport ? null : text;
 }
 
+/** Seen after its code was exchanged: it has the secret, and the code ends [D181]. */
+const isPaired = sql.raw('"devices"."pairing_used_at" < now_ms() - "new"."age_ms"');
+
 const updates = forEachEngine((engine) =>
   keptStatement((queries, { rows, freshMs }: { rows: RowsText<typeof columns>; freshMs: number }) =>
     sql`update "devices"
-      set "last_seen_at" = now_ms() - "new"."age_ms", "journal_id" = "new"."journal_id", "last_report" = coalesce("new"."report", "devices"."last_report")
+      set "last_seen_at" = now_ms() - "new"."age_ms", "journal_id" = "new"."journal_id", "last_report" = coalesce("new"."report", "devices"."last_report"),
+        "pairing_hash" = case when ${isPaired} then null else "pairing_hash" end,
+        "pairing_expires_at" = case when ${isPaired} then null else "pairing_expires_at" end,
+        "pairing_used_at" = case when ${isPaired} then null else "pairing_used_at" end
       from ${batchRows(engine, 'new', columns, rows, 'shortly')}
       where "devices"."id" = "new"."id" and ("devices"."last_seen_at" is null
-        or "devices"."last_seen_at" < now_ms() - "new"."age_ms" - cast(${freshMs} as bigint)
+        or ${isPaired} or "devices"."last_seen_at" < now_ms() - "new"."age_ms" - cast(${freshMs} as bigint)
         or ("devices"."last_seen_at" <= now_ms() - "new"."age_ms" and "devices"."journal_id" is distinct from "new"."journal_id"))`.compile(
       queries,
     ),

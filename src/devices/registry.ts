@@ -104,11 +104,14 @@ export async function renameDevice(queries: Queries, actor: string, deviceId: st
   await writeAudit(queries, { actor, action: 'device.rename', subject: deviceId, merchantId, detail: { from: before.name, to: name } });
 }
 
+/** No code waits to be exchanged. */
+export const noPairing = { pairing_hash: null, pairing_expires_at: null, pairing_used_at: null } as const;
+
 /** A disabled device can neither log in nor pair, and answers as if it were not there. Disabling twice is disabling once. */
 export async function setDisabled(queries: Queries, actor: string, deviceId: string, isDisabled: boolean): Promise<void> {
   const changed = await queries
     .updateTable('devices')
-    .set(isDisabled ? { disabled_at: nowMs, pairing_hash: null, pairing_expires_at: null } : { disabled_at: null })
+    .set(isDisabled ? { disabled_at: nowMs, ...noPairing } : { disabled_at: null })
     .where('id', '=', deviceId)
     .where('disabled_at', isDisabled ? 'is' : 'is not', null)
     .returning('merchant_id as merchantId')
@@ -139,7 +142,7 @@ export async function readLoginState(queries: Queries, deviceId: string): Promis
 export async function replaceSecret(queries: Queries, actor: string, deviceId: string, secret: string, before?: LoginState): Promise<void> {
   let update = queries
     .updateTable('devices')
-    .set({ secret_hash: hashSecret(secret), pairing_hash: null, pairing_expires_at: null })
+    .set({ secret_hash: hashSecret(secret), ...noPairing })
     .where('id', '=', deviceId);
   if (before)
     update = update
@@ -160,7 +163,7 @@ export async function listDevices(queries: Queries, merchantId?: string): Promis
   let query = queries
     .selectFrom('devices')
     .select(['id', 'merchant_id', 'kind', 'name', 'bank', 'point_of_sales_code', 'secret_hash', 'journal_id', 'created_at', 'last_seen_at'])
-    .select(['disabled_at', 'pairing_expires_at'])
+    .select(['disabled_at', 'pairing_expires_at', 'pairing_used_at'])
     .select(nowMs.as('now'))
     .orderBy('created_at')
     .orderBy('id');
@@ -177,6 +180,10 @@ export async function listDevices(queries: Queries, merchantId?: string): Promis
     hasJournal: row.journal_id !== null,
     createdAtMs: row.created_at,
     lastSeenAtMs: row.last_seen_at ?? undefined,
-    pairingExpiresAtMs: row.pairing_expires_at !== null && row.pairing_expires_at > row.now ? row.pairing_expires_at : undefined,
+    pairingExpiresAtMs: isWaiting(row) ? (row.pairing_expires_at ?? undefined) : undefined,
   }));
+}
+
+function isWaiting(row: { pairing_expires_at: number | null; pairing_used_at: number | null; now: number }): boolean {
+  return row.pairing_used_at === null && row.pairing_expires_at !== null && row.pairing_expires_at > row.now;
 }

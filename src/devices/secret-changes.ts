@@ -6,7 +6,7 @@
 // - before the login is written: nothing has changed;
 // - before the commit: the broker has a secret that nobody was told, and the device cannot log in there with its old one. The code is still
 //   good, and whoever asked got no answer or an error: he asks again, and that mends it;
-// - after the commit: the answer is lost, as with any broker; pairing needs a new code, a new secret is asked for again. The old secret is
+// - after the commit: the answer is lost, as with any broker; pairing is repeated with the same code, a new secret is asked for again. The old secret is
 //   over from the commit on, whatever the broker says then: `onCommit` cuts off who came in with it.
 // A process that stood still, or a message that comes late, finds its connection ended and writes nothing.
 // Disabling is the other way round: the row first, because from then on the device is sent nothing; then the login, which may be repeated.
@@ -60,13 +60,14 @@ export function createSecretChanges({ database, logins, onCommit }: SecretChange
         deviceId,
         {
           before: 'The pairing code is still good: try again.',
-          after: 'The pairing code is used up, and it is not certain that the login works: ask for a new code.',
+          after: 'It is not certain that the login works; the pairing code is still good: try again.',
         },
         async (login, committed) => {
-          // Another may have used it up until now.
+          // Another may have ended it until now.
           await findByCode(queries, code);
+          const before = await readLoginState(queries, deviceId);
           await login.put(secret, false);
-          const paired = await database.transaction((inside) => exchangeCode(inside, secret, code));
+          const paired = await database.transaction((inside) => exchangeCode(inside, secret, code, before));
           committed();
           return paired;
         },

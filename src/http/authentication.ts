@@ -59,7 +59,7 @@ declare module 'fastify' {
     access?: Access;
     /** An event stream: it is neither counted as a request in flight nor waited for when the gateway stops. */
     isLongLived?: boolean;
-    /** Its successes are logged at debug. */
+    /** Its successes are logged at debug: probes, scrapes and the questions of brokers. */
     isAskedAllTheTime?: boolean;
     /** A page or what it loads: the Host header must name one of our hosts. The cabinet's API is so without saying it. */
     isForBrowsers?: boolean;

@@ -34,7 +34,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
   app.get(
     '/health/live',
     {
-      config: { access: open },
+      config: { access: open, isAskedAllTheTime: true },
       schema: {
         tags: ['Operation'],
         operationId: 'healthLive',
@@ -48,13 +48,13 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
   app.get(
     '/health/ready',
     {
-      config: { access: open },
+      config: { access: open, isAskedAllTheTime: true },
       schema: {
         tags: ['Operation'],
         operationId: 'healthReady',
         summary: 'The gateway can serve',
         description:
-          'HTTP 503 while the database is away or the gateway is stopping. A broker that is away stops the modes that need devices and not QR Mode: the answer tells each mode, and ?mode= asks for one.',
+          'HTTP 503 while the database is away or cannot be written, or the gateway is stopping. A broker that is away stops the modes that need devices and not QR Mode: the answer tells each mode, and ?mode= asks for one.',
         querystring: readyQuery,
         response: openAnswers({
           description: 'Ready, at least for QR Mode.',
@@ -78,7 +78,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
   app.get(
     '/metrics',
     {
-      config: { access: metricsOnly },
+      config: { access: metricsOnly, isAskedAllTheTime: true },
       schema: {
         tags: ['Operation'],
         operationId: 'metrics',

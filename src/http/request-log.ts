@@ -25,7 +25,7 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
     ...(reply.raw.writableFinished ? {} : { clientLeft: true }),
   };
   if (errorCode === 1 || errorCode === 2) logger.warn(line, 'request');
-  else if (errorCode === 0 && request.routeOptions.config.isAskedAllTheTime === true) logger.debug(line, 'request');
+  else if ((errorCode ?? 0) === 0 && request.routeOptions.config.isAskedAllTheTime === true) logger.debug(line, 'request');
   else logger.info(line, 'request');
 }
 

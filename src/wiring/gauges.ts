@@ -28,13 +28,14 @@ interface DatabaseFigures {
 
 export function addGauges(metrics: Metrics, { clock, database, callbacks, link, ledger }: Parts): void {
   const read = createDatabaseReader(clock, async () => {
-    const [waiting, stats] = await Promise.all([countWaiting(database.queries), callbacks.stats()]);
+    const [waiting, stats] = await Promise.all([countWaiting(database.queries), callbacks.stats(), database.checkWrite()]);
     return { waiting, callbacks: stats };
   });
-  addDatabaseGauges(metrics, read);
+  // Before the others: what a scrape itself asks the database is not load.
   metrics.gauge('tillgate_database_connections', 'Connections to the database by state.', ['state'], () =>
     byLabel('state', { ...database.load() }),
   );
+  addDatabaseGauges(metrics, read);
   metrics.gauge('tillgate_callbacks_in_flight', 'Callbacks that this process is sending.', () => callbacks.counts().inFlight);
   metrics.counter('tillgate_callback_attempts_total', 'Callback attempts of this process by outcome.', ['outcome'], () => {
     const { delivered, failedAttempts, died } = callbacks.counts();
@@ -56,7 +57,7 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
 
 /** What the database alone knows, of all instances. */
 function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures>): void {
-  metrics.gauge('tillgate_database_up', 'Whether the database answers.', () =>
+  metrics.gauge('tillgate_database_up', 'Whether the database answers and can be written.', () =>
     read().then(
       () => 1,
       () => 0,

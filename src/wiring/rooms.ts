@@ -21,6 +21,7 @@ import { createRabbitmqConnections } from '../link/brokers/rabbitmq-connections.
 import { createLink } from '../link/link.ts';
 import { createRemoval } from '../removal/removal.ts';
 import type { Addresses } from './addresses.ts';
+import { createBrokerAdmins } from './broker-admins.ts';
 import type { Certificate } from './certificate.ts';
 import { createChannels } from './channels.ts';
 import type { Traces } from './traces/traces.ts';
@@ -59,6 +60,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const { mosquittoAdminUrl, rabbitmqApiUrl } = config;
   const logins = mosquittoAdminUrl === undefined ? undefined : createMosquittoLogins({ ...shared, url: mosquittoAdminUrl });
   const rabbitmqConnections = rabbitmqApiUrl === undefined ? undefined : createRabbitmqConnections({ ...shared, apiUrl: rabbitmqApiUrl });
+  const brokerAdmins = createBrokerAdmins(shared.logger, { logins, rabbitmqConnections });
   const devices = createDevices({ ...shared, banks: config.banks, addresses, logins });
 
   const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
@@ -99,6 +101,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     people,
     devices,
     rabbitmqConnections,
+    brokerAdmins,
     channels,
     link,
     callbacks,

@@ -118,9 +118,9 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
 /** For /health/ready. Calls of QR Mode need the database alone; for the others a device may be reached by either channel. */
 async function readiness({ shared: { database }, rooms: { link } }: Deps): Promise<Readiness> {
   try {
-    await database.ping();
+    await database.checkWrite();
   } catch (cause) {
-    throw new GatewayError('Error_Connection_Database', 'The database cannot be reached.', { cause });
+    throw new GatewayError('Error_Connection_Database', 'The database cannot be reached, or not be written.', { cause });
   }
   const channels = link.stats().connected;
   const states = Object.values(channels);

@@ -22,7 +22,7 @@ channelContract(
   'MQTT over Mosquitto with dynamic security',
   async () => {
     const server = await startDynsecMosquitto();
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, random: systemRandom, logger: quietLogger });
     for (const { deviceId, secret } of [deviceA, deviceB]) await logins.change(deviceId, (login) => login.put(secret, false));
     return {
       createChannel: () => new MqttChannel({ url: server.gatewayUrl, gatewayId, clock, random: systemRandom, logger: quietLogger }),
@@ -51,7 +51,9 @@ describe('pairing with Mosquitto', () => {
     await server?.stop();
   });
 
-  function gateway(logins: DeviceLogins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger })): Devices {
+  function gateway(
+    logins: DeviceLogins = createMosquittoLogins({ url: server.adminUrl, clock, random: systemRandom, logger: quietLogger }),
+  ): Devices {
     const devices = createDevices({
       database,
       clock,
@@ -77,13 +79,23 @@ describe('pairing with Mosquitto', () => {
     return device !== undefined;
   };
 
+  it('of twenty devices at once, by two gateways, gives each its own login', async () => {
+    const gateways = [gateway(), gateway()] as const;
+    const codes = await Promise.all(Array.from({ length: 20 }, () => register(gateways[0])));
+    const paired = await Promise.all(codes.map(({ pairingCode }, at) => pair(gateways[at % 2 === 0 ? 0 : 1], pairingCode)));
+    const letIn = await Promise.all(paired.map(({ deviceId, secret }) => mayLogIn(deviceId, secret)));
+    expect(letIn).toEqual(Array(20).fill(true));
+  });
+
   it('writes the login: the device is let in with what it was told, and with nothing else', async () => {
     const devices = gateway();
     const { id, pairingCode } = await register(devices);
     const { secret } = await pair(devices, pairingCode);
     expect(await mayLogIn(id, secret)).toBe(true);
     expect(await mayLogIn(id, `${secret}x`)).toBe(false);
-    await expect(pair(devices, pairingCode)).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+    // Its answer was lost: it asks again.
+    const again = await pair(devices, pairingCode);
+    expect([await mayLogIn(id, secret), await mayLogIn(id, again.secret)]).toEqual([false, true]);
   });
 
   it('ends login and connection at once when the device is disabled, and gives the login back', async () => {
@@ -144,7 +156,7 @@ describe('pairing with Mosquitto', () => {
   });
 
   it('writes nothing late: who stood still while another changed the login finds that it is not his any more', async () => {
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, random: systemRandom, logger: quietLogger });
     const { deviceId } = deviceA;
     let goOn = () => {};
     const stoodStill = new Promise<void>((resolve) => {
@@ -169,7 +181,7 @@ describe('pairing with Mosquitto', () => {
   it('leaves the code good when the process dies between the login and the commit', async () => {
     const devices = gateway();
     const { id, pairingCode } = await register(devices);
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, random: systemRandom, logger: quietLogger });
     // Dies after Mosquitto has it: nothing of what follows happens.
     await logins.change(id, (login) => login.put('never told', false));
     expect((await devices.list(merchantId)).find((one) => one.id === id)).toMatchObject({ state: 'new' });
@@ -192,7 +204,7 @@ describe('pairing with Mosquitto', () => {
     const why: string[] = [];
     const logger = { warn: (fields: object) => void why.push(String((fields as { err: Error }).err)) };
     for (const url of [deafUrl, 'mqtt://admin:x@127.0.0.1:9', wrongLogin]) {
-      const cut = gateway(createMosquittoLogins({ url, clock, logger, answerWithinMs: 300 }));
+      const cut = gateway(createMosquittoLogins({ url, clock, random: systemRandom, logger, answerWithinMs: 300 }));
       const startedAt = performance.now();
       await expect(pair(cut, pairingCode)).rejects.toMatchObject({
         httpStatus: 503,
@@ -207,7 +219,7 @@ describe('pairing with Mosquitto', () => {
     const words = [/timeout|no answer/, /timeout|no answer/, /ECONNREFUSED/, /ECONNREFUSED/, /not authorized/i, /not authorized/i];
     expect(why).toEqual(words.map((said) => expect.stringMatching(said)));
     const { secret } = await pair(devices, pairingCode);
-    const cut = gateway(createMosquittoLogins({ url: deafUrl, clock, logger: quietLogger, answerWithinMs: 300 }));
+    const cut = gateway(createMosquittoLogins({ url: deafUrl, clock, random: systemRandom, logger: quietLogger, answerWithinMs: 300 }));
     await expect(cut.newSecret('ana', id)).rejects.toMatchObject({ httpStatus: 503 });
     await expect(cut.disable('ana', id)).rejects.toMatchObject({ message: expect.stringContaining('do the same again') });
     // Here it is disabled all the same, and doing it again ends the login, too.
@@ -217,7 +229,7 @@ describe('pairing with Mosquitto', () => {
   });
 
   it('runs a few changes at once and refuses more', async () => {
-    const logins = createMosquittoLogins({ url: server.adminUrl, clock, logger: quietLogger, maxAtOnce: 1 });
+    const logins = createMosquittoLogins({ url: server.adminUrl, clock, random: systemRandom, logger: quietLogger, maxAtOnce: 1 });
     const first = logins.change(deviceA.deviceId, (login) => login.confirm().catch(() => {}));
     await expect(logins.change(deviceB.deviceId, async () => {})).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });
     await first;

@@ -155,7 +155,7 @@ describe.each(engines)('statements and transactions on %s', (engine) => {
     });
     await opened;
     expect(database.load().busy).toBe(1);
-    await database.ping();
+    await database.checkWrite();
     release();
     await database.transaction((tx) => count(tx));
   });

@@ -6,11 +6,14 @@ import { ensureDemoDevices } from '../../src/cli/demo-devices.ts';
 import { createCredentials } from '../../src/devices/credentials.ts';
 import { createDevices } from '../../src/devices/devices.ts';
 import { readCode } from '../../src/devices/pairing.ts';
+import { createPresenceKeeper } from '../../src/devices/presence-keeper.ts';
 import { countStatements } from '../invoices/shop.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createFakeLink, snapshot } from './fake-link.ts';
 
 const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
 
@@ -34,7 +37,17 @@ describe.each(engines)('devices on %s', (engine) => {
     const terminal = { merchantId, kind: 'terminal' as const, name: 'Till 1', bank: 'one' };
     const auditOf = async (subject: string) =>
       (await listAudit(database.queries, { limit: 100, subject })).map(({ action }) => action).reverse();
-    return { clock, database, devices, merchantId, terminal, auditOf };
+    /** It has come, and its presence was written. */
+    const seen = async (id: string) => {
+      const link = createFakeLink();
+      const seenAtMs = clock.now();
+      link.snapshots.set(id, snapshot({ lastSeenAtMs: seenAtMs }));
+      const keeper = createPresenceKeeper({ database, clock, logger: quietLogger, link, instanceId: 'gateway' });
+      keeper.start();
+      await clock.runUntil(async () => ((await devices.list()).find((each) => each.id === id)?.lastSeenAtMs ?? 0) >= seenAtMs, 10_000);
+      await keeper.stop();
+    };
+    return { clock, database, devices, merchantId, terminal, auditOf, seen };
   }
 
   it('registers a device, lists it and keeps its rules', async () => {
@@ -72,18 +85,45 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(await devices.checkSecret(id, `${paired.secret}x`)).toBeUndefined();
     expect(await devices.checkSecret(id, '')).toBeUndefined();
     expect(await devices.checkSecret(nobody, paired.secret)).toBeUndefined();
-    await expect(devices.pair(pairingCode, '192.0.2.1')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+    expect(await devices.list()).toMatchObject([{ state: 'paired', pairingExpiresAtMs: undefined }]);
   });
 
-  it('lets one of two exchanges of the same code win', async () => {
+  it('lets an interrupted pairing be repeated until the device has come, and only the last secret counts', async () => {
+    const { devices, clock, terminal, seen } = await setUp();
+    const { id, pairingCode } = await devices.register('ana', terminal);
+    const lost = await devices.pair(pairingCode, '192.0.2.1');
+    await clock.advance(1_000);
+    const again = await devices.pair(pairingCode, '192.0.2.1');
+    expect([await devices.checkSecret(id, lost.secret), await devices.checkSecret(id, again.secret)]).toMatchObject([
+      undefined,
+      { deviceId: id },
+    ]);
+    await clock.advance(1_000);
+    await seen(id);
+    await expect(devices.pair(pairingCode, '192.0.2.1')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
+    expect(await devices.checkSecret(id, again.secret)).toBeDefined();
+  });
+
+  it('keeps a code that was not exchanged yet although the device with its old secret is there', async () => {
+    const { devices, clock, terminal, seen } = await setUp();
+    const { id, pairingCode } = await devices.register('ana', terminal);
+    await devices.pair(pairingCode, '192.0.2.1');
+    const { pairingCode: next } = await devices.newPairingCode('ana', id);
+    await clock.advance(1_000);
+    await seen(id);
+    expect(await devices.pair(next, '192.0.2.1')).toMatchObject({ deviceId: id });
+  });
+
+  it('lets both of two exchanges at once succeed, and one secret counts', async () => {
     const { devices, terminal } = await setUp();
-    const { pairingCode } = await devices.register('ana', terminal);
-    const both = await Promise.allSettled([devices.pair(pairingCode, '192.0.2.1'), devices.pair(pairingCode, '192.0.2.2')]);
-    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const { id, pairingCode } = await devices.register('ana', terminal);
+    const both = await Promise.all([devices.pair(pairingCode, '192.0.2.1'), devices.pair(pairingCode, '192.0.2.2')]);
+    const good = await Promise.all(both.map(async ({ secret }) => (await devices.checkSecret(id, secret)) !== undefined));
+    expect(good.filter(Boolean)).toHaveLength(1);
   });
 
   it('answers a wrong, an expired, a used and a replaced code in the same words', async () => {
-    const { devices, clock, terminal } = await setUp();
+    const { devices, clock, terminal, seen } = await setUp();
     const messages = new Set<string>();
     const fail = async (code: string) =>
       devices.pair(code, '192.0.2.1').then(
@@ -92,6 +132,8 @@ describe.each(engines)('devices on %s', (engine) => {
       );
     const used = await devices.register('ana', terminal);
     await devices.pair(used.pairingCode, '192.0.2.1');
+    await clock.advance(1_000);
+    await seen(used.id);
     await fail(used.pairingCode);
     const replaced = await devices.register('ana', terminal);
     await devices.newPairingCode('ana', replaced.id);

@@ -54,6 +54,7 @@ function createBroker(stage: Pick<ReturnType<typeof createStage>, 'reach'>) {
   const latest = new Map<string, object>();
   const gone = () => new GatewayError('Internal_error', 'gone', { httpStatus: 503 });
   const loginsOf = (who: Who): DeviceLogins => ({
+    check: async () => {},
     async change(deviceId, work) {
       await stage.reach(who);
       const own = {};
@@ -173,6 +174,7 @@ it.each(['pair', 'newSecret'])('%s cuts off whoever has the old secret also when
   const broker = createBroker({ reach: () => Promise.resolve() });
   let isSilent = false;
   const logins: DeviceLogins = {
+    check: async () => {},
     change: (deviceId, work) =>
       broker.loginsOf(0).change(deviceId, (login) =>
         work({

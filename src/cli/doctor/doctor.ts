@@ -1,6 +1,6 @@
 // `tillgate doctor`: looks at everything that a gateway needs before and while it runs, and says of each what it found and what to do.
 // It changes nothing that stays: it writes a byte into the data directory and takes it away, opens a queue of its own at the brokers and
-// takes it away, and asks the database only questions. It ends within half a minute, whatever hangs.
+// takes it away, and asks the database questions and a write that is rolled back. It ends within half a minute, whatever hangs.
 import { type Config, ConfigError, readConfig } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -11,6 +11,7 @@ import { checkCutOff, checkMqtt, checkQueue } from './broker-check.ts';
 import { checkCertificate } from './certificate-check.ts';
 import { checkDatabase } from './database-check.ts';
 import { bounded, doubt, type Finding, good, trouble, type Verdict } from './finding.ts';
+import { checkOpenFiles } from './limit-check.ts';
 
 type Environment = Record<string, string | undefined> | undefined;
 
@@ -73,6 +74,7 @@ async function checkAll(config: Config, world: DoctorWorld): Promise<Finding[]> 
     bounded('mqtt broker', clock, () => checkMqtt(config, world)),
     bounded('queue', clock, () => checkQueue(config, world)),
     bounded('device logins', clock, () => checkCutOff(config, world)),
+    bounded('open files', clock, () => checkOpenFiles(config)),
     bounded('certificate', clock, () => checkCertificate(config, hostsOfCertificate(config, addresses), clock)),
     bounded('addresses', clock, () => checkAddresses(addresses, clock)),
     ...(url === undefined ? [] : [bounded('gateway', clock, () => askGateway(url.replace(/\/+$/, ''), clock))]),

@@ -12,6 +12,7 @@ import type { Schema } from '../schema.ts';
 import { createTransactionGuard, type TransactionGuard } from '../transaction-guard.ts';
 import { untilNotLost } from '../until-not-lost.ts';
 import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
+import { createWriteCheck } from '../write-check.ts';
 import { createClientClass, createStatementNames } from './client.ts';
 import { translatePostgresError } from './errors.ts';
 import { typeParsers } from './values.ts';
@@ -79,14 +80,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     },
     onWake: (topic, listener) => local.onWake(topic, listener),
     soon: atTurnsEnd,
-    async ping() {
-      const client = await connect(pool);
-      try {
-        await client.query('select 1');
-      } finally {
-        client.release();
-      }
-    },
+    checkWrite: createWriteCheck(queries),
     load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close() {
       closing ??= close();
@@ -108,6 +102,24 @@ export async function withUnboundedQueries<Result>(
   try {
     await checkServer(queries);
     return await work(queries);
+  } finally {
+    await queries.destroy();
+    if (!pool.ending) await pool.end();
+  }
+}
+
+/** Makes a table and takes it back: what a read-only server, role or full disk refuses. Nothing stays. */
+export async function tryWrite(options: PostgresOptions): Promise<void> {
+  const { pool, queries } = createQueries({ ...options, role: 'gateway' }, { ...defaultBounds, poolSize: 1 }, createTransactionGuard());
+  const done = new Error('rolled back');
+  try {
+    await queries.transaction().execute(async (tx) => {
+      await sql`create table tillgate_write_check (id bigint)`.execute(tx);
+      await sql`insert into tillgate_write_check values (1)`.execute(tx);
+      throw done;
+    });
+  } catch (error) {
+    if (error !== done) throw error;
   } finally {
     await queries.destroy();
     if (!pool.ending) await pool.end();
@@ -144,8 +156,9 @@ function createQueries(
   const { logger } = options;
   const pool = new pg.Pool({ ...clientConfig(options, bounds), max: bounds.poolSize, Client: createClientClass(createStatementNames()) });
   // Without a listener an error ends the process: the pool speaks for idle connections, each connection for itself while it is out.
-  pool.on('error', (error) => logger.warn({ err: error }, 'an idle database connection was lost'));
-  pool.on('connect', (client) => client.on('error', (error: unknown) => logger.warn({ err: error }, 'a database connection was lost')));
+  const lost = (error: unknown, message: string) => logger.warn({ err: translatePostgresError(error) }, message);
+  pool.on('error', (error) => lost(error, 'an idle database connection was lost'));
+  pool.on('connect', (client) => client.on('error', (error: unknown) => lost(error, 'a database connection was lost')));
   const dialect = new PostgresDialect({
     pool: {
       connect: () => {

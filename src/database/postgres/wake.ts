@@ -4,8 +4,10 @@ import type pg from 'pg';
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { databaseDown } from '../errors.ts';
 import type { LocalWake } from '../local-wake.ts';
 import { createClientClass, cutConnection } from './client.ts';
+import { translatePostgresError } from './errors.ts';
 
 const channel = 'tillgate';
 const WakeClient = createClientClass(() => undefined);
@@ -50,7 +52,8 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
       if (isStopped) return;
       failures += 1;
       const retryMs = growingPauseMs(failures, retryPauses);
-      logger.warn({ err: error, retryMs }, 'the connection that listens for other instances is away');
+      const err = error === undefined ? databaseDown('The connection has ended.') : translatePostgresError(error);
+      logger.warn({ err, retryMs }, 'the connection that listens for other instances is away');
       cancelTimer();
       cancelTimer = clock.after(retryMs, () => void connect());
     };

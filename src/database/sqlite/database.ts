@@ -9,9 +9,10 @@ import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
 import { createTransactionGuard } from '../transaction-guard.ts';
 import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
+import { createWriteCheck } from '../write-check.ts';
 import { createSqliteDialect, createTransactionGate, type SqliteExecutor } from './driver.ts';
 
-const pingAtMostMs = 5_000;
+const checkAtMostMs = 5_000;
 
 export interface SqliteDatabaseOptions {
   executor: SqliteExecutor;
@@ -39,6 +40,8 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     options.onClose();
   }
 
+  const checkWrite = createWriteCheck(queries);
+
   return {
     engine: 'sqlite',
     queries,
@@ -59,7 +62,7 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     setAlone() {},
     soon: options.isThreaded ? atTurnsEnd : (action) => action(),
     onWake: (topic, listener) => local.onWake(topic, listener),
-    ping: () => (options.isThreaded ? withinBound(options.clock, executor.ping()) : executor.ping()),
+    checkWrite: () => (options.isThreaded ? withinBound(options.clock, checkWrite()) : checkWrite()),
     load() {
       const isBusy = gate.isTaken || options.inFlight() > 0;
       return { busy: isBusy ? 1 : 0, idle: isBusy ? 0 : 1, waiting: gate.waiting };
@@ -73,7 +76,7 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
 
 function withinBound(clock: Clock, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(pingAtMostMs, () => reject(databaseDown('The database file does not answer.')));
+    const cancel = clock.after(checkAtMostMs, () => reject(databaseDown('The database file does not answer.')));
     work.then(resolve, reject).finally(cancel);
   });
 }

@@ -8,6 +8,7 @@ import type { connect, MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import type { Random } from '../../kernel/random.ts';
 import { mqttTopics } from '../protocol.ts';
 
 export interface HeldLogin {
@@ -22,12 +23,15 @@ export interface HeldLogin {
 export interface DeviceLogins {
   /** Runs `work` with the device's login in hand; rejects with a sentence when Mosquitto does not answer. */
   change<Result>(deviceId: string, work: (login: HeldLogin) => Promise<Result>): Promise<Result>;
+  /** Whether logins can be changed: tried with a device that does not exist, so that nothing changes. Rejects with what Mosquitto said. */
+  check(): Promise<void>;
 }
 
 export interface MosquittoLoginsOptions {
   /** mqtt://admin:password@host:port, a login that may use $CONTROL/dynamic-security. */
   url: string;
   clock: Clock;
+  random: Pick<Random, 'uuid'>;
   /** The caller hears that it did not work, and the operator why. */
   logger: Pick<Logger, 'warn'>;
   /** Of each step: the connection, a change, the confirmation. */
@@ -40,6 +44,7 @@ export interface MosquittoLoginsOptions {
 interface Reply {
   command: string;
   error?: string;
+  correlationData?: string;
 }
 
 const controlTopic = '$CONTROL/dynamic-security/v1';
@@ -108,20 +113,39 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
     }
   }
 
-  /** The replies come in the order of the commands; one batch is on its way at a time. */
+  /**
+   * The replies come in the order of the commands; one batch is on its way at a time. Mosquitto sends every reply to all who listen for
+   * replies, so those of other changes, by this gateway or another, are told apart by their correlationData and passed over.
+   */
   async function send(client: MqttClient, commands: object[]): Promise<Reply[]> {
     if (!client.connected) throw silent();
-    return within<Reply[]>(client, (resolve, reject) => {
-      client.once('message', (_topic, payload) => {
-        const replies = readReplies(payload);
-        if (replies?.length === commands.length) resolve(replies);
-        else reject(silent('an answer that nobody can read'));
+    const correlationData = options.random.uuid();
+    const marked = commands.map((command) => ({ ...command, correlationData }));
+    let onMessage: (topic: string, payload: Uint8Array) => void = () => {};
+    try {
+      return await within<Reply[]>(client, (resolve, reject) => {
+        onMessage = (_topic, payload) => {
+          const replies = readReplies(payload)?.filter((reply) => reply?.correlationData === correlationData);
+          if (replies === undefined || replies.length === 0) return;
+          if (replies.length === commands.length) resolve(replies);
+          else reject(silent('an answer to another number of commands'));
+        };
+        client.on('message', onMessage);
+        client.publish(controlTopic, JSON.stringify({ commands: marked }), { qos: 1 }, (error) => error && reject(silent(error)));
       });
-      client.publish(controlTopic, JSON.stringify({ commands }), { qos: 1 }, (error) => error && reject(silent(error)));
-    });
+    } finally {
+      client.off('message', onMessage);
+    }
   }
 
-  return {
+  const logins: DeviceLogins = {
+    async check() {
+      try {
+        await logins.change(options.random.uuid(), (login) => login.setDisabled(true));
+      } catch (error) {
+        throw error instanceof GatewayError && error.cause instanceof Error ? error.cause : error;
+      }
+    },
     async change(deviceId, work) {
       if (running >= maxAtOnce)
         throw new GatewayError('Too_Many_Requests', 'Too many logins are being changed at once.', { retryAfterS: 2 });
@@ -142,6 +166,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
       }
     },
   };
+  return logins;
 }
 
 function hold(deviceId: string, send: (commands: object[]) => Promise<Reply[]>): HeldLogin {

@@ -1,5 +1,5 @@
 // Ends the connections of a device at RabbitMQ, over its management API, when the device was disabled or got a new secret [D105].
-// RabbitMQ asks about a login once, and remembers a yes for its cache's time: so a device is cut off at once, and once more when nothing can
+// RabbitMQ asks about a login once, and remembers a yes for its cache's time: so a device is cut off at once, and again every ten seconds until nothing can
 // be remembered any more. What fails is tried again for a few minutes; a device that is cut off again meanwhile begins anew.
 // Always holds: at most `maxWaiting` devices wait, one request is under way, and nothing here can make a caller wait.
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -7,6 +7,8 @@ import type { Logger } from '../../kernel/logger.ts';
 
 export interface RabbitmqConnections {
   end(deviceId: string): void;
+  /** Whether connections can be ended: tried with a device that does not exist. Rejects with what the management API said. */
+  check(): Promise<void>;
   stop(): void;
 }
 
@@ -19,27 +21,49 @@ export interface RabbitmqConnectionsOptions {
 }
 
 /**
- * More than the 10 s of the cache in deploy/rabbitmq.conf and, before them, the 5 s for which an instance that did not hear of the change
- * may still say yes to the old secret [D38].
+ * More than the 120 s of the cache in deploy/rabbitmq.conf and, before them, the 5 s for which an instance that did not hear of the change
+ * may still say yes to the old secret [D38, D182].
  */
-const afterCacheMs = 17_000;
+const afterCacheMs = 127_000;
+/** While RabbitMQ may let the device in again from its cache. */
+const cutAgainMs = 10_000;
 const tryAgainMs = 5_000;
 const giveUpAfterMs = 300_000;
 const answerWithinMs = 5_000;
 const defaultMaxWaiting = 10_000;
+/** Of no device: identifiers of devices are random. */
+const noDevice = '00000000-0000-0000-0000-000000000000';
 
 interface Cut {
   since: number;
   cancelWait: Cancel;
 }
 
-/** The status of the API's answer to the request that ends them. Of a device that has none it is 404, or 204, depending on the version. */
-export async function endConnections(apiUrl: string, deviceId: string, signal: AbortSignal): Promise<number> {
+function requestOf(apiUrl: string): { base: string; authorization: string } {
   const url = new URL(apiUrl);
   const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  const headers = { authorization: `Basic ${Buffer.from(login).toString('base64')}`, 'x-reason': 'cut off by Tillgate' };
-  const base = `${url.origin}${url.pathname.replace(/\/$/, '')}/api/connections/username/`;
-  const response = await fetch(base + encodeURIComponent(deviceId), { method: 'DELETE', headers, signal });
+  return { base: `${url.origin}${url.pathname.replace(/\/$/, '')}/api`, authorization: `Basic ${Buffer.from(login).toString('base64')}` };
+}
+
+export interface RabbitmqNode {
+  name: string;
+  filesUsed: number;
+  filesAtMost: number;
+}
+
+export async function readNodes(apiUrl: string, signal: AbortSignal): Promise<RabbitmqNode[]> {
+  const { base, authorization } = requestOf(apiUrl);
+  const response = await fetch(`${base}/nodes`, { headers: { authorization }, signal });
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  const nodes = (await response.json()) as { name?: unknown; fd_used?: unknown; fd_total?: unknown }[];
+  return nodes.map((node) => ({ name: String(node.name), filesUsed: Number(node.fd_used), filesAtMost: Number(node.fd_total) }));
+}
+
+/** The status of the API's answer to the request that ends them. Of a device that has none it is 404, or 204, depending on the version. */
+export async function endConnections(apiUrl: string, deviceId: string, signal: AbortSignal): Promise<number> {
+  const { base, authorization } = requestOf(apiUrl);
+  const headers = { authorization, 'x-reason': 'cut off by Tillgate' };
+  const response = await fetch(`${base}/connections/username/${encodeURIComponent(deviceId)}`, { method: 'DELETE', headers, signal });
   await response.body?.cancel();
   return response.status;
 }
@@ -91,7 +115,7 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
       cuts.delete(deviceId);
       return;
     }
-    cut.cancelWait = clock.after(isDone ? Math.max(0, afterCacheMs - goneMs) : tryAgainMs, () => enqueue(deviceId, cut));
+    cut.cancelWait = clock.after(isDone ? cutAgainMs : tryAgainMs, () => enqueue(deviceId, cut));
   }
 
   function enqueue(deviceId: string, cut: Cut): void {
@@ -100,6 +124,16 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
   }
 
   return {
+    async check() {
+      const abort = new AbortController();
+      const cancel = clock.after(answerWithinMs, () => abort.abort(new Error('no answer in time')));
+      try {
+        const status = await endConnections(options.apiUrl, noDevice, abort.signal);
+        if (!isEnded(status)) throw new Error(`HTTP ${status}${status === 401 ? ': wrong user or password' : ''}`);
+      } finally {
+        cancel();
+      }
+    },
     end(deviceId) {
       if (isStopped) return;
       if (cuts.size >= maxWaiting && !cuts.has(deviceId)) {

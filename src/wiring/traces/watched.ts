@@ -17,8 +17,7 @@ export function watchRequests(tracer: Tracer, app: FastifyInstance, basePath: st
   app.addHook('onRequest', (request, reply, done) => {
     const route = routeOf(request);
     const { isLongLived, isAskedAllTheTime } = request.routeOptions.config;
-    const isProbe = route.startsWith(`${basePath}/health/`) || route === `${basePath}/metrics`;
-    if (isProbe || isLongLived === true || isAskedAllTheTime === true) return done();
+    if (isLongLived === true || isAskedAllTheTime === true) return done();
     const attributes = { 'http.request.method': request.method, 'http.route': route, 'tillgate.request_id': request.id };
     const begun = { name: `${request.method} ${route}`, kind: 'server', attributes } as const;
     const span = tracer.begin(begun, readTraceparent(request.headers['traceparent']));

@@ -19,7 +19,7 @@ describe('SQLite in memory', () => {
     setImmediate(countTurns);
     for (let n = 0; n < 50; n += 1) await database.transaction((tx) => seedMerchant(tx));
     await Promise.all(Array.from({ length: 50 }, () => seedMerchant(database.queries)));
-    await database.ping();
+    await database.checkWrite();
     isCounting = false;
     expect(turns).toBe(0);
     await database.close();

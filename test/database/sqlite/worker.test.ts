@@ -99,7 +99,7 @@ describe('the database thread', () => {
     );
     await worker.terminate();
     for (const reason of await Promise.all(waiting)) expect(isDatabaseDown(reason)).toBe(true);
-    for (const work of [seedMerchant(database.queries), database.transaction((tx) => seedMerchant(tx)), database.ping()]) {
+    for (const work of [seedMerchant(database.queries), database.transaction((tx) => seedMerchant(tx)), database.checkWrite()]) {
       expect(isDatabaseDown(await reasonOf(work))).toBe(true);
     }
     await database.close();
@@ -124,11 +124,11 @@ describe('the database thread', () => {
     const work = slow.execute(database.queries);
     // The statement takes a few promises to reach the thread; the ping must stand behind it.
     await clock.settle();
-    const ping = reasonOf(database.ping());
+    const ping = reasonOf(database.checkWrite());
     await clock.advance(5_000);
     expect(isDatabaseDown(await ping)).toBe(true);
     await work;
-    await database.ping();
+    await database.checkWrite();
     await database.close();
   });
 

@@ -5,6 +5,7 @@ import { GatewayError } from '../../../src/kernel/error-codes.ts';
 import { createMosquittoLogins, type DeviceLogins, type HeldLogin } from '../../../src/link/brokers/mosquitto-logins.ts';
 import { mqttTopics } from '../../../src/link/protocol.ts';
 import { deviceA, deviceB } from '../../contract/channel.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const { deviceId } = deviceA;
@@ -52,12 +53,18 @@ class FakeClient extends EventEmitter {
 
   /** To the last commands; each with its error, if any. */
   reply(errors: Record<string, string> = {}): void {
-    const { commands } = JSON.parse(this.published.at(-1)?.text ?? '{}') as { commands: { command: string }[] };
-    this.say(JSON.stringify({ responses: commands.map(({ command }) => ({ command, error: errors[command] })) }));
+    this.say(JSON.stringify({ responses: this.marked.map((sent) => ({ ...sent, error: errors[sent.command] })) }));
+  }
+
+  /** As Mosquitto echoes them. */
+  get marked(): { command: string; correlationData: string }[] {
+    const { commands } = JSON.parse(this.published.at(-1)?.text ?? '{}') as { commands: { command: string; correlationData: string }[] };
+    return commands.map(({ command, correlationData }) => ({ command, correlationData }));
   }
 
   get commands(): Record<string, unknown>[] {
-    return JSON.parse(this.published.at(-1)?.text ?? '{}').commands;
+    const { commands } = JSON.parse(this.published.at(-1)?.text ?? '{}') as { commands: Record<string, unknown>[] };
+    return commands.map(({ correlationData: _mark, ...command }) => command);
   }
 }
 
@@ -79,7 +86,14 @@ function create(options: { answerWithinMs?: number; maxAtOnce?: number } = {}): 
     return client;
   };
   const library = async () => ({ connect: connect as never });
-  return createMosquittoLogins({ url: 'mqtt://m', clock, logger: { warn: (fields) => void warned.push(fields) }, library, ...options });
+  return createMosquittoLogins({
+    url: 'mqtt://m',
+    clock,
+    random: seededRandom(3),
+    logger: { warn: (fields) => void warned.push(fields) },
+    library,
+    ...options,
+  });
 }
 
 const client = (at = clients.length - 1) => clients[at] as FakeClient;
@@ -308,12 +322,25 @@ describe('a reply', () => {
     ['no JSON', '{'],
     ['no list', '{"responses":{"length":1}}'],
     ['no object', '7'],
-    ['of another number of commands', '{"responses":[]}'],
-    ['of more commands', '{"responses":[{"command":"getClient"},{"command":"getClient"}]}'],
-  ])('that is %s confirms nothing', async (_what, payload) => {
-    const over = await ended(confirm, (opened) => opened.say(payload));
+    ['empty', '{"responses":[]}'],
+    ['a list of nothing', '{"responses":[null]}'],
+    ['without a mark', '{"responses":[{"command":"getClient"}]}'],
+    ['of another change', '{"responses":[{"command":"getClient","correlationData":"another"}]}'],
+  ])('that is %s is passed over, and the own one counts', async (_what, payload) => {
+    const over = await ended(confirm, async (opened) => {
+      opened.say(payload);
+      await clock.settle();
+      expect(opened.ends).toEqual([]);
+      opened.reply();
+    });
+    expect(over).toEqual({ result: undefined });
+    expect(client().listenerCount('message')).toBe(0);
+  });
+
+  it('to more commands than were sent confirms nothing', async () => {
+    const over = await ended(confirm, (opened) => opened.say(JSON.stringify({ responses: [...opened.marked, ...opened.marked] })));
     expect(over?.error).toMatchObject(refusal);
-    expect(causeOf()).toBe('an answer that nobody can read');
+    expect(causeOf()).toBe('an answer to another number of commands');
   });
 
   it.each([

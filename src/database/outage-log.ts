@@ -1,0 +1,108 @@
+// A database outage in the operator's log: one line when it begins, one a minute while it lasts, one when it is over. What every part of the
+// gateway says about it meanwhile, with its stack traces, goes to debug.
+// A line about a failing database does not make an outage by itself (one connection may be lost, one statement be slow): a write is tried, and
+// only if that fails the outage begins; otherwise the line is written as it came.
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { DatabaseBusy, isDatabaseDown } from './errors.ts';
+
+const checkEveryMs = 1_000;
+const sayEveryMs = 60_000;
+
+export interface OutageLog {
+  /** For all parts of the gateway. */
+  readonly logger: Logger;
+  /** How to find out whether the database can be written; before that is known, every line is written as it comes. */
+  watch(canWrite: () => Promise<void>): void;
+  stop(): void;
+}
+
+type Level = 'warn' | 'error';
+
+export function createOutageLog({ logger, clock }: { logger: Logger; clock: Clock }): OutageLog {
+  let canWrite: (() => Promise<void>) | undefined;
+  /** On clock.elapsed(). */
+  let suspectedSinceMs: number | undefined;
+  let isAway = false;
+  let linesLeftOut = 0;
+  let saidAtMs = 0;
+  let endPause = () => {};
+
+  async function follow(fields: object, message: string, level: Level): Promise<void> {
+    const sinceMs = clock.elapsed();
+    suspectedSinceMs = sinceMs;
+    for (;;) {
+      const reason = await whyNotWritten();
+      if (reason === undefined) break;
+      say(sinceMs, reason);
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(checkEveryMs, resolve);
+        endPause = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    if (canWrite === undefined) return;
+    if (isAway) logger.info({ awayMs: Math.round(clock.elapsed() - sinceMs), linesLeftOut }, 'the database is back');
+    else logger[level](fields, message);
+    suspectedSinceMs = undefined;
+    isAway = false;
+    linesLeftOut = 0;
+  }
+
+  /** Undefined: it can be written, or nobody wants to know any more. */
+  async function whyNotWritten(): Promise<string | undefined> {
+    try {
+      await canWrite?.();
+      return undefined;
+    } catch (error) {
+      return canWrite === undefined ? undefined : reasonOf(error);
+    }
+  }
+
+  function say(sinceMs: number, reason: string): void {
+    const nowMs = clock.elapsed();
+    const awayMs = Math.round(nowMs - sinceMs);
+    if (!isAway) logger.error({ reason }, 'the database is away; calls that need it are answered 2 or 3');
+    else if (nowMs - saidAtMs >= sayEveryMs) logger.warn({ reason, awayMs, linesLeftOut }, 'the database is still away');
+    else return;
+    isAway = true;
+    saidAtMs = nowMs;
+  }
+
+  const write = (level: Level) => (fields: object, message: string) => {
+    if (canWrite === undefined || !isOfOutage(fields)) return logger[level](fields, message);
+    logger.debug(fields, message);
+    if (suspectedSinceMs !== undefined) linesLeftOut += 1;
+    else void follow(fields, message, level);
+  };
+
+  return {
+    logger: {
+      debug: (fields, message) => logger.debug(fields, message),
+      info: (fields, message) => logger.info(fields, message),
+      warn: write('warn'),
+      error: write('error'),
+    },
+    watch(check) {
+      canWrite = check;
+    },
+    stop() {
+      canWrite = undefined;
+      endPause();
+    },
+  };
+}
+
+/** By the error that it carries, or by the errorCode with which a call ended. */
+function isOfOutage(fields: object): boolean {
+  const { err, errorCode } = fields as { err?: unknown; errorCode?: unknown };
+  return errorCode === 2 || (isDatabaseDown(err) && !(err instanceof DatabaseBusy));
+}
+
+/** What the driver said: the operator needs the address that callers must not see. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error && cause.message !== '' ? `${message} ${cause.message}` : message;
+}

@@ -1,0 +1,25 @@
+// Whether the database can be written, and not only read: a full disk or a standby still answers every question. One row is written over, in a
+// commit of its own. Callers that ask at the same time share one check.
+import { sql } from 'kysely';
+import type { Queries } from './database.ts';
+import { keptStatement } from './kept-statement.ts';
+
+const writeFact = keptStatement((queries, { name }: { name: string }) =>
+  queries
+    .insertInto('database_facts')
+    .values({ name, value: sql<string>`cast(now_ms() as text)` })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: sql<string>`cast(now_ms() as text)` }))
+    .compile(),
+);
+
+export function createWriteCheck(queries: Queries): () => Promise<void> {
+  let checking: Promise<void> | undefined;
+  return () => {
+    checking ??= writeFact(queries, { name: 'last write check' })
+      .then(() => {})
+      .finally(() => {
+        checking = undefined;
+      });
+    return checking;
+  };
+}
