@@ -121,7 +121,9 @@ class Bank:
         if name == "CloseDay":
             since = self.since_last_close()
             amount = sum(line.get("bani", 0) for line in since) / 100
-            return "done", {"count": len(since), "amount": amount}, None, {}
+            voided = {line.get("of") for line in since if line["name"] == "CancelTransaction"}
+            count = sum(line["name"] == "Pay" and line["operationId"] not in voided for line in since)
+            return "done", {"count": count, "amount": amount}, None, {}
         payment = next((line for line in self.book.values() if line.get("operationId") == args.get("operationId")), None)
         if payment is None:
             return "refused", None, "The bank knows no such operation.", {}

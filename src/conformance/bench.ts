@@ -27,6 +27,8 @@ export class Bench implements ChannelListener {
   readonly presences: HeardPresence[] = [];
   readonly drops: HeardDrop[] = [];
   readonly logins: BrokerLogin[] = [];
+  /** Topics of messages that were to be retained; only our own broker sees it. */
+  readonly retained: string[] = [];
   readonly #deps: BenchDeps;
   readonly #offset = createClockOffset();
   readonly #live = new Set<ChannelName>();
@@ -83,6 +85,10 @@ export class Bench implements ChannelListener {
       const cancel = this.#deps.clock.after(withinMs, () => end(undefined));
       this.#watchers.add(look);
     });
+  }
+
+  publishedRetained(topic: string): void {
+    this.#keep(this.retained, topic);
   }
 
   loggedIn(login: BrokerLogin): void {

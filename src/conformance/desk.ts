@@ -80,6 +80,7 @@ export function createDesk(options: DeskOptions): Desk {
           secure: undefined,
           checkDevice: async (id, given) => mayEnter(id, given),
           onLogin: (_id, login) => bench.loggedIn(login),
+          onRetained: (_id, topic) => bench.publishedRetained(topic),
         })
       : undefined;
   const queue = options.queueUrl === undefined ? new BuiltInQueue({ clock, logger }) : undefined;

@@ -20,8 +20,8 @@ export function countVerdicts({ findings }: RunReport): Record<Verdict, number> 
 export function announcement(kind: string, amountLei: number): string {
   const amount = `${amountLei.toFixed(2)} MDL`;
   return kind === 'terminal'
-    ? `The run charges ${amount} once and refunds it. It begins eight more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
-    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash and, on a register with the feature "paid", one that was paid on a terminal, and makes X reports. It begins eight receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
+    ? `The run charges ${amount} twice, voids one payment and refunds the other. It begins nine more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
+    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash and, on a register with the feature "paid", one that was paid on a terminal, and makes X reports. It begins nine receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
 }
 
 export function textReport(report: RunReport): string {
@@ -48,7 +48,7 @@ function moneyLine({ kind, charged: { payments, refunds, unclear, amount } }: Ru
   const left = payments - refunds;
   const told =
     kind === 'terminal'
-      ? `${payments} payments of ${amount.toFixed(2)} MDL were made and ${refunds} refunded.`
+      ? `${payments} payments of ${amount.toFixed(2)} MDL were made and ${refunds} refunded or voided.`
       : `${payments} receipts of ${amount.toFixed(2)} MDL were paid by card.`;
   return [
     told,

@@ -4,6 +4,7 @@ import type { Bench } from './bench.ts';
 import { Broken, type Check, Untested } from './check.ts';
 import { allAlongChecks } from './checks/all-along.ts';
 import { closingChecks, openingChecks } from './checks/books.ts';
+import { moneyBackChecks } from './checks/money-back.ts';
 import { neverRunChecks } from './checks/never-run.ts';
 import { onceChecks } from './checks/once.ts';
 import { rebootChecks } from './checks/reboot.ts';
@@ -18,6 +19,7 @@ export const checks: readonly Check[] = [
   ...openingChecks,
   ...neverRunChecks,
   ...onceChecks,
+  ...moneyBackChecks,
   ...runningChecks,
   ...rebootChecks,
   ...closingChecks,
@@ -77,7 +79,7 @@ export async function runConformance(deps: RunDeps): Promise<RunReport> {
   }
   const charged = {
     payments: doneOf(exam, 'Pay', 'PrintReceipt').filter(({ order }) => asksForCard(order)).length,
-    refunds: doneOf(exam, 'Refund').length,
+    refunds: doneOf(exam, 'Refund', 'CancelTransaction').length,
     unclear: exam.orders.filter((order) => asksForCard(order) && hasNoKnownEnd(exam, order)).length,
     amount: exam.amount,
   };

@@ -72,7 +72,7 @@ export function createServer(deps: Deps): HttpServer {
     demo: () => deps.sandbox.demo,
     readiness: () => readiness(deps),
   });
-  traces?.watchRequests(server.app, config.basePath);
+  traces?.watchRequests(server.app);
   if (builtInQueue) server.onUpgrade('/queue', (upgrade) => builtInQueue.handleUpgrade(upgrade));
   server.routes((app) => registerRoutes(app, deps));
   return server;

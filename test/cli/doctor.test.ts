@@ -87,7 +87,7 @@ describe('the doctor', () => {
     cpSync(join(migrationsDir, '0001_foundation.sql'), join(older, '0001_foundation.sql'));
     const options = { dataDir, clock: systemClock, logger: quietLogger };
     await migrateDatabase({ ...options, migrationsDir: older });
-    expect((await examine({ TILLGATE_DATA_DIR: dataDir })).of('database')).toEqual(looked(/lacks migration 2/));
+    expect((await examine({ TILLGATE_DATA_DIR: dataDir })).of('database')).toEqual(looked(/lacks migrations 2 \(ledger\), 3 .*15 \(/));
     await migrateDatabase(options);
     expect((await examine({ TILLGATE_DATA_DIR: dataDir })).of('database')).toEqual(fine(/SQLite.*up to date and safe/));
 
@@ -140,7 +140,9 @@ describe('the doctor', () => {
     expect(JSON.stringify(refused.findings)).not.toContain('secret');
     const gone = await examine({ ...settings, TILLGATE_RABBITMQ_API_URL: `http://gate:secret@127.0.0.1:${await freePort()}` });
     expect(gone.of('queue connections')).toEqual(bad(/Nothing listens/));
-    expect(asked).toEqual([0, 1].map(() => expect.stringMatching(/^DELETE \/api\/connections\/username\/[0-9a-f-]{36}$/)));
+    expect(asked.filter((each) => each.startsWith('DELETE'))).toEqual(
+      [0, 1].map(() => expect.stringMatching(/^DELETE \/api\/connections\/username\/[0-9a-f-]{36}$/)),
+    );
   });
 
   it('sees addresses that nobody can dial, and what answers there that is no gateway', async () => {

@@ -113,6 +113,7 @@ describe('the Python device', () => {
     const others = report.findings.filter(({ verdict }) => verdict !== 'holds');
     expect(others.map(({ id, verdict, why }) => [id, verdict, why])).toEqual([
       ['reply-to', 'untested', expect.any(String)],
+      ['recaller-gets-the-ending', 'untested', expect.any(String)],
       ['answers-travel', 'untested', expect.any(String)],
     ]);
   });

@@ -30,6 +30,10 @@ export interface Fault {
   replyTo?(replyTo: string): string;
   topic?(topic: string): string;
   login?: Partial<BrokerLogin>;
+  /** Every message over MQTT with the retain flag. */
+  retains?: boolean;
+  /** An ending goes to the first gateway alone, whoever recalled the command. */
+  forgetsRecallers?: boolean;
   /** It believes that every answer found a channel. */
   forgetsUnsent?: boolean;
   /** Once cut off it does not come back. */
@@ -51,7 +55,7 @@ export interface Hands {
 export const deviceId = '11111111-1111-4111-8111-111111111111';
 const gatewayId = 'conformance';
 
-function createWire(name: ChannelName, fault: Fault, clock: Clock, random: Random) {
+function createWire(name: ChannelName, fault: Fault, clock: Clock, random: Random, onRetained: (topic: string) => void) {
   let listener: ChannelListener | undefined;
   let connection: WireListener | undefined;
   let isCut = false;
@@ -75,6 +79,8 @@ function createWire(name: ChannelName, fault: Fault, clock: Clock, random: Rando
   function fromDevice(kind: 'answers' | 'presence', message: Fields | undefined, replyTo: string): void {
     if (message === undefined || listener === undefined) return;
     const told = listener;
+    if (fault.retains && name === 'mqtt') onRetained(mqttTopics.presence(deviceId));
+    if (fault.forgetsRecallers && replyTo.endsWith('-c') && !('state' in (message['report'] ?? {}))) return;
     const bytes = Buffer.from(JSON.stringify(message));
     if (name === 'mqtt') {
       const address =
@@ -151,7 +157,9 @@ export async function runAgainst(kind: DeviceKind, plant: (hands: Hands) => Faul
   const random = seededRandom(7);
   let inject: Hands['inject'] = () => {};
   const fault = plant({ random, clock, inject: (command, channel) => inject(command, channel) });
-  const wires = (fault.channels ?? (['mqtt', 'queue'] as const)).map((name) => createWire(name, fault, clock, random));
+  const wires = (fault.channels ?? (['mqtt', 'queue'] as const)).map((name) =>
+    createWire(name, fault, clock, random, (topic) => bench.publishedRetained(topic)),
+  );
   inject = (command, channel) => wires.find((wire) => wire.channel.name === (channel ?? 'mqtt'))?.deliverToDevice(command);
   const bench = new Bench({ clock, deviceId, channels: wires.map(({ channel }) => channel) });
   await bench.start();

@@ -3,10 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { checks } from '../../src/conformance/run.ts';
 import { carelessDevices } from './careless-devices.ts';
+import { dishonestDevices } from './dishonest-devices.ts';
 import { forgetfulDevices } from './forgetful-devices.ts';
 import { brokenOf, runAgainst } from './memory-desk.ts';
 
-const plantedFaults = [...forgetfulDevices, ...carelessDevices];
+const plantedFaults = [...forgetfulDevices, ...carelessDevices, ...dishonestDevices];
 
 describe('the conformance run finds a device that', () => {
   it.each(plantedFaults.map((fault) => [fault.what, fault.kind ?? 'terminal', fault] as const))(
@@ -18,6 +19,10 @@ describe('the conformance run finds a device that', () => {
         expect([why, place, clause].every((text) => text !== undefined && text !== '')).toBe(true);
     },
   );
+});
+
+it('there are at least seventy of them', () => {
+  expect(plantedFaults.length).toBeGreaterThanOrEqual(70);
 });
 
 it('each check is there for a mistake that was planted', () => {

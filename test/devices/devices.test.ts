@@ -44,7 +44,9 @@ describe.each(engines)('devices on %s', (engine) => {
       link.snapshots.set(id, snapshot({ lastSeenAtMs: seenAtMs }));
       const keeper = createPresenceKeeper({ database, clock, logger: quietLogger, link, instanceId: 'gateway' });
       keeper.start();
-      await clock.runUntil(async () => ((await devices.list()).find((each) => each.id === id)?.lastSeenAtMs ?? 0) >= seenAtMs, 10_000);
+      await expect
+        .poll(async () => (await devices.list()).find((each) => each.id === id)?.lastSeenAtMs ?? 0, { timeout: 15_000 })
+        .toBeGreaterThanOrEqual(seenAtMs);
       await keeper.stop();
     };
     return { clock, database, devices, merchantId, terminal, auditOf, seen };

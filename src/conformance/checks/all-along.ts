@@ -1,9 +1,12 @@
 // What must have held during the whole run, looked at when it is over.
+import { canonicalJson } from '../../kernel/canonical-json.ts';
+import { maskReport } from '../../kernel/card-mask.ts';
+import { maskCardNumbers } from '../../kernel/card-numbers.ts';
 import { clockReadingMs } from '../../kernel/clock-reading.ts';
 import type { ChannelName } from '../../link/channel.ts';
-import { type Check, must, on } from '../check.ts';
+import { type Check, must, on, untested } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
-import { isSameEnding } from '../work.ts';
+import { doneOf, isSameEnding } from '../work.ts';
 
 /** As a date-time is written, with its zone. */
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
@@ -26,6 +29,61 @@ function everythingSaid(exam: Exam): Said[] {
 }
 
 export const allAlongChecks: readonly Check[] = [
+  {
+    id: 'own-numbers',
+    clause: on.commands('each payment and each refund has an `rrn` and an `operationId` of its own.'),
+    kind: 'terminal',
+    does: 'compares the numbers of all payments and refunds of the run',
+    mustSee: 'no rrn and no operationId twice',
+    async run(exam) {
+      const done = doneOf(exam, 'Pay', 'Refund');
+      for (const field of ['rrn', 'operationId'] as const) {
+        const first = new Map<unknown, string>();
+        for (const { order, report } of done) {
+          const earlier = first.get(report[field]);
+          must(earlier === undefined, `${order.name} ${order.id} reports the ${field} ${String(report[field])} of ${earlier}.`);
+          first.set(report[field], `${order.name} ${order.id}`);
+        }
+      }
+      exam.see(`${done.length} payments and refunds`);
+    },
+  },
+  {
+    id: 'no-card-number',
+    clause: on.commands('No report holds a full card number: `maskedCard` has at most the first six and the last four digits.'),
+    does: 'looks for card numbers in every answer of the run',
+    mustSee: 'none',
+    async run(exam) {
+      for (const { answer } of exam.bench.answers) {
+        const isMasked = canonicalJson(maskReport(answer.report ?? {})) === canonicalJson(answer.report ?? {});
+        must(
+          isMasked && maskCardNumbers(answer.reason ?? '') === (answer.reason ?? ''),
+          `The answer to ${answer.id} holds a full card number.`,
+        );
+      }
+    },
+  },
+  {
+    id: 'not-retained',
+    clause: on.channels('QoS 1, not retained'),
+    does: 'looks at the retain flag of every message over MQTT',
+    mustSee: 'none is retained',
+    async run(exam) {
+      if (!exam.bench.logins.length) untested('Only the broker of this run sees the flag.');
+      const [retained] = exam.bench.retained;
+      must(retained === undefined, `A message to ${retained} was published with the retain flag, ${exam.bench.retained.length} in all.`);
+    },
+  },
+  {
+    id: 'ends-known',
+    clause: on.promise(6, 'After a power cut, what was begun and has no answer is looked up at the bank or in the fiscal memory.'),
+    does: 'looks for commands of the run that ended unknown',
+    mustSee: 'none: bank and fiscal memory could be asked all the while',
+    async run(exam) {
+      const lost = exam.orders.find(({ id }) => exam.endingOf(id)?.outcome === 'unknown');
+      must(lost === undefined, `${lost?.name} ${lost?.id} ended unknown.`);
+    },
+  },
   {
     id: 'presence-goes-on',
     clause: on.time('every 30 s; the gateway counts a device as live for 75 s after the last message on that channel'),
@@ -95,7 +153,7 @@ export const allAlongChecks: readonly Check[] = [
     does: 'looks at what of the device had to be dropped during the run',
     mustSee: 'nothing',
     async run(exam) {
-      const drops = exam.bench.drops.filter(({ field }) => field !== `answers/${exam.gatewayId}-b`);
+      const drops = exam.bench.drops.filter(({ field }) => !field?.startsWith(`answers/${exam.gatewayId}-`));
       const [first] = drops;
       must(
         first === undefined,

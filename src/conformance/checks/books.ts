@@ -5,6 +5,7 @@ import { type Check, must, on, untested } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
 import { missingFields } from '../report-fields.ts';
 import { carryOut, doneOf, paidReceipt } from '../work.ts';
+import { notVoided } from './money-back.ts';
 
 const notTwice = 'An id that the journal has is not executed a second time';
 /** Sums of amounts with two decimals, compared in whole bani. */
@@ -29,12 +30,12 @@ async function readTotals(exam: Exam): Promise<Totals | undefined> {
   return { sales, cashIn, cashOut, card: typeof card === 'number' ? card : undefined };
 }
 
-async function closeBankDay(exam: Exam): Promise<number> {
-  const { ending } = await carryOut(exam, { name: 'CloseDay', args: {} });
+async function closeBankDay(exam: Exam): Promise<{ id: string; count: number; amount: number }> {
+  const { order, ending } = await carryOut(exam, { name: 'CloseDay', args: {} });
   must(ending.outcome === 'done', `CloseDay ended ${describe(ending)}.`);
   const missing = missingFields('CloseDay', ending.report);
   must(missing.length === 0, `The report of CloseDay lacks ${missing.join(', ')}.`);
-  return ending.report?.['amount'] as number;
+  return { id: order.id, count: ending.report?.['count'] as number, amount: ending.report?.['amount'] as number };
 }
 
 /** What was in the books before the run. */
@@ -94,14 +95,14 @@ export const closingChecks: readonly Check[] = [
     does: 'refunds every payment that was made, and sends each refund twice',
     mustSee: 'done with rrn, operationId and amount, and the same ending again',
     async run(exam) {
-      const payments = doneOf(exam, 'Pay');
+      const payments = notVoided(exam);
       if (payments.length === 0) untested('Nothing was charged.');
       for (const { order, report } of payments) {
         const { documentNr } = order.args;
         const { operationId, rrn } = report;
         const args = { documentNr, operationId, rrn, amount: exam.amount, currency: 'MDL' };
         const { order: refund, ending } = await carryOut(exam, { name: 'Refund', args });
-        must(ending.outcome === 'done', `The refund ended ${describe(ending)}: the payment stands, give it back by hand.`);
+        must(ending.outcome === 'done', `The refund ${refund.id} ended ${describe(ending)}: the payment stands, give it back by hand.`);
         const missing = missingFields('Refund', ending.report);
         must(missing.length === 0, `The report of Refund lacks ${missing.join(', ')}.`);
         const again = await exam.repeat(refund);
@@ -114,15 +115,17 @@ export const closingChecks: readonly Check[] = [
     clause: on.promise(1, notTwice),
     kind: 'terminal',
     does: 'closes the bank day and compares it with what was answered done',
-    mustSee: 'the payments less the refunds, to the ban',
+    mustSee: 'the payments that were not voided less the refunds, to the ban, and their number',
     async run(exam) {
       if (!before.has(exam)) untested('The bank day was not closed at the beginning.');
-      const expected = sumOf(exam, 'Pay') - sumOf(exam, 'Refund');
-      const amount = await closeBankDay(exam);
+      const payments = notVoided(exam).length;
+      const expected = payments * exam.amount - sumOf(exam, 'Refund');
+      const { id, count, amount } = await closeBankDay(exam);
       must(
         bani(amount) === bani(expected),
-        `The bank counts ${amount.toFixed(2)} where ${expected.toFixed(2)} was answered: something was charged or refunded that nobody was told of, or was told and not done.`,
+        `CloseDay ${id}: the bank counts ${amount.toFixed(2)} where ${expected.toFixed(2)} was answered: something was charged, refunded or voided that nobody was told of, or was told and not done.`,
       );
+      must(count === payments, `CloseDay ${id} counts ${count} payments where ${payments} were made and not voided.`);
     },
   },
   {

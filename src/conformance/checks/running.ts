@@ -96,6 +96,27 @@ export const runningChecks: readonly Check[] = [
     },
   },
   {
+    id: 'recaller-gets-the-ending',
+    clause: on.promise(7, 'The ending is sent to whoever sent the command and to whoever recalled it meanwhile'),
+    does: 'recalls a running command in the name of another gateway, over MQTT, and aborts it',
+    mustSee: "the answer to Recall and the ending at that gateway's address",
+    async run(exam) {
+      if (!exam.bench.live.includes('mqtt') || exam.person.lockOut === undefined)
+        untested('Only the broker of this run shows what is sent to others, over MQTT.');
+      const replyTo = `${exam.gatewayId}-c`;
+      const sentThere = () => exam.bench.drops.filter(({ field }) => field === `answers/${replyTo}`).length;
+      const order = await letWait(exam);
+      await exam.send('Recall', { target: order.id }, { channel: 'mqtt', replyTo });
+      await exam.bench.until(() => (sentThere() > 0 ? true : undefined), exam.pace.atOnceMs);
+      const before = sentThere();
+      must(before > 0, `Recall of ${order.name} ${order.id} was not answered at answers/${replyTo}.`);
+      await exam.ask('Abort', { target: order.id });
+      await exam.ending(order);
+      const arrived = await exam.bench.until(() => (sentThere() > before ? true : undefined), exam.pace.atOnceMs);
+      must(arrived !== undefined, `The ending of ${order.name} ${order.id} did not come to answers/${replyTo}, which had recalled it.`);
+    },
+  },
+  {
     id: 'answers-travel',
     clause: on.promise(7, 'If none does, it is sent as soon as one is back.'),
     does: 'keeps the device off every channel while a command ends by answerBy',

@@ -16,7 +16,7 @@ import { watchedChannel, watchedLink, watchedSend, watchRequests, watchStatement
 export interface Traces {
   watchStatement: WatchStatement;
   /** Before its routes are added. */
-  watchRequests(app: FastifyInstance, basePath: string): void;
+  watchRequests(app: FastifyInstance): void;
   channel(channel: Channel): Channel;
   link(link: Link): Link;
   send(send: Send): Send;
@@ -46,7 +46,7 @@ export function createTraces(options: Options): Traces {
   const tracer = createTracer({ ...options, onEnd: exporter.add });
   return {
     watchStatement: watchStatements(tracer, options.engine),
-    watchRequests: (app, basePath) => watchRequests(tracer, app, basePath),
+    watchRequests: (app) => watchRequests(tracer, app),
     channel: (channel) => watchedChannel(tracer, channel),
     link: (link) => watchedLink(tracer, link),
     send: (send) => watchedSend(tracer, send),

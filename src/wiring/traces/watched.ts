@@ -13,7 +13,7 @@ import { readTraceparent, writeTraceparent } from './traceparent.ts';
 import type { Attributes, Span, Tracer } from './tracer.ts';
 
 /** A span for each request but probes, RabbitMQ's questions and what stays open for hours. */
-export function watchRequests(tracer: Tracer, app: FastifyInstance, basePath: string): void {
+export function watchRequests(tracer: Tracer, app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const route = routeOf(request);
     const { isLongLived, isAskedAllTheTime } = request.routeOptions.config;

@@ -25,6 +25,8 @@ export interface EmbeddedBrokerOptions extends Omit<BrokerPortsOptions, 'limits'
   checkDevice(deviceId: string, secret: string): Promise<boolean>;
   /** A device was let in, and this is how it asked for it. */
   onLogin?(deviceId: string, login: BrokerLogin): void;
+  /** A message was published with the retain flag, which is taken off. */
+  onRetained?(deviceId: string, topic: string): void;
 }
 
 export interface BrokerLogin {
@@ -166,6 +168,7 @@ export class EmbeddedBroker implements Channel {
         // A closed client publishes only its will. `gone` says the same, and in the right order when the device is back already.
         if (client.closed && packet.topic === mqttTopics.presence(client.id))
           return done(new Error('The end of the connection was noticed.'));
+        if (packet.retain) this.#options.onRetained?.(client.id, packet.topic);
         packet.retain = false;
         done();
       },

@@ -1,0 +1,90 @@
+// What a terminal does with a payment that it has made: its document is closed, it is given back in part or voided, and what cannot be given
+// back is refused. Only a payment of this run is touched.
+import { type Check, must, on, untested } from '../check.ts';
+import { describe, type Exam, type Order } from '../exam.ts';
+import { missingFields } from '../report-fields.ts';
+import { carryOut, doneOf, lastDone, plainWork } from '../work.ts';
+
+const unknownOperation = 'An `operationId` that you never reported is `refused`, and so is a Refund above what is left of the payment.';
+
+/** The payment that was made before, as the bank knows it. */
+function paymentOf(exam: Exam): { order: Order; documentNr: unknown; operationId: unknown; rrn: unknown } {
+  const { order, ending } = lastDone(exam);
+  const { operationId, rrn } = ending.report ?? {};
+  return { order, documentNr: order.args['documentNr'], operationId, rrn };
+}
+
+async function mustBeRefused(exam: Exam, name: string, args: Record<string, unknown>): Promise<void> {
+  const { order, ending } = await carryOut(exam, { name, args });
+  must(ending.outcome === 'refused', `${name} ${order.id} ${JSON.stringify(args)} ended ${describe(ending)} instead of refused.`);
+}
+
+export const moneyBackChecks: readonly Check[] = [
+  {
+    id: 'close-doc',
+    clause: on.commands('**CloseDoc**: the document of this payment is closed; `done`, also if your bank knows no documents.'),
+    kind: 'terminal',
+    does: 'closes the document of the payment that was made',
+    mustSee: 'accepted, then done',
+    async run(exam) {
+      const { documentNr, operationId } = paymentOf(exam);
+      const { order, ending } = await carryOut(exam, { name: 'CloseDoc', args: { documentNr, operationId } });
+      must(ending.outcome === 'done', `CloseDoc ${order.id} of operation ${String(operationId)} ended ${describe(ending)}.`);
+    },
+  },
+  {
+    id: 'close-doc-unknown',
+    clause: on.commands(unknownOperation),
+    kind: 'terminal',
+    does: 'closes the document of an operation that does not exist',
+    mustSee: 'refused',
+    run: (exam) => mustBeRefused(exam, 'CloseDoc', { documentNr: exam.newId(), operationId: `no-${exam.newId()}` }),
+  },
+  {
+    id: 'refund-unknown',
+    clause: on.commands(unknownOperation),
+    kind: 'terminal',
+    does: 'refunds an operation that does not exist',
+    mustSee: 'refused',
+    run: (exam) =>
+      mustBeRefused(exam, 'Refund', {
+        ...{ documentNr: exam.newId(), operationId: `no-${exam.newId()}`, rrn: '000000000000' },
+        ...{ amount: exam.amount, currency: 'MDL' },
+      }),
+  },
+  {
+    id: 'refund-too-much',
+    clause: on.commands(unknownOperation),
+    kind: 'terminal',
+    does: 'refunds twice as much as was paid',
+    mustSee: 'refused',
+    async run(exam) {
+      const { order: _payment, ...named } = paymentOf(exam);
+      await mustBeRefused(exam, 'Refund', { ...named, amount: exam.amount * 2, currency: 'MDL' });
+    },
+  },
+  {
+    id: 'void',
+    clause: on.commands('**CancelTransaction**: takes a whole payment back; after `done` no CloseDay counts it.'),
+    kind: 'terminal',
+    does: 'makes a second payment and voids it',
+    mustSee: 'done with operationId and amount; the bank day at the end shows whether it is true',
+    async run(exam) {
+      const { order: payment, ending: paid } = await carryOut(exam, plainWork(exam));
+      must(paid.outcome === 'done', `Pay ${payment.id} ended ${describe(paid)}.`);
+      const { operationId, token } = paid.report ?? {};
+      if (typeof token !== 'string') untested('The report of Pay has no token, so that nothing can be voided.');
+      const args = { documentNr: payment.args['documentNr'], operationId, token, amount: exam.amount };
+      const { order, ending } = await carryOut(exam, { name: 'CancelTransaction', args });
+      must(ending.outcome === 'done', `CancelTransaction ${order.id} of operation ${String(operationId)} ended ${describe(ending)}.`);
+      const missing = missingFields('CancelTransaction', ending.report);
+      must(missing.length === 0, `The report of CancelTransaction ${order.id} lacks ${missing.join(', ')}.`);
+    },
+  },
+];
+
+/** Payments that were not voided: what is still to be given back. */
+export function notVoided(exam: Exam): ReturnType<typeof doneOf> {
+  const voided = new Set(doneOf(exam, 'CancelTransaction').map(({ order }) => order.args['operationId']));
+  return doneOf(exam, 'Pay').filter(({ report }) => !voided.has(report['operationId']));
+}
