@@ -4,7 +4,7 @@
 // what the first had not written by then is never written. So whoever reads the database after connecting, writes the login, commits and
 // then gets `confirm` knows that nobody else touched the login since, however long this process stood still in between.
 // Everything is bounded: a Mosquitto that does not answer costs some seconds and an error; a few changes run at once, more are refused.
-import type { connect, MqttClient } from 'mqtt';
+import type { connect, IClientOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -61,6 +61,20 @@ const silent = (why: Error | string = 'no answer in time, or the connection ende
     cause: typeof why === 'string' ? new Error(why) : why,
   });
 
+/** Under one client id a device: the broker ends the earlier of two connections. */
+function connectionOf(deviceId: string, connectTimeout: number): IClientOptions {
+  return {
+    protocolVersion: 4,
+    clientId: `tillgate-login-${deviceId}`,
+    clean: true,
+    keepalive: keepaliveS,
+    connectTimeout,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+  };
+}
+
 export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLogins {
   const { clock, answerWithinMs = defaultAnswerWithinMs, maxAtOnce = defaultMaxAtOnce, library = () => import('mqtt') } = options;
   let running = 0;
@@ -89,16 +103,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
 
   async function open(deviceId: string): Promise<MqttClient> {
     const mqtt = await library();
-    const client = mqtt.connect(options.url, {
-      protocolVersion: 4,
-      clientId: `tillgate-login-${deviceId}`,
-      clean: true,
-      keepalive: keepaliveS,
-      connectTimeout: answerWithinMs,
-      reconnectPeriod: 0,
-      resubscribe: false,
-      queueQoSZero: false,
-    });
+    const client = mqtt.connect(options.url, connectionOf(deviceId, answerWithinMs));
     // A refused login, a name that is not found, a reset.
     client.on('error', () => {});
     try {
