@@ -93,7 +93,7 @@ export const placesBeside: readonly RegExp[] = [
   /qr_secrets/,
   /merchants/,
   /^insert devices$/,
-  /^update commands \(reviewed_at(, contradicted_at)?\)$/,
+  /^update commands \(reviewed_at\)$/,
   // When the device is asked next about what a person decided.
   /^update commands \(instance_id, next_recall_at\)$/,
   // The device confirms what a person decided: if that is lost, it is asked again.

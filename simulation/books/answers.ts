@@ -11,7 +11,10 @@ export function checkAnswers({ shop, commands, erp }: Books): void {
     const call = command.request === null ? undefined : erp.calls.get(command.request);
     if (!call) continue;
     const name = `${call.name} (${call.id}) was answered ${call.code}`;
-    if (command.state === 'done' && meansNotDone.includes(call.code)) shop.violated(`${name}, and its own command ${command.id} was done`);
+    // Resolved since as executed: what the caller got before was an operator's wrong decision [D143].
+    const wasDisputed = command.disputedFrom !== null;
+    if (command.state === 'done' && !wasDisputed && meansNotDone.includes(call.code))
+      shop.violated(`${name}, and its own command ${command.id} was done`);
     const isLastIssue = command.reissuedAs === null;
     // Whoever hung up on one gateway and turned to another has two calls under way: the no of one may give way to the yes of the other.
     const told = byId.get(call.oid ?? '');

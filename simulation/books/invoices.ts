@@ -33,14 +33,14 @@ export async function checkInvoices({ shop, database, erp }: Books): Promise<voi
   }
   const payments = await queries
     .selectFrom('commands')
-    .select(['document_nr', 'state', 'document_state', 'contradicted_at', 'issued_at'])
+    .select(['document_nr', 'state', 'document_state', 'issued_at'])
     .where('name', '=', 'Pay')
     .execute();
   const paymentsOf = Map.groupBy(payments, ({ document_nr: documentNr }) => documentNr);
   for (const { oid, state, valid_to: validTo, ended_at: endedAt } of invoices) {
     const own = paymentsOf.get(oid) ?? [];
     const isPaid = own.some((payment) => payment.state === 'done' && payment.document_state !== 'voided');
-    const isHeld = isPaid || own.some((payment) => ['sent', 'unknown'].includes(payment.state) || payment.contradicted_at !== null);
+    const isHeld = isPaid || own.some((payment) => ['sent', 'unknown', 'disputed'].includes(payment.state));
     if (state < 2 && validTo !== null && validTo < shop.clock.now() - 60_000 && !isHeld)
       shop.violated(`invoice ${oid} is overdue and ${stateNames[state]}`);
     if (state > 2 && isPaid) shop.violated(`invoice ${oid} was paid by card, and it is ${stateNames[state]}`);

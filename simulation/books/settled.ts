@@ -2,12 +2,12 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Shop } from '../shop.ts';
 
-/** While a command is open or a device is off: somebody looks at it before long. */
+/** While a command is open or disputed, or a device is off: somebody looks at it before long. */
 const looksAgainMs = 4 * 60_000;
 
 /** Milliseconds until something falls due; undefined when nothing is open and nothing pending. */
 export async function dueInMs({ clock, devices }: Shop, { queries }: Database): Promise<number | undefined> {
-  const open = await queries.selectFrom('commands').select('id').where('state', 'in', ['sent', 'unknown']).executeTakeFirst();
+  const open = await queries.selectFrom('commands').select('id').where('state', 'in', ['sent', 'unknown', 'disputed']).executeTakeFirst();
   if (open || !devices.every(({ device }) => device.isOn())) return looksAgainMs;
   const pending = await queries
     .selectFrom('callbacks')
@@ -19,7 +19,7 @@ export async function dueInMs({ clock, devices }: Shop, { queries }: Database): 
 
 /** What was begun longer ago than that, and is open. */
 export function tellWhatIsOpen({ clock, storage, devices, violated }: Shop, longerThanMs: number): void {
-  const open = `select id, name, state, device_id from commands where state in ('sent', 'unknown') and issued_at < ?`;
+  const open = `select id, name, state, device_id from commands where state in ('sent', 'unknown', 'disputed') and issued_at < ?`;
   for (const { id, name, state, device_id: deviceId } of storage.peek(open, [clock.now() - longerThanMs])) {
     const device = devices.find((each) => each.id === deviceId)?.name;
     violated(`${name} ${id} on ${device} is still ${state} after ${longerThanMs / 60_000} minutes of calm`);

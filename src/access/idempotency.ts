@@ -1,5 +1,5 @@
 // The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock; for a command that is not
-// settled as long as that takes, and 24 hours more, or while its device contradicts how it was settled [D129]: "send it again" must not do
+// settled as long as that takes, and 24 hours more, or while it is disputed [D143]: "send it again" must not do
 // once more what a device brings to its end after a weekend.
 // A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
 // a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back. A batch of commands
@@ -16,7 +16,7 @@ const sinceKept = sql<number>`now_ms() - ${sql.lit(keptMs)}`;
 /** Most entries are judged by their age alone; only of an old one is its command looked at. */
 const isOfUse = sql<SqlBool>`exists (
     select 1 from "commands" where "commands"."id" = "idempotency_keys"."subject_id"
-      and ("commands"."state" in ('sent', 'unknown') or "commands"."settled_at" > ${sinceKept} or "commands"."contradicted_at" is not null)
+      and ("commands"."state" in ('sent', 'unknown') or "commands"."settled_at" > ${sinceKept} or "commands"."state" = 'disputed')
   )`;
 const counts = sql<SqlBool>`("idempotency_keys"."created_at" > ${sinceKept} or ${isOfUse})`;
 const countsNoMore = sql<SqlBool>`("idempotency_keys"."created_at" <= ${sinceKept} and not ${isOfUse})`;

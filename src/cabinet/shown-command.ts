@@ -10,7 +10,7 @@ import { shownStateOf, shownStates } from './views/shown-state.ts';
 export const listedCommandFields = {
   id: Type.String(),
   name: Type.String(),
-  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never']),
+  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never', 'disputed']),
   shownState: Type.Enum([...shownStates]),
   at: moment,
   amount: Type.Optional(Type.Number()),

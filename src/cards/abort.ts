@@ -14,9 +14,9 @@
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
+import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen, namesOf } from '../ledger/command.ts';
-import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
 import { findCommand, lastIssueOf } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';
 import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from './abort-store.ts';
@@ -33,10 +33,11 @@ export async function abort(deps: CardsDeps, request: DeviceCall, asked: Command
   const ended = isOver ? payment : await askAndWait(deps, request, payment);
   if (ended && ended.id !== payment.id) return abortNext(deps, request, ended);
   if (ended && isOpen(ended)) throw stillUnclear(fields);
-  if (ended && ended.contradictedAtMs !== null) throw saidSinceThatItWasDone(ended, fields);
+  if (ended?.state === 'disputed') throw disputed({ ...fieldsOf(ended), ...fields });
   noteTold(deps, request, payment);
-  if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(fields);
-  return { ...fields, ...(ended.report === null ? {} : { report: ended.report }) };
+  const answered = { ...fieldsOf(ended ?? payment), ...fields };
+  if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(answered);
+  return { ...answered, ...(ended.report === null ? {} : { report: ended.report }) };
 }
 
 /** What it went out as once more. An Abort may have gone out for the first one: from here on a failure of ours is 3 [D59]. */

@@ -3,21 +3,25 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
+import { newestUnder } from '../ledger/operation-status.ts';
 import { requireKept } from '../ledger/removed.ts';
-import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
 import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';
-import { lastIssueOf } from '../ledger/store.ts';
+import { type Follower, type Standing, standingOf } from '../ledger/standing.ts';
+import { followersOf, lastIssueOf } from '../ledger/store.ts';
 import { abort, abortHashOf } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs, cannotApply, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
-import { findDoneAfterAll, findOperation, findPaymentOfDocument, isOperationKnown, lockPayment, refundedOf } from './store.ts';
+import { findOperation, findPaymentOfDocument, isOperationKnown, lockUndisputed } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
+  /** The payment that was selected, where the caller knows it. */
+  paymentId?: string | undefined;
   token: string;
   amountBani: Bani;
   /** The key does not open POS: only an invoice can be meant. */
@@ -43,7 +47,8 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   const abortHash = abortHashOf(request);
   const unheard = abortHash === undefined ? undefined : await findUnheardAbort(queries, { merchantId, deviceId, documentNr, abortHash });
   if (unheard && !(await triedAgain(deps, unheard, documentNr))) return abort(deps, request, unheard);
-  const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
+  const { paymentId } = request;
+  const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.reception.known(payment);
   if (!payment && !earlier) {
     const previous = await withdraw(deps, request, documentNr);
@@ -65,10 +70,8 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
         targetId: payment.id,
         mayPass: payment.id,
         async guard(queries) {
-          const locked = await lockPayment(deps.database, queries, payment.id);
-          const doneAfterAll = await findDoneAfterAll(queries, payment.id);
-          if (doneAfterAll) throw saidSinceThatItWasDone(doneAfterAll);
-          checkVoid(locked, { amountBani, refundedBani: await refundedOf(queries, payment.id) });
+          const { payment: locked, refundedBani } = await lockUndisputed(deps.database, queries, payment.id);
+          checkVoid(locked, { amountBani, refundedBani });
         },
       };
     },
@@ -116,13 +119,33 @@ function keyOfEarlierTry({ id }: Command): GatewayError {
   return new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: id } });
 }
 
-/** The payment under this documentNr that is still on the terminal; 20 without one, and when the operationId is another payment's. */
+/**
+ * The payment under this documentNr that is still on the terminal; 20 without one, and when the operationId is another payment's. One that
+ * has ended meanwhile is 22 with its State, so that no till takes cash on top of a charge [D141].
+ */
 async function requireRunning(deps: CardsDeps, request: CancelRequest, documentNr: string): Promise<Command> {
   const { merchantId, deviceId, operationId } = request;
   const { queries } = deps.database;
   await requireDevice(deps, 'terminal', request);
   if (await isOperationKnown(queries, { merchantId, deviceId, operationId })) throw noSuchOperation();
-  const running = await findPaymentOfDocument(queries, merchantId, documentNr);
-  if (running?.deviceId !== deviceId || !isOpen(running)) throw noSuchOperation();
-  return running;
+  const payment = await newestUnder(queries, merchantId, 'document_nr', documentNr);
+  if (payment?.deviceId !== deviceId) throw noSuchOperation();
+  if (!isOpen(payment)) throw endedMeanwhile(payment, await followersOf(queries, payment));
+  return payment;
+}
+
+const endedSentences: Record<Exclude<Standing, 'open' | 'disputed'>, string> = {
+  done: 'The payment was approved in the meantime: it is charged. Void it with CancelTransaction by its operationId, which Device/Operation/Status tells.',
+  closed: 'The payment was approved and its document is closed: it is charged. Void it with CancelTransaction by its operationId.',
+  voided: 'The payment is voided already: nothing is charged any more.',
+  refunded: 'The payment was approved and refunded in full already.',
+  refused: 'The payment was refused: nothing was charged, and there is nothing to cancel.',
+  never: 'The payment did not begin: nothing was charged, and there is nothing to cancel.',
+};
+
+function endedMeanwhile(payment: Command, followers: readonly Follower[]): GatewayError {
+  const standing = standingOf(payment, followers);
+  const fields = fieldsOf(payment, followers);
+  if (standing === 'open' || standing === 'disputed') return disputed(fields);
+  return new GatewayError('The_status_cannot_be_applied', endedSentences[standing], { fields });
 }

@@ -10,8 +10,8 @@ import { closeDoc, closeDocumentByHand } from './close-document.ts';
 import { lastTransaction } from './last-transaction.ts';
 import { pay } from './pay.ts';
 import { refund } from './refund.ts';
-import { doubtApproval } from './rules.ts';
-import { settleBankDay, voidDocument } from './store.ts';
+import { doubtAmount, doubtApproval } from './rules.ts';
+import { reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
 
 type WithoutDeps<Call> = Call extends (deps: CardsDeps, request: infer Request) => infer Result ? (request: Request) => Result : never;
 
@@ -43,6 +43,12 @@ export function createCards(deps: CardsDeps): Cards {
     if (oid !== undefined) await invoices.lock(queries, oid, merchantId);
   }
 
+  /** Says what cannot be undone [D143]. An invoice that a void cancelled stays Cancelled. */
+  async function revive(queries: Queries, paymentId: string | null, from: 'closed' | 'voided'): Promise<string | undefined> {
+    const to = paymentId === null ? undefined : await reviveDocument(queries, paymentId, from);
+    return to === 'open' ? undefined : 'The terminal has gone on since: the document of the payment stays closed.';
+  }
+
   ledger.define({
     Pay: {
       module: 'POS',
@@ -57,12 +63,25 @@ export function createCards(deps: CardsDeps): Cards {
         if (abortRequestedAtMs !== null && (state === 'refused' || state === 'never')) callbacks.wake();
       },
     },
-    CloseDoc: { module: 'POS', closesDocument: true },
-    CloseDay: { module: 'POS', onState: { done: (queries, command) => settleBankDay(queries, command.deviceId) } },
-    Refund: { module: 'POS' },
+    CloseDoc: {
+      module: 'POS',
+      closesDocument: true,
+      onReversed: async (queries, { targetId }) => revive(queries, targetId, 'closed'),
+    },
+    CloseDay: {
+      module: 'POS',
+      onState: { done: settleBankDay },
+      async onReversed(queries, command) {
+        await reopenBankDay(queries, command);
+        return undefined;
+      },
+    },
+    Refund: { module: 'POS', doubt: doubtAmount },
     CancelTransaction: {
       module: 'POS',
       hold: lockInvoiceOf,
+      doubt: doubtAmount,
+      onReversed: async (queries, { targetId }) => revive(queries, targetId, 'voided'),
       onState: {
         async done(queries, command) {
           const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);

@@ -1,6 +1,7 @@
 // closeDay: the terminal sends its transactions to the bank; what was closed can no longer be refunded [D16].
+
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { administrativeTimeoutMs } from './rules.ts';

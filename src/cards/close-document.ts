@@ -2,10 +2,11 @@
 // Nearly every one is about a payment whose document is open under the same documentNr: that is found by the insert itself [D103]. Whatever
 // else it may be about is looked for only when that was not so, and nothing was written.
 import { writeAudit } from '../access/audit.ts';
+import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice, runOnDeviceAtOnce } from '../ledger/run-on-device.ts';
+import { stateNames } from '../ledger/standing.ts';
 import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
@@ -15,6 +16,8 @@ import { findCloseOf, findOperation } from './store.ts';
 export interface CloseDocumentRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
+  /** The payment that was selected, where the caller knows it. */
+  paymentId?: string | undefined;
 }
 
 export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): Promise<DeviceAnswer> {
@@ -28,15 +31,16 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     documentNr,
     operationId,
   } as const;
-  const atOnce = await runOnDeviceAtOnce(deps, 'terminal', request, () => ({ ...command, findsTarget: true }));
+  const { paymentId } = request;
+  const atOnce = paymentId === undefined && (await runOnDeviceAtOnce(deps, 'terminal', request, () => ({ ...command, findsTarget: true })));
   if (atOnce) return atOnce;
-  const payment = await findOperation(queries, { merchantId, deviceId, operationId, documentNr });
+  const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.reception.known(payment);
   if (payment?.documentState === 'closed' && !(await findCloseOf(queries, payment.id))) {
     // Closed by hand: there is no answer of the terminal to replay, and nothing left to do. A key that stands for something else is 22.
     await deps.ledger.findByKey(request);
     requireKept(payment);
-    return {};
+    return { State: stateNames.closed };
   }
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: false,
@@ -46,6 +50,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     plan() {
       if (!payment) throw noSuchOperation();
       requireKept(payment);
+      if (payment.state === 'disputed') throw disputed(fieldsOf(payment));
       if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
       return {
         ...command,

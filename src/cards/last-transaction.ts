@@ -3,16 +3,23 @@ import { maskReport } from '../kernel/card-mask.ts';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Command } from '../ledger/command.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
 import { requireDevice } from '../ledger/run-on-device.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { lastTransactionTimeoutMs } from './rules.ts';
 import { findLastCommand } from './store.ts';
 
-const stateWords = { sent: 'running', unknown: 'unknown', done: 'approved', refused: 'refused', never: 'refused' } as const;
+const stateWords = {
+  sent: 'running',
+  unknown: 'unknown',
+  done: 'approved',
+  refused: 'refused',
+  never: 'refused',
+  disputed: 'unknown',
+} as const;
 
 export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Promise<DeviceAnswer> {
   const device = await requireDevice(deps, 'terminal', request);

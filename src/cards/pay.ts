@@ -3,9 +3,10 @@
 // A documentNr may be the OID of an invoice: then the payment is begun under the invoice's lock, and not at all if that has ended [D142]. Most are
 // not, so the insert of a first try looks, at no further cost, and leaves such a one to the long way.
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import { type DeviceAnswer, refuseEndedNumber } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import { followersOf } from '../ledger/store.ts';
 import { requireFreeNumber } from '../ledger/tried-before.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { checkRepeatedPay, payTimeoutMs, sameDocument } from './rules.ts';
@@ -27,11 +28,13 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
       hasLooked = true;
       if (documentNr === undefined) return undefined;
       const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);
-      if (earlier) checkRepeatedPay(earlier, { deviceId, amountBani });
-      else {
+      if (!earlier) {
         await requireFreeNumber(queries, merchantId, { documentNr });
         await requireUncharged(queries, merchantId, documentNr);
+        return undefined;
       }
+      checkRepeatedPay(earlier, { deviceId, amountBani });
+      refuseEndedNumber(earlier, await followersOf(queries, earlier));
       return earlier;
     },
     async plan() {

@@ -3,17 +3,19 @@
 // so that parallel refunds can never add up to more than was paid.
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { requireKept } from '../ledger/removed.ts';
-import { type DeviceAnswer, saidSinceThatItWasDone } from '../ledger/rules.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, checkRefund, noSuchOperation, sameDocument } from './rules.ts';
-import { findDoneAfterAll, findOperation, lockPayment, refundedOf } from './store.ts';
+import { administrativeTimeoutMs, checkRefund, sameDocument } from './rules.ts';
+import { lockUndisputed, requireOperation } from './store.ts';
 
 export interface RefundRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
+  /** The payment that was selected, where the caller knows it; otherwise it is found by the numbers. */
+  paymentId?: string | undefined;
   rrn: string;
   amountBani: Bani;
   currency: string | undefined;
@@ -27,8 +29,8 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
     isKnownByContent: true,
     async plan({ id: deviceId }) {
       const documentNr = sameDocument(request.documentNr);
-      const payment = await findOperation(deps.database.queries, { merchantId, deviceId, operationId, documentNr, rrn });
-      if (!payment) throw noSuchOperation();
+      const named = { paymentId: request.paymentId, merchantId, deviceId, operationId, documentNr, rrn };
+      const payment = await requireOperation(deps.database.queries, named);
       deps.ledger.reception.known(payment);
       requireKept(payment);
       return {
@@ -41,10 +43,8 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
         rrn,
         targetId: payment.id,
         async guard(queries) {
-          const locked = await lockPayment(deps.database, queries, payment.id);
-          const doneAfterAll = await findDoneAfterAll(queries, payment.id);
-          if (doneAfterAll) throw saidSinceThatItWasDone(doneAfterAll);
-          checkRefund(locked, { amountBani, refundedBani: await refundedOf(queries, payment.id) });
+          const { payment: locked, refundedBani } = await lockUndisputed(deps.database, queries, payment.id);
+          checkRefund(locked, { amountBani, refundedBani });
         },
       };
     },

@@ -3,6 +3,7 @@ import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
 import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
+import { fieldsOf } from '../ledger/answers.ts';
 import type { Command } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
 import type { JsonObject } from '../link/protocol.ts';
@@ -20,15 +21,12 @@ export function sameDocument(documentNr: string): string {
   return parseUuid(documentNr) ?? documentNr;
 }
 
-/** Whether a repeat under a documentNr may be answered by the earlier payment [D13]; throws when it may not. */
+/** A repeat under a documentNr must be about the same payment [D13]. */
 export function checkRepeatedPay(earlier: Command, asked: { deviceId: string; amountBani: Bani }): void {
   if (earlier.amountBani !== asked.amountBani || earlier.deviceId !== asked.deviceId) {
-    throw cannotApply('This documentNr already stands for a payment of another amount or on another terminal.');
+    const sentence = 'This documentNr already stands for a payment of another amount or on another terminal.';
+    throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(earlier) });
   }
-  if (earlier.documentState === 'closed')
-    throw cannotApply('The payment under this documentNr was made and closed; it is not charged again.');
-  if (earlier.documentState === 'voided')
-    throw cannotApply('The payment under this documentNr was made and voided; take a new documentNr.');
 }
 
 /** A sentence when an approval cannot be taken as it is: then a person must look. */
@@ -39,6 +37,12 @@ export function doubtApproval(command: Command, report: JsonObject): string | un
     return `The terminal reported an approval of ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
   }
   return undefined;
+}
+
+/** A sentence when a refund or void reports another amount than was asked for: then an operator must look. */
+export function doubtAmount(command: Command, report: JsonObject): string | undefined {
+  if (report['amount'] === undefined || parseAmount(report['amount']) === command.amountBani) return undefined;
+  return `The terminal reported ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
 }
 
 export function checkRefund(payment: Command, asked: { amountBani: Bani; refundedBani: Bani }): void {
@@ -64,6 +68,10 @@ export function cannotApply(sentence: string): GatewayError {
 
 export function noSuchOperation(): GatewayError {
   return new GatewayError('Record_not_exist', 'No payment with this operationId and documentNr is known on this terminal.');
+}
+
+export function wrongRrn(): GatewayError {
+  return new GatewayError('Record_not_exist', 'The payment with this operationId has another rrn: the rrn is wrong.');
 }
 
 /** What CloseDoc, Refund and CancelTransaction can name, and both databases can keep and find. */

@@ -1,11 +1,15 @@
 // POS Mode's SQL over the ledger's commands, one function a verb.
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { lockRows, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Bani } from '../kernel/money.ts';
-import { type Command, commandColumns, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
+import { disputed, fieldsOf } from '../ledger/answers.ts';
+import { type Command, commandColumns, holdsNumber, openOnly, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
+import { committedRefundsOf, standingOf } from '../ledger/standing.ts';
+import { findCommand, followersOf } from '../ledger/store.ts';
+import { noSuchOperation, wrongRrn } from './rules.ts';
 
 /** Whoever ends a document knows of the payment [D58]. */
 const toldNow = sql<number>`coalesce(told_at, now_ms())`;
@@ -17,11 +21,11 @@ const paymentOfDocument = keptStatement((queries, { merchantId, documentNr }: { 
     .where('merchant_id', '=', merchantId)
     .where('document_nr', '=', documentNr)
     .where(paymentsOnly)
-    .where(openOrDone)
+    .where(holdsNumber)
     .compile(),
 );
 
-/** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
+/** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]; one that lost it to another does not hold it. */
 export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
   const [row] = await paymentOfDocument(queries, { merchantId, documentNr });
   return row && toCommand(row);
@@ -44,6 +48,8 @@ export async function requireUncharged(queries: Queries, merchantId: string, doc
 }
 
 export interface OperationName {
+  /** The payment itself, where the caller has selected it: then its numbers decide nothing. */
+  paymentId?: string | undefined;
   merchantId: string;
   deviceId: string;
   operationId: string;
@@ -53,13 +59,21 @@ export interface OperationName {
 }
 
 /**
- * The approved payment that is meant, newest first because bank numbers restart [D16]. A documentNr names its own payment; one that
+ * The approved or disputed payment that is meant, newest first because bank numbers restart [D16]. A documentNr names its own payment; one that
  * was made without documentNr is meant only when no payment of the merchant has the one that was asked for.
  */
 export async function findOperation(queries: Queries, name: OperationName): Promise<Command | undefined> {
+  if (name.paymentId !== undefined) return findCommand(queries, name.paymentId);
   const exact = await newestOperation(queries, name, name.documentNr);
   if (exact || (await findPaymentOfDocument(queries, name.merchantId, name.documentNr))) return exact;
   return newestOperation(queries, name, null);
+}
+
+/** Of a Refund: 20 that says which of the two numbers is wrong. */
+export async function requireOperation(queries: Queries, name: OperationName): Promise<Command> {
+  const payment = await findOperation(queries, name);
+  if (payment) return payment;
+  throw name.rrn !== undefined && (await findOperation(queries, { ...name, rrn: undefined })) ? wrongRrn() : noSuchOperation();
 }
 
 async function newestOperation(queries: Queries, name: OperationName, documentNr: string | null): Promise<Command | undefined> {
@@ -72,7 +86,7 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
     .where('operation_id', '=', name.operationId)
     .where('document_nr', documentNr === null ? 'is' : '=', documentNr)
     .where(paymentsOnly)
-    .where('state', '=', sql.lit('done'))
+    .where(sql<SqlBool>`state in ('done', 'disputed')`)
     .$if(rrn !== undefined, (query) => query.where('rrn', '=', rrn as string))
     .orderBy('issued_at', 'desc')
     .limit(1)
@@ -96,7 +110,7 @@ export async function isOperationKnown(queries: Queries, name: Omit<OperationNam
 }
 
 /** Locks the payment's row and reads it again: until the transaction ends nobody else adds a refund to it. */
-export async function lockPayment(database: Database, queries: Queries, id: string): Promise<Command> {
+async function lockPayment(database: Database, queries: Queries, id: string): Promise<Command> {
   const row = await lockRows(
     database.engine,
     queries.selectFrom('commands').select(commandColumns).where('id', '=', id),
@@ -104,33 +118,18 @@ export async function lockPayment(database: Database, queries: Queries, id: stri
   return toCommand(row);
 }
 
-/** What was refunded of a payment: unresolved refunds included [D17], and what its device says that it gave back after all [D129]. */
-export async function refundedOf(queries: Queries, paymentId: string): Promise<Bani> {
-  const row = await queries
-    .selectFrom('commands')
-    .select(sql<number>`cast(coalesce(sum(amount_bani), 0) as bigint)`.as('bani'))
-    .where('target_id', '=', paymentId)
-    .where((where) => {
-      const isContradicted = where('contradicted_at', 'is not', null);
-      const isRefund = where.and([where('name', '=', sql.lit('Refund')), where.or([openOrDone, isContradicted])]);
-      return where.or([isRefund, where.and([where('name', '=', sql.lit('CancelTransaction')), isContradicted])]);
-    })
-    .executeTakeFirstOrThrow();
-  return row.bani;
+export interface LockedPayment {
+  payment: Command;
+  /** Refunds that were made, and open ones, which may be [D17]. */
+  refundedBani: Bani;
 }
 
-/** A refund or void of the payment that was settled as not done, and of which its terminal says that it did it: nobody has looked yet [D129]. */
-export async function findDoneAfterAll(queries: Queries, paymentId: string): Promise<Command | undefined> {
-  const row = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('target_id', '=', paymentId)
-    .where('name', 'in', ['Refund', 'CancelTransaction'])
-    .where('contradicted_at', 'is not', null)
-    .where('reviewed_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  return row && toCommand(row);
+/** For a refund or void, in the transaction that commits it: 3 while the payment, or anything that takes its money back, is disputed [D143]. */
+export async function lockUndisputed(database: Database, queries: Queries, id: string): Promise<LockedPayment> {
+  const payment = await lockPayment(database, queries, id);
+  const followers = await followersOf(queries, payment);
+  if (standingOf(payment, followers) === 'disputed') throw disputed(fieldsOf(payment, followers));
+  return { payment, refundedBani: committedRefundsOf(followers) };
 }
 
 /** The CloseDoc of a payment that is in flight, unresolved or done. */
@@ -162,16 +161,71 @@ export async function voidDocument(queries: Queries, paymentId: string): Promise
   return toCommand(row);
 }
 
-/** The bank has the closed payments of this terminal: refunds of them are over [D16]. */
-export async function settleBankDay(queries: Queries, deviceId: string): Promise<void> {
+/** The bank has the payments of this terminal that were closed before: refunds of them are over [D16]. */
+export async function settleBankDay(queries: Queries, { deviceId, issuedAtMs }: Command): Promise<void> {
   await queries
     .updateTable('commands')
     .set({ bank_day_closed_at: nowMs })
     .where('device_id', '=', deviceId)
+    .where('issued_at', '<=', issuedAtMs)
     .where(paymentsOnly)
     .where('document_state', '=', sql.lit('closed'))
     .where('bank_day_closed_at', 'is', null)
     .execute();
+}
+
+/** A close of the bank day turns out not to have been made: payments that no later close holds can be refunded again. */
+export async function reopenBankDay(queries: Queries, { id, name, deviceId, issuedAtMs }: Command): Promise<void> {
+  const otherClose = queries.selectFrom('commands').select('issued_at').where('device_id', '=', deviceId).where('name', '=', name);
+  const done = otherClose.where('id', '!=', id).where('state', '=', 'done');
+  const later = await done.where('issued_at', '>', issuedAtMs).limit(1).executeTakeFirst();
+  if (later) return;
+  const before = await done.orderBy('issued_at', 'desc').limit(1).executeTakeFirst();
+  await queries
+    .updateTable('commands')
+    .set({ bank_day_closed_at: null })
+    .where('device_id', '=', deviceId)
+    .where('issued_at', '<=', issuedAtMs)
+    .where('issued_at', '>', before?.issued_at ?? 0)
+    .where(paymentsOnly)
+    .execute();
+}
+
+/** Whether nothing else holds the terminal, and nothing was paid on it since. */
+async function isTerminalFree(queries: Queries, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
+  const others = queries.selectFrom('commands').select('id').where('device_id', '=', deviceId).where('id', '!=', id);
+  const row = await others
+    .where((where) =>
+      where.or([
+        openOnly,
+        where('document_state', '=', 'open'),
+        where.and([paymentsOnly, where('state', '=', 'done'), where('issued_at', '>', issuedAtMs)]),
+      ]),
+    )
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined;
+}
+
+/** A CloseDoc or void turns out not to have been made: its payment is open again, or closed where the terminal has gone on. False: unchanged. */
+export async function reviveDocument(
+  queries: Queries,
+  paymentId: string,
+  from: 'closed' | 'voided',
+): Promise<'open' | 'closed' | undefined> {
+  const payment = await findCommand(queries, paymentId);
+  if (payment?.documentState !== from) return undefined;
+  const close = from === 'voided' ? await findCloseOf(queries, paymentId) : undefined;
+  const to = close?.state !== 'done' && payment.bankDayClosedAtMs === null && (await isTerminalFree(queries, payment)) ? 'open' : 'closed';
+  if (to === from) return undefined;
+  const row = await queries
+    .updateTable('commands')
+    .set({ document_state: to })
+    .where('id', '=', paymentId)
+    .where('document_state', '=', from)
+    .returning('id')
+    .executeTakeFirst();
+  return row && to;
 }
 
 /** The newest command of the device that did, or may have done, something. */

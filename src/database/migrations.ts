@@ -23,7 +23,9 @@ interface Marks {
 }
 
 /** The migration that makes the table of promises, by whatever number it has. */
-const promisesName = 'migration-promises';
+const promisesName = 'schema';
+/** The first migration of Tillgate 0.1 and before, whose schema was given up [D190]. */
+const abandonedSchema = 'foundation';
 
 // Any number, as long as nothing else in the same database takes this advisory lock.
 const advisoryLock = 7_455_283;
@@ -99,6 +101,11 @@ async function hasMarks(engine: Engine, db: Kysely<Marks>): Promise<boolean> {
 
 async function findMissing(db: Kysely<Marks>, migrations: Migration[]): Promise<Migration | undefined> {
   const marks = await db.selectFrom('applied_migrations').select(['version', 'name', 'checksum']).orderBy('version').execute();
+  if (marks[0]?.name === abandonedSchema) {
+    throw new StartRefused(
+      'This database was made by Tillgate 0.1 or older, and this version does not convert it. Keep it for that program, and start this one with a new database: another TILLGATE_DATABASE_URL or TILLGATE_DATA_DIR.',
+    );
+  }
   for (const mark of marks) {
     const migration = migrations[mark.version - 1];
     if (!migration) {

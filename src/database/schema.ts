@@ -183,7 +183,7 @@ interface CommandsTable {
   instance_id: string;
   name: string;
   args: string;
-  state: 'sent' | 'unknown' | 'done' | 'refused' | 'never';
+  state: 'sent' | 'unknown' | 'done' | 'refused' | 'never' | 'disputed';
   amount_bani: number | null;
   document_nr: string | null;
   operation_id: string | null;
@@ -223,7 +223,9 @@ interface CommandsTable {
   card_bani: number | null;
   caller: string | null;
   request: string | null;
-  contradicted_at: number | null;
+  disputed_from: 'done' | 'refused' | 'never' | null;
+  contradiction: string | null;
+  is_displaced: Generated<number>;
 }
 
 interface CommandEventsTable {

@@ -1,6 +1,6 @@
 // Money/In and Money/Out: cash into and out of the register's drawer, written to its fiscal memory.
 import { type Bani, baniToLei } from '../kernel/money.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
 import { registerTimeoutMs } from './rules.ts';

@@ -1,5 +1,5 @@
 // Fiscal Mode: what a register's commands add to the ledger, and the four calls as one object.
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import { type CashRequest, moveCash } from './cash.ts';
 import { completionNotices, receiptIdToFind } from './notices.ts';
 import { type PrintRequest, printReceipt } from './print-receipt.ts';

@@ -17,6 +17,7 @@ const stateWords: Record<Exclude<CommandState, 'sent'>, string> = {
   done: 'Completed',
   refused: 'Refused',
   never: 'Refused',
+  disputed: 'Unknown',
 };
 
 export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void }; logger: Logger }): CommandKind {
@@ -33,7 +34,7 @@ export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void
   }
   return {
     module: 'Fiscal',
-    onState: { unknown: write, done: write, refused: write, never: write },
+    onState: { unknown: write, done: write, refused: write, never: write, disputed: write },
     afterState(command) {
       const address = addressOf(command);
       if (!address) return;

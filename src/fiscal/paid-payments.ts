@@ -10,11 +10,13 @@ import { parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
 import { cardElementsOf, type Receipt } from '../kernel/receipt.ts';
+import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
-import { saidSinceThatItWasDone } from '../ledger/rules.ts';
+import { remainderOf, standingOf, takesMoneyBack } from '../ledger/standing.ts';
+import { followersOf } from '../ledger/store.ts';
 import type { JsonObject } from '../link/protocol.ts';
-import { findFollowers, findPayment, findPrintOfPayment, linkPayment, lockPayment } from './store.ts';
+import { findPayment, findPrintOfPayment, linkPayment, lockPayment } from './store.ts';
 
 /** A card element of a receipt and the payment that it stands for. */
 export interface PaidElement {
@@ -44,17 +46,16 @@ export async function findPaidElements(queries: Queries, merchantId: string, rec
 /** What may be printed of a payment; throws what its caller is answered otherwise. */
 async function judgePayment(queries: Queries, payment: Command, element: { index: number; amount: unknown }): Promise<Bani> {
   const place = `Receipt.Payments[${element.index}]`;
-  const followers = await findFollowers(queries, payment.id);
-  const disputed = [payment, ...followers].find(({ contradictedAtMs }) => contradictedAtMs !== null);
-  if (disputed) throw saidSinceThatItWasDone(disputed);
-  if (isOpen(payment)) throw busy(payment, `The card payment of ${place} is not over yet.`);
-  const running = followers.find(isOpen);
-  if (running) throw busy(running, `A void or refund of the card payment of ${place} is not over yet.`);
+  const followers = await followersOf(queries, payment);
+  const standing = standingOf(payment, followers);
+  if (standing === 'disputed') throw disputed(fieldsOf(payment, followers));
+  if (standing === 'open') throw busy(payment, `The card payment of ${place} is not over yet.`);
+  if (followers.some((follower) => takesMoneyBack(follower) && isOpen(follower)))
+    throw busy(payment, `A void or refund of the card payment of ${place} is not over yet.`);
   requireKept(payment);
-  if (payment.documentState === 'voided') throw cannotApply(payment, `The card payment of ${place} was voided.`);
-  const refunds = followers.filter(({ name, state }) => name === 'Refund' && state === 'done');
-  const remainderBani = (payment.amountBani ?? 0) - refunds.reduce((sum, { amountBani }) => sum + (amountBani ?? 0), 0);
-  if (remainderBani <= 0) throw cannotApply(payment, `The card payment of ${place} was refunded.`);
+  if (standing === 'voided') throw cannotApply(payment, `The card payment of ${place} was voided.`);
+  if (standing === 'refunded') throw cannotApply(payment, `The card payment of ${place} was refunded.`);
+  const remainderBani = remainderOf(payment, followers) ?? payment.amountBani ?? 0;
   const print = await findPrintOfPayment(queries, payment.id);
   if (print && isOpen(print)) throw busy(print, `The card payment of ${place} is being printed on another receipt.`);
   if (print) throw cannotApply(print, `The card payment of ${place} is on a printed receipt already.`);
@@ -110,10 +111,10 @@ export function requirePaidFeature(features: readonly string[] | undefined): voi
   }
 }
 
-function busy({ id }: Command, sentence: string): GatewayError {
-  return new GatewayError('Device_Busy', `${sentence} Nothing was sent; send the same again.`, { fields: { OID: id } });
+function busy(command: Command, sentence: string): GatewayError {
+  return new GatewayError('Device_Busy', `${sentence} Nothing was sent; send the same again.`, { fields: fieldsOf(command) });
 }
 
-function cannotApply({ id }: Command, sentence: string): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', `${sentence} Nothing was sent.`, { fields: { OID: id } });
+function cannotApply(command: Command, sentence: string): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', `${sentence} Nothing was sent.`, { fields: fieldsOf(command) });
 }

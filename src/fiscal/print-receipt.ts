@@ -5,7 +5,7 @@ import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
 import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
 import { receiptSums } from '../kernel/receipt-sums.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { requireFreeNumber } from '../ledger/tried-before.ts';
 import { findPaidElements, guardPaid, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';

@@ -1,5 +1,5 @@
 // Report/Create: Z closes the fiscal day and resets its counters, X only tells them.
-import type { DeviceAnswer } from '../ledger/rules.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
 import { registerTimeoutMs } from './rules.ts';

@@ -19,8 +19,8 @@ import {
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { Type } from '../kernel/schema-type.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
-import type { DeviceAnswer } from '../ledger/rules.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';
 import { cashReport, fiscalReport, receiptReport } from './report-schemas.ts';

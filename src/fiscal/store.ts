@@ -4,7 +4,7 @@ import type { Database, Queries } from '../database/database.ts';
 import { lockRows } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Bani } from '../kernel/money.ts';
-import { type Command, commandColumns, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
+import { type Command, commandColumns, holdsNumber, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 
 const printOfReceipt = keptStatement((queries, { merchantId, receiptUid }: { merchantId: string; receiptUid: string }) =>
   queries
@@ -12,7 +12,7 @@ const printOfReceipt = keptStatement((queries, { merchantId, receiptUid }: { mer
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
     .where('receipt_uid', '=', receiptUid)
-    .where(openOrDone)
+    .where(holdsNumber)
     .compile(),
 );
 
@@ -22,7 +22,7 @@ export async function findPrintOfReceipt(queries: Queries, merchantId: string, r
   return row && toCommand(row);
 }
 
-const mayHaveHappened = sql<SqlBool>`(state in ('sent', 'unknown', 'done') or contradicted_at is not null)`;
+const mayHaveHappened = sql<SqlBool>`state in ('sent', 'unknown', 'done', 'disputed')`;
 
 /** The card payment under a documentNr, unless it certainly was not made. */
 export async function findPayment(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
@@ -37,18 +37,6 @@ export async function findPayment(queries: Queries, merchantId: string, document
     .limit(1)
     .executeTakeFirst();
   return row && toCommand(row);
-}
-
-/** The refunds and voids of a payment, unless they certainly did not happen. */
-export async function findFollowers(queries: Queries, paymentId: string): Promise<Command[]> {
-  const rows = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('target_id', '=', paymentId)
-    .where('name', 'in', ['Refund', 'CancelTransaction'])
-    .where(mayHaveHappened)
-    .execute();
-  return rows.map(toCommand);
 }
 
 /** Locks the payment's row, as its refunds and voids do, and reads it again. */

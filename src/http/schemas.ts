@@ -72,6 +72,13 @@ export const operationFields = {
         'True when the request was recognised by its content as the repeat of one whose caller was left without the outcome: this is that outcome, and nothing was done again.',
     }),
   ),
+  State: Type.Optional(
+    Type.String({
+      description:
+        'What the operation means now: Open, Done, Closed, Voided, Refunded, Refused, Never or Disputed. Decide by it: with errorCode 22, Closed means paid.',
+    }),
+  ),
+  Remainder: Type.Optional(Type.Number({ description: 'Of a payment that was refunded in part: what is left of it, in lei.' })),
 };
 
 /** Told in the document: how long the device has to answer. */
@@ -166,7 +173,8 @@ const failure = named(
     report: rawReport,
     OID: Type.Optional(Type.String({ format: 'uuid', description: 'Of the operation that the sentence speaks of.' })),
     Repeated: operationFields.Repeated,
-    State: Type.Optional(Type.String({ description: 'In Device/Operation/Status: Running, Unknown, Refused or NotDone.' })),
+    State: operationFields.State,
+    Remainder: operationFields.Remainder,
     Operation: Type.Optional(Type.String({ description: 'In Device/Operation/Status: the command that the device was given.' })),
   }),
 );

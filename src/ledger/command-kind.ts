@@ -19,6 +19,8 @@ export interface CommandKind {
   reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
   /** Locks what `onState` writes to, in the same transaction and before the command is changed [D142]. */
   hold?(queries: Queries, command: Command): Promise<void>;
+  /** The effects of `done` are undone, because a dispute was resolved as not executed: returns what cannot be undone. Same transaction. */
+  onReversed?(queries: Queries, command: Command): Promise<string | undefined>;
   /** By the state that the command enters: runs in the same transaction. */
   onState?: Partial<Record<Exclude<CommandState, 'sent'>, (queries: Queries, command: Command) => Promise<void>>>;
   /** Runs after such a transaction has committed. */

@@ -2,15 +2,16 @@
 //
 //   sent ──answer, recall──────────────▶ done | refused | never
 //     └──no answer in time──▶ unknown ──late answer, recall, last transaction, person──▶ done | refused | never
+//   done by a person | refused | never ──the device contradicts──▶ disputed ──person──▶ done | refused
 //
-// `never` means that it did not happen and cannot happen any more. Nothing leaves a settled state.
+// `never` means that it did not happen and cannot happen any more. What the device itself reported as done stays done [D143].
 import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { Schema } from '../database/schema.ts';
 import type { Bani } from '../kernel/money.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
 
-export type CommandState = 'sent' | 'unknown' | 'done' | 'refused' | 'never';
-export type SettledState = Exclude<CommandState, 'sent' | 'unknown'>;
+export type CommandState = 'sent' | 'unknown' | 'done' | 'refused' | 'never' | 'disputed';
+export type SettledState = 'done' | 'refused' | 'never';
 export type SettledBy = 'answer' | 'late-answer' | 'recall' | 'last-transaction' | 'person' | 'gateway';
 
 export interface Command {
@@ -62,8 +63,12 @@ export interface Command {
   acceptedAtMs: number | null;
   /** The device itself ended it as unknown: it cannot act on it any more [D63]. */
   endedUnknownAtMs: number | null;
-  /** The device has said since that it did what was settled as not done, and no person has found that it did not [D129]. */
-  contradictedAtMs: number | null;
+  /** Of a dispute: the state that the device contradicts [D143]. It stays after the dispute is resolved. */
+  disputedFrom: SettledState | null;
+  /** The device's last contradicting answer in short: the same one again has no effect. */
+  contradiction: string | null;
+  /** Another operation holds its documentNr or Receipt.Uid [D143]. */
+  isDisplaced: boolean;
   /** How many completion notices were written about it [D30]. */
   noticeSequence: number;
   /** Expired by a wrong clock, it went out once more as this command: that one tells what became of it. */
@@ -75,27 +80,25 @@ export function namesOf({ id, deviceId, documentNr }: Pick<Command, 'id' | 'devi
   return { commandId: id, deviceId, documentNr: documentNr ?? undefined };
 }
 
-export function isOpen(command: Command): boolean {
-  return command.state === 'sent' || command.state === 'unknown';
+export function isOpen({ state }: Pick<Command, 'state'>): boolean {
+  return state === 'sent' || state === 'unknown';
 }
 
-/** Not known: open, or settled as not done while its device says that it did it and no person has looked [D129]. */
+/** Nobody knows the outcome for certain. */
 export function isUnclear(command: Command): boolean {
-  return isOpen(command) || (command.contradictedAtMs !== null && command.reviewedAtMs === null);
-}
-
-/** Nothing was done, and nothing will be; its device says no other. */
-export function neverBegan({ state, contradictedAtMs }: Command): boolean {
-  return state === 'never' && contradictedAtMs === null;
+  return isOpen(command) || command.state === 'disputed';
 }
 
 // States in SQL are literals: both engines use a partial index only where the statement itself shows that it applies.
 export const openOnly = sql<SqlBool>`state in ('sent', 'unknown')`;
-/** Open or done: what a documentNr, a Receipt.Uid or a refunded amount is held by. */
+/** Holds its documentNr or Receipt.Uid: open or done, and no other operation took the number meanwhile [D143]. */
+export const holdsNumber = sql<SqlBool>`state in ('sent', 'unknown', 'done') and is_displaced = 0`;
 export const openOrDone = sql<SqlBool>`state in ('sent', 'unknown', 'done')`;
 export const paymentsOnly = sql<SqlBool>`name = 'Pay'`;
 /** Settled by a person, and its device has said nothing about it. */
 export const decidedOnly = sql<SqlBool>`settled_by = 'person' and outcome is null`;
+/** A dispute is on the review list until it is resolved, and by the index of that it is found. */
+export const disputedOnly = sql<SqlBool>`state = 'disputed' and review_since is not null and reviewed_at is null`;
 export const openDocumentOnly = sql<SqlBool>`document_state = 'open'`;
 
 /** What stays as it was written, until its record is removed after its time. */
@@ -139,7 +142,9 @@ export const changingColumns = [
   'told_at',
   'accepted_at',
   'ended_unknown_at',
-  'contradicted_at',
+  'disputed_from',
+  'contradiction',
+  'is_displaced',
   'notice_sequence',
   'reissued_as',
 ] as const;
@@ -169,7 +174,9 @@ export const newlySent = {
   told_at: null,
   accepted_at: null,
   ended_unknown_at: null,
-  contradicted_at: null,
+  disputed_from: null,
+  contradiction: null,
+  is_displaced: 0,
   reissued_as: null,
 } as const satisfies Partial<ChangingRow>;
 
@@ -218,7 +225,9 @@ export function toChanges(row: ChangingRow) {
     toldAtMs: row.told_at,
     acceptedAtMs: row.accepted_at,
     endedUnknownAtMs: row.ended_unknown_at,
-    contradictedAtMs: row.contradicted_at,
+    disputedFrom: row.disputed_from,
+    contradiction: row.contradiction,
+    isDisplaced: row.is_displaced === 1,
     noticeSequence: row.notice_sequence,
     reissuedAs: row.reissued_as,
   } satisfies Partial<Command>;

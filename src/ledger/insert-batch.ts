@@ -2,8 +2,8 @@
 // A call that needs locks or a guard of its own keeps its own transaction (first-commit.ts); all others come here and share a commit with
 // whoever comes along.
 //
-// What stands in a row's way (an index, a try under the same number that was removed or contradicted, a document that is no longer open, an
-// invoice that it would pay, a used key [D120]) leaves that row out and touches no other: who is missing lost, and is looked after by his own call. Nothing is published
+// What stands in a row's way (an index, an attempt under the same number that was removed or is disputed, a document that is no longer open, an
+// invoice that it would pay, a used key [D120]) leaves that row out and touches no other: its own call looks why. Nothing is published
 // before the statement has returned.
 //
 // The process dies before the commit: no row is there, nothing was sent. After it: all are `sent` and nothing was published; Recall is
@@ -212,7 +212,7 @@ function openPayment(held: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 /**
- * No try under the number was done after all [D129] or, unless somebody has looked, removed. With a limit, so that PostgreSQL makes no join of
+ * No attempt under the number is disputed [D143] or, unless somebody has looked, removed. With a limit, so that PostgreSQL makes no join of
  * it: planned while the table is small, that would read all of it for ever.
  */
 function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
@@ -220,8 +220,8 @@ function isUnspent(number: 'document_nr' | 'receipt_uid'): RawBuilder<unknown> {
   return sql`not exists (
         select 1 from "commands" as "tried"
         where "tried"."merchant_id" = "new"."merchant_id" and ${isTry}
-          and ("tried"."removed_at" is not null or "tried"."contradicted_at" is not null)
-          and ("new"."is_first_try" = 1 or ("tried"."contradicted_at" is not null and "tried"."name" = "new"."name")) limit 1 offset 0
+          and ("tried"."removed_at" is not null or "tried"."state" = 'disputed')
+          and ("new"."is_first_try" = 1 or ("tried"."state" = 'disputed' and "tried"."name" = "new"."name")) limit 1 offset 0
       )`;
 }
 

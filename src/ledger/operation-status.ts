@@ -6,11 +6,11 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Recipient } from '../http/recipient.ts';
 import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { type Command, type CommandState, commandColumns, openOrDone, paymentsOnly, toCommand } from './command.ts';
+import { answerOf, type DeviceAnswer } from './answers.ts';
+import { type Command, commandColumns, holdsNumber, paymentsOnly, toCommand } from './command.ts';
 import type { Ledger } from './ledger.ts';
-import { answerOf, type DeviceAnswer } from './rules.ts';
-import { findCommand, lastIssueOf } from './store.ts';
-import { contradictedUnder } from './tried-before.ts';
+import { findCommand, followersOf, lastIssueOf } from './store.ts';
+import { disputedUnder } from './tried-before.ts';
 
 /** By which of its names the operation is asked for: exactly one. */
 export interface OperationNames {
@@ -25,14 +25,6 @@ export interface StatusRequest extends OperationNames {
   modules: ReadonlySet<Module>;
   recipient?: Recipient | undefined;
 }
-
-export const operationStates: Record<CommandState, string> = {
-  sent: 'Running',
-  unknown: 'Unknown',
-  done: 'Completed',
-  refused: 'Refused',
-  never: 'NotDone',
-};
 
 const unknownName = 'No operation of this merchant is known by that name; nothing was begun under it.';
 /** Keys are forgotten, so the absence of one proves nothing about an old call. */
@@ -53,13 +45,8 @@ export async function operationStatus({ database, ledger }: StatusDeps, request:
   if (!request.modules.has(module)) throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`);
   const command = await ledger.lookAgain(await lastIssueOf(database.queries, found));
   ledger.reception.shown(command, request.recipient);
-  return answerOf(command, { State: operationStates[stateOf(command)], Operation: command.name });
-}
-
-/** What is contradicted is not known, until a person has confirmed that it was done [D129]. */
-function stateOf({ state, contradictedAtMs, reviewedAtMs }: Command): CommandState {
-  if (contradictedAtMs === null) return state;
-  return reviewedAtMs === null ? 'unknown' : 'done';
+  const followers = await followersOf(database.queries, command);
+  return answerOf(command, { followers, further: { Operation: command.name } });
 }
 
 function findOperation(queries: Queries, { merchantId, ...names }: OperationNames & { merchantId: string }): Promise<Command | undefined> {
@@ -77,7 +64,7 @@ async function findByKey(queries: Queries, merchantId: string, key: string): Pro
   return entry?.subjectKind === 'command' ? findCommand(queries, entry.subjectId) : undefined;
 }
 
-/** The one that holds the name, of which there is at most one; one that was done after all; otherwise the newest attempt. */
+/** The one that holds the name; one that is disputed; otherwise the newest attempt. */
 export async function newestUnder(
   queries: Queries,
   merchantId: string,
@@ -86,10 +73,10 @@ export async function newestUnder(
 ): Promise<Command | undefined> {
   const ofName = queries.selectFrom('commands').select(commandColumns).where('merchant_id', '=', merchantId).where(column, '=', name);
   const named = column === 'document_nr' ? ofName.where(paymentsOnly) : ofName;
-  const holder = await named.where(openOrDone).executeTakeFirst();
+  const holder = await named.where(holdsNumber).executeTakeFirst();
   if (holder) return toCommand(holder);
-  const contradicted = await contradictedUnder(queries, merchantId, column, name);
-  if (contradicted) return contradicted;
+  const disputed = await disputedUnder(queries, merchantId, column, name);
+  if (disputed) return disputed;
   const newest = await named.orderBy('issued_at', 'desc').limit(1).executeTakeFirst();
   return newest && toCommand(newest);
 }

@@ -2,18 +2,8 @@
 import type { Queries } from '../database/database.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { wasRemoved } from './answers.ts';
 import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
-
-/** What the caller is told of a removed command. It stays true however often he asks. */
-export function wasRemoved(command: Command, further: object = {}): GatewayError {
-  return new GatewayError(
-    'The_status_cannot_be_applied',
-    command.state === 'done'
-      ? 'This was done long ago, and its record has been removed since; it is not done again.'
-      : 'This was tried long ago and not done, and its record has been removed since; for another try take a new number.',
-    { fields: { OID: command.id, ...further } },
-  );
-}
 
 /** A command about a payment that is no longer kept: it cannot be closed, refunded or voided here. */
 export function requireKept(payment: Command): void {

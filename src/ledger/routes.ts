@@ -8,11 +8,12 @@ import type { RouteApp } from '../http/server.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { Type } from '../kernel/schema-type.ts';
 import type { Ledger } from './ledger.ts';
-import { operationStates, operationStatus } from './operation-status.ts';
+import { operationStatus } from './operation-status.ts';
+import { stateNames } from './standing.ts';
 
 const example = {
   OID: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',
-  State: operationStates.done,
+  State: stateNames.done,
   Operation: 'Refund',
   report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}',
 };
@@ -27,7 +28,7 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
         summary: 'How an operation ended, without doing anything',
         operationId: 'operationStatus',
         description: [
-          'Answers what the call itself would have been told: 0 with its `report`, 50 when the device refused, 30 or 31 when it never began, 3 while nobody knows. It starts nothing, however often it is asked; 20 means that nothing was begun under that name; by IdempotencyKey only until 24 hours after the operation has ended, when a key is forgotten.',
+          'Answers what the call itself would get: 0 with its `report`, 50 when the device refused, 30 or 31 when it never began, 3 while the outcome is open or disputed, 22 for a payment that was voided since. `State` tells these apart. It starts nothing, however often it is asked; 20 means that nothing was begun under that name; by IdempotencyKey only until 24 hours after the operation has ended, when a key is forgotten.',
           'Give exactly one of OID, documentNr (of a Pay), ReceiptUid and IdempotencyKey. After several attempts under one documentNr or ReceiptUid, the one that was done or is open counts, otherwise the newest. An Idempotency-Key of a CancelTransaction that stopped a payment stands for that payment.',
           'The key must open the module of the operation.',
         ].join('\n\n'),
@@ -44,12 +45,6 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
             description: 'It was done; the device’s answer is in `report`.',
             fields: {
               ...operationFields,
-              State: Type.Unsafe<string>({
-                type: 'string',
-                enum: [operationStates.done],
-                description:
-                  'Completed. In a failure: Running and Unknown come with errorCode 3, Refused with 50, NotDone with 30 or 31: it did not happen and will not.',
-              }),
               Operation: Type.String({ description: 'The command that the device was given.' }),
               report: Type.Optional(Type.String({ description: 'As the call itself would have had it.' })),
             },

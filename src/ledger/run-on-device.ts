@@ -9,11 +9,12 @@ import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { DeviceKind } from '../link/protocol.ts';
+import { answerOf, type DeviceAnswer } from './answers.ts';
 import type { CommandCall, CommandPlan } from './calls/call.ts';
 import type { DeviceCall } from './calls/device-call.ts';
 import type { Ran } from './calls/run-or-join.ts';
 import type { Ledger } from './ledger.ts';
-import { answerOf, type DeviceAnswer } from './rules.ts';
+import { followersOf } from './store.ts';
 
 export interface DeviceWork extends Pick<CommandCall, 'findEarlier' | 'isSingle'> {
   /** The call has neither documentNr nor Receipt.Uid, and doing it twice would matter: an equal one may be its repeat [D58]. */
@@ -51,7 +52,7 @@ export async function runOnDeviceAtOnce(
 ): Promise<DeviceAnswer | undefined> {
   const work = { isKnownByContent: false, isSingle: true, plan };
   const ran = await deps.ledger.runAtOnce(askedOf(call, work), planOf(deps, kind, call, work));
-  return ran && answer(deps, call, ran);
+  return ran && (await answer(deps, call, ran));
 }
 
 /** Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone. */
@@ -68,9 +69,12 @@ function planOf(deps: DeviceDeps, kind: DeviceKind, { merchantId, deviceId }: De
   };
 }
 
-function answer({ ledger }: DeviceDeps, { recipient }: DeviceCall, { command, isRepeated }: Ran): DeviceAnswer {
+async function answer({ database, ledger }: DeviceDeps, { recipient }: DeviceCall, ran: Ran): Promise<DeviceAnswer> {
+  const { command, isEarlier, isRepeated } = ran;
   ledger.reception.answered(command, recipient);
-  return answerOf(command, isRepeated ? { Repeated: true } : {});
+  // Nothing refers yet to what this call itself has just done.
+  const followers = isEarlier ? await followersOf(database.queries, command) : [];
+  return answerOf(command, { followers, further: isRepeated ? { Repeated: true } : {} });
 }
 
 export async function requireDevice(

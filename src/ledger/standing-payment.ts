@@ -1,6 +1,6 @@
 // What a payment means for the invoice whose OID is its documentNr [D142]. All that asks whether an invoice has a payment asks here.
-//   in doubt ... open, or disputed: settled as not done, while its device says since that it did it and no person has looked
-//   done ....... approved and not voided, or confirmed by a person after a dispute
+//   in doubt ... open, or disputed: settled as not done, while its device says since that it did it.
+//   done ....... approved and not voided, or resolved as executed
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -13,8 +13,8 @@ export interface StandingPayment {
 }
 
 const standing = sql<StandingPayment['standing'] | null>`case
-      when ${openOnly} or (contradicted_at is not null and reviewed_at is null) then 'in doubt'
-      when contradicted_at is not null or (state = 'done' and coalesce(document_state, '') <> 'voided') then 'done'
+      when ${openOnly} or state = 'disputed' then 'in doubt'
+      when state = 'done' and coalesce(document_state, '') <> 'voided' then 'done'
     end`;
 
 const standingUnder = keptStatement((queries, { merchantId, documentNr }: { merchantId: string; documentNr: string }) =>

@@ -1,10 +1,11 @@
 // The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import { rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Bani } from '../kernel/money.ts';
+import { operationOf } from '../kernel/operations.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import {
   type Command,
@@ -17,6 +18,7 @@ import {
   type SettledState,
   toCommand,
 } from './command.ts';
+import type { Follower } from './standing.ts';
 
 export interface NewCommand {
   id: string;
@@ -96,6 +98,13 @@ const commandById = keptStatement((queries, { id }: { id: string }) =>
 export async function findCommand(queries: Queries, id: string): Promise<Command | undefined> {
   const [row] = await commandById(queries, { id });
   return row && toCommand(row);
+}
+
+/** Of an approved payment: the operations that refer to it, for its standing. None refer to anything else. */
+export async function followersOf(queries: Queries, { id, documentState }: Command): Promise<Follower[]> {
+  if (documentState === null) return [];
+  const rows = await queries.selectFrom('commands').select(['name', 'state', 'amount_bani']).where('target_id', '=', id).execute();
+  return rows.map((row) => ({ name: row.name as Follower['name'], state: row.state, amountBani: row.amount_bani }));
 }
 
 /** How the command stands now. */
@@ -214,6 +223,43 @@ export async function completeDecision(
   return row && toCommand(row);
 }
 
+/** A settled command turns out to be done: guarded by the state that was contradicted. */
+export async function correctToDone(
+  queries: Queries,
+  { id, state }: Command,
+  { by, outcome, report, reason }: Settlement,
+): Promise<Command | undefined> {
+  const row = await queries
+    .updateTable('commands')
+    .set({ state: 'done', settled_at: nowMs, settled_by: by, outcome: outcome ?? null, report: report ?? null, reason: reason ?? null })
+    .where('id', '=', id)
+    .where('state', '=', state)
+    .where('removed_at', 'is', null)
+    .returning(commandColumns)
+    .executeTakeFirst();
+  return row && toCommand(row);
+}
+
+/** The id of another operation that holds the number of this one: open, done or disputed. */
+export async function findOtherHolder(
+  queries: Queries,
+  { id, merchantId, name, documentNr, receiptUid }: Command,
+): Promise<string | undefined> {
+  const number = operationOf(name).isPayment ? documentNr : receiptUid;
+  if (number === null) return undefined;
+  const row = await queries
+    .selectFrom('commands')
+    .select('id')
+    .where('merchant_id', '=', merchantId)
+    .where(operationOf(name).isPayment ? 'document_nr' : 'receipt_uid', '=', number)
+    .where('name', '=', name)
+    .where('id', '!=', id)
+    .where('state', 'in', ['sent', 'unknown', 'done', 'disputed'])
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id;
+}
+
 /** False when the document was not open. Whoever ends a document knows of the payment [D58]. */
 export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
   const row = await queries
@@ -246,116 +292,20 @@ const heardColumns = { id: 'text' } as const;
 const returned = sql.raw(commandColumns.map((name) => `"commands"."${name}"`).join(', '));
 
 /**
- * The device has taken these commands on. Returns those of which that was not known yet. One that was settled as never begun is put on
- * the review list by the same statement. Of several, those that another transaction holds are passed over: whoever waits for one row and
+ * The device has accepted these commands. Returns those of which that was not known yet, but none that was settled as never begun: that is a
+ * contradiction (disputes.ts). Of several, those that another transaction holds are passed over: whoever waits for one row and
  * has others would lock out a batch that comes the other way (settle-batch.ts). One alone is waited for.
  */
-export async function markAccepted(
-  { engine, queries }: Pick<Database, 'engine' | 'queries'>,
-  ids: readonly string[],
-  whyReview: string,
-): Promise<Command[]> {
+export async function markAccepted({ engine, queries }: Pick<Database, 'engine' | 'queries'>, ids: readonly string[]): Promise<Command[]> {
   const told = ids.map((id) => ({ id }));
   const heard = rowsAs(engine, 'heard', heardColumns, rowsText(heardColumns, told));
   const held = sql.raw(engine === 'sqlite' ? '' : `for update of "old"${ids.length > 1 ? ' skip locked' : ''}`);
-  const ifNever = (value: RawBuilder<unknown>, column: string) =>
-    sql`${sql.ref(column)} = case when "commands"."state" = 'never' then ${value} else ${sql.ref(`commands.${column}`)} end`;
-  const inReviewSince = sql`coalesce(case when "commands"."reviewed_at" is null then "commands"."review_since" end, now_ms())`;
-  const { rows } = await sql<CommandRow>`update "commands" set "accepted_at" = now_ms(), ${ifNever(inReviewSince, 'review_since')},
-      ${ifNever(sql`cast(${whyReview} as text)`, 'review_reason')}, ${ifNever(sql`null`, 'reviewed_at')},
-      ${ifNever(sql`coalesce("commands"."contradicted_at", now_ms())`, 'contradicted_at')}
+  const { rows } = await sql<CommandRow>`update "commands" set "accepted_at" = now_ms()
     from (select "old"."id" from ${heard} join "commands" as "old" on "old"."id" = "heard"."id" ${held}) as "free"
-    where "commands"."id" = "free"."id" and "commands"."accepted_at" is null returning ${returned}`.execute(queries);
+    where "commands"."id" = "free"."id" and "commands"."accepted_at" is null and "commands"."state" <> 'never' returning ${returned}`.execute(
+    queries,
+  );
   return rows.map(toCommand);
-}
-
-export interface ReviewEntry {
-  /** Settled meanwhile: false then, and nothing is changed. */
-  unless?: 'settled';
-  /** The device itself has ended it as unknown: a person need not wait [D63]. */
-  isEnded?: boolean;
-  /** It was settled as not done, and the device says that it did it: its number stays taken until a person has looked [D129]. */
-  wasDone?: boolean;
-  /** With which word, if it has ended: then it need not be asked again. */
-  said?: EndingOutcome;
-}
-
-/** Puts a command on the review list; one that is there already keeps its place but gets the newer reason. */
-export async function putOnReview(
-  queries: Queries,
-  id: string,
-  why: string,
-  { unless, isEnded, wasDone, said }: ReviewEntry = {},
-): Promise<boolean> {
-  const row = await queries
-    .updateTable('commands')
-    .set({
-      review_since: sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`,
-      review_reason: why,
-      reviewed_at: null,
-      ...(isEnded ? { ended_unknown_at: sql<number>`coalesce(ended_unknown_at, now_ms())` } : {}),
-      ...(wasDone ? { contradicted_at: sql<number>`coalesce(contradicted_at, now_ms())` } : {}),
-      ...(said ? { outcome: sql<string>`coalesce(outcome, ${said})` } : {}),
-    })
-    .where('id', '=', id)
-    .$if(unless === 'settled', (query) => query.where(openOnly))
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-const reviewOverdue = keptStatement((queries, { graceMs }: { graceMs: number }) =>
-  queries
-    .updateTable('commands')
-    .set({ review_since: nowMs, review_reason: 'The device has not told the outcome since its time ran out.' })
-    .where(openOnly)
-    .where('review_since', 'is', null)
-    .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
-    .returning('id')
-    .compile(),
-);
-
-/** Open commands past answerBy by `graceMs` that are not on the list yet. */
-export async function putOverdueOnReview(queries: Queries, graceMs: number): Promise<string[]> {
-  const rows = await reviewOverdue(queries, { graceMs });
-  return rows.map((row) => row.id);
-}
-
-export async function listReview(queries: Queries, limit: number, merchantId?: string): Promise<Command[]> {
-  const rows = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('review_since', 'is not', null)
-    .where('reviewed_at', 'is', null)
-    .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
-    .orderBy('review_since')
-    .limit(limit)
-    .execute();
-  return rows.map(toCommand);
-}
-
-const takenIfNotDone = sql<number | null>`case when state in ('refused', 'never') then coalesce(contradicted_at, now_ms()) end`;
-
-/**
- * A settled command whose contradiction a person has looked at; undefined when it is open or not on the list. Only one that was not done
- * gives its number free.
- */
-export async function closeReview(queries: Queries, id: string, found: 'done' | 'refused'): Promise<Command | undefined> {
-  const row = await queries
-    .updateTable('commands')
-    .set({
-      reviewed_at: nowMs,
-      contradicted_at: found === 'refused' ? null : takenIfNotDone,
-      // Whatever its device goes on saying, the person has seen it: it is not asked about any more.
-      outcome: sql<string | null>`case when settled_by = 'person' then coalesce(outcome, 'unknown') else outcome end`,
-    })
-    .where('id', '=', id)
-    .where('settled_at', 'is not', null)
-    .where('review_since', 'is not', null)
-    .where('reviewed_at', 'is', null)
-    .returning(commandColumns)
-    .executeTakeFirst();
-  return row && toCommand(row);
 }
 
 /** Makes a command this instance's own; false when another one was faster. Its caller is answered or gone: no call carries it any more. */

@@ -1,34 +1,33 @@
-// What was tried before under a number (a documentNr, a Receipt.Uid) and takes the number with it: a try whose record was removed [D66], and
-// one that was settled as not done although its device says since that it did it [D129]. Such a number is not tried again; for the second
-// kind a person may free it, who finds that nothing was done. One that a person has settled as not done is tried again; but the device that
-// it is tried on is asked first, if it has not spoken since.
+// Attempts under a number (a documentNr, a Receipt.Uid) that keep the number: one whose record was removed [D66], and one that is disputed
+// [D143]. Such a number is not tried again; an operator frees the second kind by resolving it as not executed. What an operator has settled
+// as not done is tried again, but the device that it is tried on is asked first, if it has not confirmed the decision [D129].
 import type { Queries } from '../database/database.ts';
-import { type Command, commandColumns, decidedOnly, paymentsOnly, toCommand } from './command.ts';
+import { disputed, fieldsOf } from './answers.ts';
+import { type Command, commandColumns, decidedOnly, disputedOnly, paymentsOnly, toCommand } from './command.ts';
 import { refuseRemoved } from './removed.ts';
-import { saidSinceThatItWasDone } from './rules.ts';
 import type { NewCommand } from './store.ts';
 
-/** For a request that repeats nothing open or done: throws what its caller is told if the number is not free. */
+/** For a request that repeats nothing open or done: throws its caller's answer if the number is not free. */
 export async function requireFreeNumber(
   queries: Queries,
   merchantId: string,
   number: { documentNr: string } | { receiptUid: string },
 ): Promise<void> {
-  const contradicted =
+  const holder =
     'documentNr' in number
-      ? await contradictedUnder(queries, merchantId, 'document_nr', number.documentNr)
-      : await contradictedUnder(queries, merchantId, 'receipt_uid', number.receiptUid);
-  if (contradicted) throw saidSinceThatItWasDone(contradicted);
+      ? await disputedUnder(queries, merchantId, 'document_nr', number.documentNr)
+      : await disputedUnder(queries, merchantId, 'receipt_uid', number.receiptUid);
+  if (holder) throw disputed(fieldsOf(holder));
   await refuseRemoved(queries, merchantId, number);
 }
 
-/** Whether a try of the same under its number was done after all: for an insert that is not guarded by its statement. */
-export async function isContradicted(queries: Queries, { merchantId, name, documentNr, receiptUid }: NewCommand): Promise<boolean> {
+/** Whether an attempt of the same under its number is disputed: for an insert that is not guarded by its statement. */
+export async function isNumberDisputed(queries: Queries, { merchantId, name, documentNr, receiptUid }: NewCommand): Promise<boolean> {
   if (documentNr === undefined && receiptUid === undefined) return false;
   const found =
     receiptUid === undefined
-      ? await contradictedUnder(queries, merchantId, 'document_nr', documentNr ?? '')
-      : await contradictedUnder(queries, merchantId, 'receipt_uid', receiptUid);
+      ? await disputedUnder(queries, merchantId, 'document_nr', documentNr ?? '')
+      : await disputedUnder(queries, merchantId, 'receipt_uid', receiptUid);
   return found?.name === name;
 }
 
@@ -37,11 +36,11 @@ const maxDecided = 20;
 
 /**
  * What a person settled as not done, and of which the device that is to try again has said nothing since: tries of the same under the number
- * of this command, or of anything about the same payment. Those that were settled until `sinceMs` are left out; the oldest come first.
+ * of this command, of anything about the same payment, or an equal request without a name. Those that were settled until `sinceMs` are left out; the oldest come first.
  */
 export async function decidedUnheard(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
-  const { merchantId, deviceId, name, documentNr, receiptUid, targetId } = fresh;
-  if (documentNr === undefined && receiptUid === undefined && targetId === undefined) return [];
+  const { merchantId, deviceId, name, documentNr, receiptUid, targetId, requestHash } = fresh;
+  if ([documentNr, receiptUid, targetId, requestHash].every((value) => value === undefined)) return [];
   const rows = await queries
     .selectFrom('commands')
     .select(commandColumns)
@@ -52,7 +51,8 @@ export async function decidedUnheard(queries: Queries, fresh: Tried, sinceMs = 0
     .where('settled_at', '>', sinceMs)
     .where((where) => {
       const isNumber = where.or([where('document_nr', '=', documentNr ?? null), where('receipt_uid', '=', receiptUid ?? null)]);
-      return where.or([where.and([where('name', '=', name), isNumber]), where('target_id', '=', targetId ?? null)]);
+      const isContent = where('request_hash', '=', requestHash ?? null);
+      return where.or([where.and([where('name', '=', name), isNumber]), where('target_id', '=', targetId ?? null), isContent]);
     })
     .orderBy('settled_at')
     .limit(maxDecided)
@@ -60,9 +60,9 @@ export async function decidedUnheard(queries: Queries, fresh: Tried, sinceMs = 0
   return rows.map(toCommand);
 }
 
-type Tried = Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid' | 'targetId'>;
+type Tried = Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid' | 'targetId' | 'requestHash'>;
 
-export async function contradictedUnder(
+export async function disputedUnder(
   queries: Queries,
   merchantId: string,
   column: 'document_nr' | 'receipt_uid',
@@ -73,7 +73,7 @@ export async function contradictedUnder(
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
     .where(column, '=', number)
-    .where('contradicted_at', 'is not', null)
+    .where(disputedOnly)
     .where('removed_at', 'is', null)
     .$if(column === 'document_nr', (query) => query.where(paymentsOnly))
     .limit(1)

@@ -1,5 +1,6 @@
-// The wire to the devices, version 1: its names and addresses. It imports nothing, and says nothing about messages: wire-schemas.ts does.
+// The wire to the devices, version 1: its names and addresses. It says nothing about messages: wire-schemas.ts does.
 // Shared by the gateway's side (this room) and the device's side (virtual/); docs/device-protocol.md is its prose.
+import { type OperationName, operationNames } from '../kernel/operations.ts';
 
 export const protocolVersion = 1;
 export const maxMessageBytes = 1024 * 1024;
@@ -7,18 +8,8 @@ export const maxMessageBytes = 1024 * 1024;
 export const maxMessageValues = 20_000;
 
 /** Commands that move money or write fiscal memory: journaled by the device, `accepted` first, one ending answer. */
-export const ledgerCommandNames = [
-  'Pay',
-  'CloseDoc',
-  'CloseDay',
-  'Refund',
-  'CancelTransaction',
-  'MoneyIn',
-  'MoneyOut',
-  'Report',
-  'PrintReceipt',
-] as const;
-export type LedgerCommandName = (typeof ledgerCommandNames)[number];
+export const ledgerCommandNames = operationNames;
+export type LedgerCommandName = OperationName;
 
 /** Commands that change nothing by themselves; answered once, without `accepted`. */
 export const plainCommandNames = ['Status', 'LastTransaction', 'Abort', 'Recall'] as const;

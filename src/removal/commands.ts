@@ -42,7 +42,7 @@ async function stillRemovable(queries: Queries, ids: readonly string[]): Promise
     .where((row) => row.or([row('c.document_state', 'is', null), row('c.document_state', '!=', 'open')]))
     .where((row) => row.or([row('c.review_since', 'is', null), row('c.reviewed_at', 'is not', null)]))
     // Its number stays taken, and what is told of it stays true [D129].
-    .where('c.contradicted_at', 'is', null)
+    .where('c.state', '!=', 'disputed')
     .where(({ not, exists }) => not(exists(pendingCallback)))
     .where(({ not, exists }) => not(exists(keptFollower)))
     .where(({ not, exists }) => not(exists(openInvoice)))
@@ -96,6 +96,7 @@ async function remove({ engine, transaction }: Database, id: string): Promise<bo
         review_since: null,
         review_reason: null,
         reviewed_at: null,
+        contradiction: null,
         caller: null,
         request: null,
         receipt_id: null,

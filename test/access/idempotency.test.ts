@@ -76,7 +76,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
   it.each([
     ['is open', { state: 'unknown' }, true],
     ['was settled within a day', { state: 'refused', settled_at: Date.now() - dayMs + 60_000, settled_by: 'recall' }, true],
-    ['was settled longer ago, and is contradicted', { state: 'refused', settled_at: 1, settled_by: 'person', contradicted_at: 2 }, true],
+    ['was settled longer ago, and is disputed', { state: 'disputed', settled_at: 1, settled_by: 'person' }, true],
     ['was settled longer ago', { state: 'refused', settled_at: Date.now() - dayMs - 60_000, settled_by: 'recall' }, false],
   ] as const)(
     'of a command that %s: counts for longer than a day only while it may still be asked about',

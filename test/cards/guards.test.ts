@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
-import { refundedOf, settleBankDay, voidDocument } from '../../src/cards/store.ts';
+import { lockUndisputed, settleBankDay, voidDocument } from '../../src/cards/store.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import * as reviews from '../../src/ledger/review-store.ts';
 import * as ledger from '../../src/ledger/store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -48,8 +49,8 @@ describe.each(engines)('on %s', (engine) => {
       const command = { ...(await read(id)), state: 'sent' } as Command;
       await expectUntouched(id, () => ledger.settle(queries, command, again));
       await expectUntouched(id, () => ledger.markUnknown(queries, id, 1));
-      await expectUntouched(id, () => ledger.putOnReview(queries, id, 'why', { unless: 'settled' }));
-      await expectUntouched(id, async () => ((await ledger.putOverdueOnReview(queries, 0)).length === 0 ? undefined : 'some'));
+      await expectUntouched(id, () => reviews.putOnReview(queries, id, 'why', { unless: 'settled' }));
+      await expectUntouched(id, async () => ((await reviews.putOverdueOnReview(queries, 0)).length === 0 ? undefined : 'some'));
       await expectUntouched(id, () => markAbortRequested(queries, id, 'a', undefined));
     });
   });
@@ -79,7 +80,7 @@ describe.each(engines)('on %s', (engine) => {
       await payment({ ...ended.done, document_state: 'voided' }, terminal),
       await payment(ended.done),
     ];
-    await settleBankDay(database.queries, terminal);
+    await settleBankDay(database.queries, { deviceId: terminal, issuedAtMs: Number.MAX_SAFE_INTEGER } as Command);
     expect((await row(closed)).bank_day_closed_at).not.toBeNull();
     expect((await row(earlier)).bank_day_closed_at).toBe(7);
     for (const id of others) expect((await row(id)).bank_day_closed_at).toBeNull();
@@ -95,7 +96,8 @@ describe.each(engines)('on %s', (engine) => {
     await refund(1_000, { ...settled, state: 'refused' });
     await refund(10_000, { ...settled, state: 'never' });
     await payment({ name: 'CancelTransaction', target_id: id, amount_bani: 100_000, ...settled, state: 'done' });
-    expect(await refundedOf(database.queries, id)).toBe(111);
+    const { refundedBani } = await lockUndisputed(database, database.queries, id);
+    expect(refundedBani).toBe(111);
   });
 
   describe('the mark of an abort', () => {

@@ -189,20 +189,19 @@ it('a CloseDoc of a payment that was voided, and removed since, is told that not
   expect(told).toMatchObject({ code: 22, message: expect.stringContaining('removed') as string });
 });
 
-describe('what was settled as not done, and of which the terminal says since that it did it,', () => {
+describe('what is disputed,', () => {
   const contradicted = {
-    state: 'refused',
+    state: 'disputed',
     settled_by: 'person',
     settled_at: 1,
     outcome: 'done',
-    contradicted_at: 1,
     review_since: 1,
     review_reason: 'so',
   } as const;
   const unclear = { errorName: 'Timeout_or_no_response' };
 
   it.each(['Refund', 'CancelTransaction'] as const)(
-    'a %s, keeps every other of its payment back until a person has looked',
+    'a %s, keeps every other of its payment back until an operator has resolved it',
     async (name) => {
       const payment = await paid('n');
       const { id: target_id, rrn } = await world.lastCommand();
@@ -210,10 +209,10 @@ describe('what was settled as not done, and of which the terminal says since tha
       const row = { ...contradicted, name, target_id, amount_bani: 100 };
       const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
       const refunding = () => refund(deps(), { ...payment, rrn: rrn ?? '', amountBani: 300, currency: 'MDL' });
-      const told = { ...unclear, fields: { OID: id } };
+      const told = { ...unclear, fields: { OID: target_id, State: 'Disputed' } };
       await expect(refunding()).rejects.toMatchObject(told);
       await expect(cancelTransaction(deps(), payment)).rejects.toMatchObject(told);
-      await world.database.queries.updateTable('commands').set({ reviewed_at: 1 }).where('id', '=', id).execute();
+      await world.database.queries.updateTable('commands').set({ state: 'refused', reviewed_at: 1 }).where('id', '=', id).execute();
       expect((await world.run(refunding())).code).toBe(0);
     },
   );
@@ -222,6 +221,6 @@ describe('what was settled as not done, and of which the terminal says since tha
     const row = { ...contradicted, abort_requested_at: 1 };
     const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
     const payment = await findCommand(world.database.queries, id);
-    await expect(abort(deps(), call(), payment as Command)).rejects.toMatchObject({ ...unclear, fields: { OID: id } });
+    await expect(abort(deps(), call(), payment as Command)).rejects.toMatchObject({ ...unclear, fields: { OID: id, State: 'Disputed' } });
   });
 });

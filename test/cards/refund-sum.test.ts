@@ -1,6 +1,6 @@
 // The sum of refunds is taken in the transaction that commits the refund: what was refunded since the call came in counts.
 import { expect, it } from 'vitest';
-import { lockPayment, refundedOf } from '../../src/cards/store.ts';
+import { lockUndisputed } from '../../src/cards/store.ts';
 import { insertSent } from '../../src/ledger/store.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -40,8 +40,7 @@ it.each(engines)('a second sum waits until the first refund is committed, howeve
   /** As cards/refund.ts does it; what each sees is noted, and the first is held up between its sum and its insert. */
   const refund = (id: string, heldUp: Promise<unknown>) =>
     database.transaction(async (queries) => {
-      await lockPayment(database, queries, payment);
-      sums.push(await refundedOf(queries, payment));
+      sums.push((await lockUndisputed(database, queries, payment)).refundedBani);
       first.resolve();
       await heldUp;
       await insertSent(queries, {

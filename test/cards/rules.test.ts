@@ -15,7 +15,7 @@ const payment = (overrides: Partial<Command> = {}): Command =>
     documentState: 'open',
     bankDayClosedAtMs: null,
     removedAtMs: null,
-    contradictedAtMs: null,
+    disputedFrom: null,
     ...overrides,
   }) as Command;
 
@@ -34,8 +34,6 @@ describe('a repeat of Pay under its documentNr', () => {
   it.each<[string, Partial<Command>, string]>([
     ['another amount', { amountBani: 1_001 }, 'another amount or on another terminal'],
     ['another terminal', { deviceId: 'other' }, 'another amount or on another terminal'],
-    ['a closed document', { documentState: 'closed' }, 'made and closed'],
-    ['a voided one', { documentState: 'voided' }, 'made and voided'],
   ])('is 22 over %s, and says which', (_what, overrides, message) => {
     expect(() => checkRepeatedPay(payment(overrides), asked)).toThrow(status(message));
   });

@@ -96,7 +96,6 @@ function stumblingBlocks({ text }: Pick<Migration, 'text'>): string[] {
 
 it('every promise is kept by the text: it only adds, and asks nothing of rows that older programs write', () => {
   const promising = readMigrations(migrationsDir).filter(({ oldestProgram, version }) => oldestProgram < version);
-  expect(promising.length).toBeGreaterThan(0);
   for (const migration of promising) expect(stumblingBlocks(migration), `migration ${migration.version}`).toEqual([]);
 });
 
@@ -118,7 +117,7 @@ it.each([
 it.each([
   "alter table merchants add column colour text not null default 'red'",
   'create index by_name on merchants (name)',
-  'drop index commands_open',
+  'drop index commands_by_rrn',
   'alter table command_events drop constraint if exists command_events_command_id_fkey',
   'create table more (id int8 primary key); create unique index one on more (id)',
 ])('"%s" is one', (text) => {
@@ -127,6 +126,6 @@ it.each([
 
 it('every migration from the first promise on says which programs run on it', () => {
   const all = readMigrations(migrationsDir);
-  const firstPromise = all.findIndex(({ oldestProgram, version }) => oldestProgram < version);
-  for (const { text, name } of all.slice(firstPromise)) expect(text, name).toMatch(/^-- runs under programs that know \d+ migrations$/m);
+  // The first makes the schema, for no older program.
+  for (const { text, name } of all.slice(1)) expect(text, name).toMatch(/^-- runs under programs that know \d+ migrations$/m);
 });

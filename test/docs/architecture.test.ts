@@ -1,9 +1,11 @@
 // docs/architecture.md draws what the code does: floors, the life of an invoice and the life of a ledger command.
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { Queries } from '../../src/database/database.ts';
 import { stateNames, transitions } from '../../src/invoices/rules.ts';
 import { systemClock } from '../../src/kernel/system.ts';
-import type { CommandState, SettledBy, SettledState } from '../../src/ledger/command.ts';
+import type { Command, CommandState, SettledBy, SettledState } from '../../src/ledger/command.ts';
+import { dispute, resolve } from '../../src/ledger/dispute-store.ts';
 import { findCommand, markUnknown, settle } from '../../src/ledger/store.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -29,7 +31,7 @@ function arrows(name: string): Arrow[] {
 }
 
 // Written as records, so that the compiler finds a state or a way that is missing here.
-const commandStates = Object.keys({ sent: 1, unknown: 1, done: 1, refused: 1, never: 1 } satisfies Record<
+const commandStates = Object.keys({ sent: 1, unknown: 1, done: 1, refused: 1, never: 1, disputed: 1 } satisfies Record<
   CommandState,
   1
 >) as CommandState[];
@@ -83,6 +85,22 @@ describe('the life of an invoice', () => {
   });
 });
 
+async function moveTo(queries: Queries, command: Command, to: CommandState): Promise<Command | undefined> {
+  if (to === 'unknown') return markUnknown(queries, command.id, 0);
+  // The device agrees with what it said before, or it disputes.
+  if (to === 'disputed') {
+    const said = command.state === 'done' ? 'refused' : 'done';
+    const isOpen = command.state === 'sent' || command.state === 'unknown';
+    return isOpen || command.state === 'disputed'
+      ? undefined
+      : dispute(queries, command, { contradiction: said, why: 'why', outcome: said });
+  }
+  if (command.state === 'disputed' && to !== 'never')
+    return resolve(queries, command.id, { state: to as 'done', reason: 'why', report: undefined, isPayment: true });
+  const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined, opensDocument: true } as const;
+  return settle(queries, command, { ...settlement, state: to as SettledState });
+}
+
 describe('the life of a ledger command', () => {
   it('is what the guarded updates do', async () => {
     const database = await memoryDatabase(systemClock);
@@ -100,8 +118,7 @@ describe('the life of a ledger command', () => {
         });
         const command = await findCommand(queries, id);
         if (!command) throw new Error('The command was not written.');
-        const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined, opensDocument: true } as const;
-        const result = to === 'unknown' ? await markUnknown(queries, id, 0) : await settle(queries, command, { ...settlement, state: to });
+        const result = await moveTo(queries, command, to);
         if (result) moved.push(`${from} ${to}`);
       }
     }
@@ -114,12 +131,12 @@ describe('the life of a ledger command', () => {
   });
 
   it('names every way to a settlement, and where it leads', () => {
-    for (const { to, label } of arrows('ledger states')) {
-      if (to === 'unknown') continue;
+    for (const { from, to, label } of arrows('ledger states')) {
+      if (to === 'unknown' || to === 'disputed' || from === 'disputed') continue;
       const expected = Object.entries(ways).flatMap(([way, states]) => ((states as string[]).includes(to) ? [way] : []));
       expect({ to, ways: label.split(', ') }).toEqual({ to, ways: expected });
     }
-    const sql = readFileSync(new URL('../../migrations/0002_ledger.sql', import.meta.url), 'utf8');
+    const [, sql = ''] = readFileSync(new URL('../../migrations/0001_schema.sql', import.meta.url), 'utf8').split('create table commands');
     const allowed = (column: string) =>
       [...(new RegExp(`check \\(${column} in \\(([^)]*)\\)`).exec(sql)?.[1] ?? '').matchAll(/'([^']+)'/g)].map(([, value]) => value);
     expect(allowed('settled_by')).toEqual(Object.keys(ways));

@@ -88,10 +88,9 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
   const disputed = (oid: string) =>
     seedCommand(database.queries, world.merchantId, terminal.id, {
       document_nr: oid,
-      state: 'refused',
+      state: 'disputed',
       settled_at: Date.now(),
       settled_by: 'person',
-      contradicted_at: Date.now(),
       review_since: Date.now(),
       review_reason: 'The device now says "done".',
     });

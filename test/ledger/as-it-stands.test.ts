@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/ledger/command.ts';
 import { createInsertGroup, type InsertedTogether } from '../../src/ledger/insert-batch.ts';
+import { putOnReview } from '../../src/ledger/review-store.ts';
 import { createSettleGroup } from '../../src/ledger/settle-batch.ts';
-import { findCommand, markAccepted, markUnknown, putOnReview, takeOver } from '../../src/ledger/store.ts';
+import { findCommand, markAccepted, markUnknown, takeOver } from '../../src/ledger/store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 
@@ -84,7 +85,7 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
 
   it('that changed since its caller saw it is told as it is now', async () => {
     const seen = (await insert(await given({ documentNr: 'D-3', requestHash: 'request' }))) as Command;
-    await markAccepted(database, [seen.id], 'said never to have begun');
+    await markAccepted(database, [seen.id]);
     await markUnknown(database.queries, seen.id, 0);
     await takeOver(database.queries, seen, 'second', 1_000);
     await putOnReview(database.queries, seen.id, 'nobody knows');

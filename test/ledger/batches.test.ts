@@ -317,7 +317,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     it('is not locked out by what devices accepted: a row that it holds is passed over, and waited for alone after that', async () => {
       const [held, free] = [await seed(), await seed()];
       const clock = createVirtualClock(startMs, { settle: () => untilIdle(database) });
-      const acceptances = createAcceptances({ database, clock, logger: quietLogger, onContradiction() {} });
+      const acceptances = createAcceptances({ database, clock, logger: quietLogger, onSettledAsNever: async () => {} });
       const other = new pg.Client({ connectionString: database.place.url });
       await other.connect();
       await other.query('begin');

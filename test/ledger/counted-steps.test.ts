@@ -75,7 +75,7 @@ describe('the timeline', () => {
     await world.stop();
   });
 
-  it('has twenty contradictions of a device one by one, and how many more there were', async () => {
+  it('has one contradiction of a device that repeats it without end, and how often it was repeated', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     let last: AnswerMessage | undefined;
@@ -90,10 +90,10 @@ describe('the timeline', () => {
       world.sayAs(terminal.id, { ...last, outcome: 'refused' });
       await world.clock.advance(100);
     }
-    const steps = await asked(world, commandId, 'contradiction');
-    expect(steps).toHaveLength(21);
-    expect(steps[0]?.detail).toContain('refused');
-    expect(steps.at(-1)).toMatchObject({ further: 5 });
+    expect(await asked(world, commandId, 'contradiction')).toMatchObject([{ detail: expect.stringContaining('refused') }]);
+    const repeats = await asked(world, commandId, 'answered again');
+    expect(repeats).toHaveLength(21);
+    expect(repeats.at(-1)).toMatchObject({ further: 4 });
     await world.stop();
   });
 });

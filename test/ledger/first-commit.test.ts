@@ -72,13 +72,13 @@ describe.each(engines)('on %s', (engine) => {
   it.each([
     ['Pay', { documentNr: 'n' }, { document_nr: 'n' }],
     ['PrintReceipt', { receiptUid: 'n' }, { receipt_uid: 'n' }],
-  ] as const)('of a %s is not made under a number that was done after all since it was looked for', async (name, number, columns) => {
-    const before = { name, ...columns, state: 'refused', settled_at: 1, settled_by: 'person' } as const;
-    const id = await onOther({ ...before, contradicted_at: 2 });
+  ] as const)('of a %s is not made under a number that became disputed since it was looked for', async (name, number, columns) => {
+    const before = { name, ...columns, state: 'disputed', settled_at: 1, settled_by: 'person' } as const;
+    const id = await onOther(before);
     // The key of what never began sends it the long way.
     await claim(await onOther({ state: 'never', settled_at: 1, settled_by: 'recall' }));
     expect(await commits.begin(request({ name, ...number }), randomUUID())).toBeUndefined();
-    await database.queries.updateTable('commands').set({ contradicted_at: null }).where('id', '=', id).execute();
+    await database.queries.updateTable('commands').set({ state: 'refused' }).where('id', '=', id).execute();
     expect(await commits.begin(request({ name, ...number }), randomUUID())).toMatchObject({ state: 'sent' });
   });
 

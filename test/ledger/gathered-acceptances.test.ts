@@ -41,7 +41,9 @@ beforeEach(async () => {
     database: { ...database, queries: database.queries.withPlugin(plugin) },
     clock,
     logger: quietLogger,
-    onContradiction: ({ id }) => contradicting.push(id),
+    onSettledAsNever: async ({ id }) => {
+      contradicting.push(id);
+    },
   });
 });
 
@@ -85,8 +87,8 @@ describe('what devices accept', () => {
     await clock.advance(250);
     expect(statements).toEqual([250]);
     await clock.advance(60_000);
-    // Together once more, then each alone.
-    expect(statements).toEqual([250, 500, 500, 500]);
+    // Together once more, then each alone, and looked at: it may have been settled as never begun.
+    expect(statements).toEqual([250, 500, 500, 500, 500, 500]);
     expect(clock.pending).toBe(0);
   });
 
@@ -98,9 +100,9 @@ describe('what devices accept', () => {
     acceptances.note(await passedOver());
     await clock.advance(250);
     // Both together, the first of them alone; the second has been passed over once now.
-    expect(statements).toEqual([250, 500, 500]);
+    expect(statements).toEqual([250, 500, 500, 500]);
     await clock.advance(250);
-    expect(statements).toEqual([250, 500, 500, 750]);
+    expect(statements).toEqual([250, 500, 500, 500, 750, 750]);
     expect(clock.pending).toBe(0);
   });
 
@@ -174,7 +176,7 @@ describe('before a never is believed', () => {
     acceptances.note(id);
     await acceptances.flush(id);
     await clock.advance(60_000);
-    expect(statements).toHaveLength(1);
+    expect(statements).toHaveLength(2);
   });
 });
 
@@ -184,10 +186,10 @@ describe('at the end', () => {
     for (const id of ids) acceptances.note(id);
     await acceptances.stop();
     expect(await isWritten(ids[1] ?? '')).toBe(true);
-    expect(statements).toEqual([0, 0]);
+    expect(statements).toEqual([0, 0, 0]);
     acceptances.note(await command());
     await clock.advance(60_000);
-    expect([statements.length, clock.pending]).toEqual([2, 0]);
+    expect([statements.length, clock.pending]).toEqual([3, 0]);
   });
 
   it('nothing is begun any more, also when nothing was waiting', async () => {

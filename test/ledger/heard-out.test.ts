@@ -23,7 +23,7 @@ async function calledRefused(deviceId: string, begin: () => ReturnType<typeof wo
   world.onAnswer = noJournal;
   world.setAway(deviceId, false);
   await world.clock.advance(60_000);
-  expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', outcome: null, contradictedAtMs: null });
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', outcome: null, contradiction: null });
   world.onAnswer = (answer) => answer;
   return id;
 }
@@ -50,7 +50,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
 
   it('is not made again: its device is asked first, and the caller told 3', async () => {
     const { id, begin, deeds } = await settled();
-    expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('a person has to look') });
+    expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('has to resolve it') });
     expect(deeds()).toBe(1);
   });
 
@@ -70,7 +70,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
     expect(await world.run(begin())).toMatchObject({ code: 3, oid: undefined, message: expect.stringContaining('nothing was sent') });
     expect(deeds()).toBe(1);
     world.onAnswer = (answer) => answer;
-    expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('a person has to look') });
+    expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('has to resolve it') });
     expect(deeds()).toBe(1);
   });
 });
@@ -111,7 +111,7 @@ describe('of what goes back to the customer', () => {
     expect(await world.run(refund(300, 'd-1'))).toMatchObject({
       code: 3,
       oid: id,
-      message: expect.stringContaining('a person has to look'),
+      message: expect.stringContaining('has to resolve it'),
     });
     expect(await world.run(refund(100, 'd-1'))).toMatchObject({ code: 3, oid: id });
     expect(terminal.bank.netBani()).toBe(700);

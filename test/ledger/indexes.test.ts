@@ -3,16 +3,18 @@ import { type CompiledQuery, sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
 import { hookedStorage } from '../../simulation/hooked-storage.ts';
 import { findUnheardAbort } from '../../src/cards/abort-store.ts';
-import { findOperation, findPaymentOfDocument, refundedOf } from '../../src/cards/store.ts';
+import { findOperation, findPaymentOfDocument } from '../../src/cards/store.ts';
 import type { Database, Queries } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
 import { findPrintOfReceipt } from '../../src/fiscal/store.ts';
-import { findUntold } from '../../src/ledger/calls/content-store.ts';
+import { findDisputed, findUntold } from '../../src/ledger/calls/content-store.ts';
+import type { Command } from '../../src/ledger/command.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
+import * as reviews from '../../src/ledger/review-store.ts';
 import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
-import { contradictedUnder } from '../../src/ledger/tried-before.ts';
+import { disputedUnder } from '../../src/ledger/tried-before.ts';
 import { fillMany } from '../cabinet/views/plans.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedMerchant } from '../support/fixtures.ts';
@@ -23,8 +25,8 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   findHolder: ({ queries }) => store.findHolder(queries, 'device'),
   dueForRecall: ({ queries }) => sweeps.dueForRecall(queries, 'me', 1, 10),
   abandoned: ({ queries }) => sweeps.abandoned(queries, 'me', 1, 1, 10),
-  putOverdueOnReview: ({ queries }) => store.putOverdueOnReview(queries, 1),
-  listReview: ({ queries }) => store.listReview(queries, 10),
+  putOverdueOnReview: ({ queries }) => reviews.putOverdueOnReview(queries, 1),
+  listReview: ({ queries }) => reviews.listReview(queries, 10),
   leftOpenBy: (database) => sweeps.leftOpenBy(database, 'me', ['device']),
   findPaymentOfDocument: ({ queries }) => findPaymentOfDocument(queries, 'merchant', 'document'),
   findOperation: ({ queries }) => findOperation(queries, { merchantId: 'm', deviceId: 'd', operationId: 'o', documentNr: 'n' }),
@@ -32,11 +34,12 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   findUnheardAbort: ({ queries }) => findUnheardAbort(queries, { merchantId: 'm', deviceId: 'd', documentNr: 'n', abortHash: 'h' }),
   newestUnderDocument: ({ queries }) => newestUnder(queries, 'm', 'document_nr', 'n'),
   newestUnderReceipt: ({ queries }) => newestUnder(queries, 'm', 'receipt_uid', 'u'),
-  contradictedUnderDocument: ({ queries }) => contradictedUnder(queries, 'm', 'document_nr', 'n'),
-  contradictedUnderReceipt: ({ queries }) => contradictedUnder(queries, 'm', 'receipt_uid', 'u'),
+  disputedUnderDocument: ({ queries }) => disputedUnder(queries, 'm', 'document_nr', 'n'),
+  disputedUnderReceipt: ({ queries }) => disputedUnder(queries, 'm', 'receipt_uid', 'u'),
+  findDisputed: ({ queries }) => findDisputed(queries, { merchantId: 'm', deviceId: 'd', requestHash: 'h' }),
   dueDecisions: ({ queries }) => sweeps.dueDecisions(queries, 'me', 1, 1, 10),
   decidedUnheard: ({ queries }) => sweeps.decidedUnheard(queries, 'me', 1, 'device', 1),
-  refundedOf: ({ queries }) => refundedOf(queries, 'payment'),
+  followersOf: ({ queries }) => store.followersOf(queries, { id: 'payment', documentState: 'open' } as Command),
   findPrintOfReceipt: ({ queries }) => findPrintOfReceipt(queries, 'merchant', 'uid'),
 };
 

@@ -45,13 +45,13 @@ describe.each([
 });
 
 it.each(engines)(
-  'on %s: under a number that was done after all, also whoever has looked [D129]; another kind of command goes in',
+  'on %s: under a number that is disputed, also a call that has looked it up; another kind of command goes in',
   async (engine) => {
     await database.close();
     database = await openTestDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
-    const contradicted = { state: 'refused', settled_at: 1, settled_by: 'person', contradicted_at: 2 } as const;
+    const contradicted = { state: 'disputed', settled_at: 1, settled_by: 'person' } as const;
     await seedCommand(database.queries, merchantId, deviceId, { ...contradicted, document_nr: 'd' });
     await seedCommand(database.queries, merchantId, deviceId, { ...contradicted, name: 'PrintReceipt', receipt_uid: 'u' });
     const group = createInsertGroup(database);

@@ -1,9 +1,10 @@
 // A command whose record was removed after its time: nothing runs again under its number, and nothing more is done about its payment.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { wasRemoved } from '../../src/ledger/answers.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
-import { refuseRemoved, requireKept, wasRemoved } from '../../src/ledger/removed.ts';
+import { refuseRemoved, requireKept } from '../../src/ledger/removed.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -21,14 +22,14 @@ beforeEach(async () => {
 const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
 const removed = { ...refused, removed_at: 1 } as const;
 const seed = (overrides: object) => seedCommand(database.queries, merchantId, deviceId, overrides);
-const notDone = { errorName: 'The_status_cannot_be_applied', message: expect.stringContaining('for another try take a new number') };
+const notDone = { errorName: 'The_status_cannot_be_applied', message: expect.stringContaining('it is not tried again under this number') };
 
 it('is told as what it was, by its id and whatever else the caller asked for', () => {
-  const told = (state: Command['state'], further?: object) => wasRemoved({ id: 'c', state } as Command, further);
+  const told = (state: Command['state'], fields?: object) => wasRemoved({ id: 'c', state, documentState: null } as Command, fields);
   expect(told('done').message).toContain('it is not done again');
   expect(told('refused')).toMatchObject(notDone);
-  expect(told('done').fields).toEqual({ OID: 'c' });
-  expect(told('done', { State: 'Completed' }).fields).toEqual({ OID: 'c', State: 'Completed' });
+  expect(told('done').fields).toEqual({ OID: 'c', State: 'Done' });
+  expect(told('done', { State: 'Closed' }).fields).toEqual({ State: 'Closed' });
 });
 
 it('of a payment lets nothing more be done about it', () => {

@@ -1,7 +1,7 @@
 // A call without a key of its own is recognised by its content until its caller knows the outcome [D58], clause by clause.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
-import type { DeviceAnswer } from '../../src/ledger/rules.ts';
+import type { DeviceAnswer } from '../../src/ledger/answers.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 

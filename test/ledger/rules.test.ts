@@ -1,19 +1,9 @@
 // What a device's word means for a command, as tables.
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/kernel/error-codes.ts';
+import { answerOf, busyWith, callerIsGone, equalIsDisputed, notConfirmedYet, tooManyWait } from '../../src/ledger/answers.ts';
 import { type Command, type CommandState, isOpen, isUnclear } from '../../src/ledger/command.ts';
-import {
-  answerOf,
-  busyWith,
-  callerIsGone,
-  contradicts,
-  endsAsUnknown,
-  type Finding,
-  judge,
-  notHeardOut,
-  secondDeed,
-  tooManyWait,
-} from '../../src/ledger/rules.ts';
+import { compareWithSettled, contradictionOf, type Finding, isFinishedByDevice, judge, secondOperation } from '../../src/ledger/rules.ts';
 import { type EndingOutcome, type JsonObject, outcomes } from '../../src/link/protocol.ts';
 
 const command = (overrides: Partial<Command> = {}): Command =>
@@ -27,7 +17,9 @@ const command = (overrides: Partial<Command> = {}): Command =>
     reason: null,
     operationId: null,
     removedAtMs: null,
-    contradictedAtMs: null,
+    documentState: null,
+    amountBani: null,
+    settledBy: null,
     ...overrides,
   }) as Command;
 const finding = (outcome: EndingOutcome, overrides: Partial<Finding> = {}): Finding => ({
@@ -100,50 +92,70 @@ describe('judge', () => {
   });
 });
 
-describe('contradicts', () => {
-  const table: Record<'done' | 'refused' | 'never', EndingOutcome[]> = {
-    done: ['refused', 'unsupported', 'busy', 'expired', 'never'],
-    refused: ['done'],
-    never: ['done'],
-  };
-  it.each(['done', 'refused', 'never'] as const)('a command settled as %s', (state) => {
-    const found = endings.filter((outcome) => contradicts(command({ state }), finding(outcome)));
-    expect(found.toSorted()).toEqual(table[state].toSorted());
+describe('an answer after the settlement', () => {
+  const settledBy = { done: { outcome: 'done' }, refused: { outcome: 'refused' }, never: { outcome: 'never' } } as const;
+
+  it.each<['done' | 'refused' | 'never', Partial<Record<EndingOutcome, string>>]>([
+    ['done', { refused: 'flag', unsupported: 'flag', busy: 'flag', expired: 'flag', never: 'flag' }],
+    ['refused', { done: 'dispute' }],
+    ['never', { done: 'dispute' }],
+  ])('of a command that the device itself ended as %s', (state, expected) => {
+    for (const outcome of endings) {
+      const comparison = compareWithSettled(command({ state, ...settledBy[state] }), finding(outcome));
+      expect([outcome, comparison]).toEqual([outcome, expected[outcome] ?? 'agrees']);
+    }
   });
 
-  it('a second operation of the bank for one command does; the same one, or one where none was known, does not', () => {
+  it.each(endings)('%s: a `done` that an operator decided is disputed by every no, and confirmed by a yes', (outcome) => {
+    const decided = command({ state: 'done', settledBy: 'person', outcome: null });
+    const expected = outcome === 'done' || outcome === 'unknown' ? 'agrees' : 'dispute';
+    expect(compareWithSettled(decided, finding(outcome))).toBe(expected);
+  });
+
+  it('with another operation of the bank is flagged; with the same one, or where none was known, it agrees', () => {
     const settled = (report: object | null) => command({ state: 'done', report: report && JSON.stringify(report) });
     const said = (report: JsonObject | undefined) => finding('done', { report });
     for (const name of ['operationId', 'receiptId', 'documentNumber', 'number']) {
-      expect(contradicts(settled({ [name]: '1' }), said({ [name]: '2' }))).toBe(true);
-      expect(secondDeed(settled({ [name]: 1 }), said({ [name]: 2 }))).toEqual({ settled: '1', reported: '2' });
-      expect(contradicts(settled({ [name]: '1' }), said({ [name]: '1' }))).toBe(false);
-      expect(contradicts(settled({ [name]: '1' }), said({}))).toBe(false);
-      expect(contradicts(settled({}), said({ [name]: '2' }))).toBe(false);
+      expect(compareWithSettled(settled({ [name]: '1' }), said({ [name]: '2' }))).toBe('flag');
+      expect(secondOperation(settled({ [name]: 1 }), said({ [name]: 2 }))).toEqual({ settled: '1', reported: '2' });
+      expect(compareWithSettled(settled({ [name]: '1' }), said({ [name]: '1' }))).toBe('agrees');
+      expect(compareWithSettled(settled({ [name]: '1' }), said({}))).toBe('agrees');
+      expect(compareWithSettled(settled({}), said({ [name]: '2' }))).toBe('agrees');
     }
-    expect(contradicts(settled(null), said({ operationId: '2' }))).toBe(false);
-    expect(contradicts(settled({ operationId: '1' }), said(undefined))).toBe(false);
-    expect(contradicts(settled({ amount: 1, operationId: {} }), said({ amount: 2, operationId: '2' }))).toBe(false);
+    expect(compareWithSettled(settled(null), said({ operationId: '2' }))).toBe('agrees');
+    expect(compareWithSettled(settled({ operationId: '1' }), said(undefined))).toBe('agrees');
+    expect(compareWithSettled(settled({ amount: 1, operationId: {} }), said({ amount: 2, operationId: '2' }))).toBe('agrees');
   });
 
-  it('a journal that began later knows nothing, so it contradicts nothing', () => {
-    expect(contradicts(command({ state: 'done' }), finding('never', { journalId: 'another' }))).toBe(false);
-    expect(contradicts(command({ state: 'done' }), finding('refused', { journalId: 'another' }))).toBe(true);
+  it('never, of a journal that began later, says nothing; a refusal of it does', () => {
+    const done = command({ state: 'done', outcome: 'done' });
+    expect(compareWithSettled(done, finding('never', { journalId: 'another' }))).toBe('agrees');
+    expect(compareWithSettled(done, finding('refused', { journalId: 'another' }))).toBe('flag');
+  });
+
+  it('is the same contradiction when outcome and numbers are the same', () => {
+    const said = (report: JsonObject | undefined) => contradictionOf(finding('done', { report }));
+    expect(said({ operationId: '7', amount: 1 })).toBe(said({ operationId: '7', amount: 2 }));
+    expect(new Set([said({ operationId: '7' }), said({ operationId: '8' }), said({}), contradictionOf(finding('refused'))]).size).toBe(4);
   });
 });
 
 describe('a device that says that a command is over and that it cannot tell how', () => {
   it('is believed if it had the command: by the command’s own journal, or because it keeps none', () => {
-    expect(endsAsUnknown(command(), finding('unknown'))).toBe(true);
-    expect(endsAsUnknown(command(), finding('unknown', { journalId: 'another' }))).toBe(false);
-    expect(endsAsUnknown(command(), finding('unknown', { journalId: undefined }))).toBe(false);
+    expect(isFinishedByDevice(command(), finding('unknown'))).toBe(true);
+    expect(isFinishedByDevice(command(), finding('unknown', { journalId: 'another' }))).toBe(false);
+    expect(isFinishedByDevice(command(), finding('unknown', { journalId: undefined }))).toBe(false);
     for (const journalId of ['new', undefined]) {
-      expect(endsAsUnknown(command({ journalId: null }), finding('unknown', { journalId }))).toBe(true);
+      expect(isFinishedByDevice(command({ journalId: null }), finding('unknown', { journalId }))).toBe(true);
     }
   });
 
-  it.each(endings.filter((outcome) => outcome !== 'unknown'))('is not one that says %s', (outcome) => {
-    expect(endsAsUnknown(command(), finding(outcome))).toBe(false);
+  it('is also believed when it reports that it was done, however doubtful the report is', () => {
+    expect(isFinishedByDevice(command(), finding('done', { journalId: 'another' }))).toBe(true);
+  });
+
+  it.each(endings.filter((outcome) => outcome !== 'unknown' && outcome !== 'done'))('is not one that says %s', (outcome) => {
+    expect(isFinishedByDevice(command(), finding(outcome))).toBe(false);
   });
 });
 
@@ -162,38 +174,44 @@ describe('a device that is kept', () => {
 
 describe('the answer of a command', () => {
   it('that was done is its report, where there is one', () => {
-    expect(answerOf(command({ state: 'done', report: '{"amount":1}' }))).toEqual({ OID: 'c', report: '{"amount":1}' });
-    expect(answerOf(command({ state: 'done', report: null }))).toEqual({ OID: 'c' });
+    expect(answerOf(command({ state: 'done', report: '{"amount":1}' }))).toEqual({ OID: 'c', State: 'Done', report: '{"amount":1}' });
+    expect(answerOf(command({ state: 'done', report: null }))).toEqual({ OID: 'c', State: 'Done' });
   });
 
-  it.each<[Partial<Command>, number]>([
-    [{ state: 'refused', outcome: 'refused' }, 50],
-    [{ state: 'refused', outcome: 'unsupported' }, 50],
-    [{ state: 'never', outcome: 'busy' }, 31],
-    [{ state: 'never', outcome: 'never' }, 30],
-    [{ state: 'never', outcome: 'expired' }, 30],
-    [{ state: 'never', outcome: null }, 30],
-    [{ state: 'sent' }, 3],
-    [{ state: 'unknown' }, 3],
-  ])('%o is %i', (overrides, code) => {
+  it.each<[Partial<Command>, number, string]>([
+    [{ state: 'refused', outcome: 'refused' }, 50, 'Refused'],
+    [{ state: 'refused', outcome: 'unsupported' }, 50, 'Refused'],
+    [{ state: 'never', outcome: 'busy' }, 31, 'Never'],
+    [{ state: 'never', outcome: 'never' }, 30, 'Never'],
+    [{ state: 'never', outcome: 'expired' }, 30, 'Never'],
+    [{ state: 'never', outcome: null }, 30, 'Never'],
+    [{ state: 'sent' }, 3, 'Open'],
+    [{ state: 'unknown' }, 3, 'Open'],
+    [{ state: 'disputed' }, 3, 'Disputed'],
+    [{ state: 'done', documentState: 'voided' }, 22, 'Voided'],
+  ])('%o is %i', (overrides, code, State) => {
     const errorName = Object.entries(errorCodes).find(([, error]) => error.code === code)?.[0];
-    expect(() => answerOf(command(overrides))).toThrow(expect.objectContaining({ errorName, fields: { OID: 'c' } }));
+    expect(() => answerOf(command(overrides))).toThrow(expect.objectContaining({ errorName, fields: { OID: 'c', State } }));
+  });
+
+  it('that an operator settled as not done tells the ERP neither the reason of the operator nor what the device reported as done', () => {
+    const decided = command({
+      state: 'refused',
+      settledBy: 'person',
+      reason: 'The card was stolen.',
+      outcome: 'done',
+      report: '{"amount":1}',
+    });
+    expect(() => answerOf(decided)).toThrow(
+      expect.objectContaining({ errorName: 'Refused_By_Device', message: expect.not.stringContaining('stolen'), report: undefined }),
+    );
   });
 
   it.each(['done', 'refused', 'never'] as const)('of which only a small row is left is 22, also when it was %s', (state) => {
-    const expected = { errorName: 'The_status_cannot_be_applied', fields: { OID: 'c', State: 'as asked' } };
-    expect(() => answerOf(command({ state, removedAtMs: 1 }), { State: 'as asked' })).toThrow(expect.objectContaining(expected));
-  });
-
-  it.each([
-    ['is not known until a person has looked', null, 'Timeout_or_no_response', 'a person has to look'],
-    ['is not done again when a person has confirmed it', 5, 'The_status_cannot_be_applied', 'it is not done again'],
-  ] as const)('that was settled as not done, and that its device did, %s', (_what, reviewedAtMs, errorName, sentence) => {
-    for (const state of ['refused', 'never'] as const) {
-      const told = { errorName, message: expect.stringContaining(sentence), fields: { OID: 'c', State: 'as asked' } };
-      const contradicted = command({ state, contradictedAtMs: 4, reviewSinceMs: 4, reviewedAtMs });
-      expect(() => answerOf(contradicted, { State: 'as asked' })).toThrow(expect.objectContaining(told));
-    }
+    const expected = { errorName: 'The_status_cannot_be_applied', fields: expect.objectContaining({ OID: 'c', Operation: 'Pay' }) };
+    expect(() => answerOf(command({ state, removedAtMs: 1 }), { further: { Operation: 'Pay' } })).toThrow(
+      expect.objectContaining(expected),
+    );
   });
 
   it('carries the report of a refusal and its reason', () => {
@@ -205,19 +223,15 @@ describe('the answer of a command', () => {
 
 describe('a command', () => {
   it('is open while it was sent or nobody knows, and closed by every outcome', () => {
-    const states: CommandState[] = ['sent', 'unknown', 'done', 'refused', 'never'];
-    expect(states.map((state) => isOpen(command({ state })))).toEqual([true, true, false, false, false]);
+    const states: CommandState[] = ['sent', 'unknown', 'done', 'refused', 'never', 'disputed'];
+    expect(states.map((state) => isOpen(command({ state })))).toEqual([true, true, false, false, false, false]);
+    expect(states.map((state) => isUnclear(command({ state })))).toEqual([true, true, false, false, false, true]);
   });
-});
-
-it('is unclear while it is open, or contradicted and no person has looked', () => {
-  const contradicted = { state: 'refused', contradictedAtMs: 1 } as const;
-  expect([command({ state: 'unknown' }), command({ ...contradicted, reviewedAtMs: null })].every(isUnclear)).toBe(true);
-  expect([command({ state: 'refused' }), command({ ...contradicted, reviewedAtMs: 2 })].some(isUnclear)).toBe(false);
 });
 
 it('says of what was not begun, or goes on without this caller, what he may do', () => {
   expect(callerIsGone()).toMatchObject({ errorName: 'Too_Many_Requests', httpStatus: 503 });
-  expect(tooManyWait(command())).toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 5, fields: { OID: 'c' } });
-  expect(notHeardOut()).toMatchObject({ errorName: 'Timeout_or_no_response', fields: undefined });
+  expect(tooManyWait(command())).toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 5, fields: { OID: 'c', State: 'Open' } });
+  expect(equalIsDisputed(command({ state: 'disputed' }))).toMatchObject({ errorName: 'Device_Busy', fields: { State: 'Disputed' } });
+  expect(notConfirmedYet()).toMatchObject({ errorName: 'Timeout_or_no_response', fields: undefined });
 });

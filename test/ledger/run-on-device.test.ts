@@ -11,7 +11,7 @@ import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
-const done = { id: 'c', state: 'done', report: '{"rrn":"1"}', removedAtMs: null, contradictedAtMs: null } as Command;
+const done = { id: 'c', state: 'done', report: '{"rrn":"1"}', removedAtMs: null, documentState: null } as Command;
 const recipient = createFakeRecipient();
 const call = { merchantId: 'm', deviceId: 'd', hashRequest: () => 'h', recipient, amountBani: 7 } as DeviceCall;
 const refund = { name: 'Refund', args: {}, answerWithinMs: 1 } as const;
@@ -23,7 +23,7 @@ let answered: unknown[];
 let deps: DeviceDeps;
 
 beforeEach(() => {
-  ran = { command: done, isRepeated: false };
+  ran = { command: done, isEarlier: false, isRepeated: false };
   asked = [];
   plans = [];
   answered = [];
@@ -60,8 +60,8 @@ it('a call that has a number is not known by its content, on the short way neith
 
 it('the caller is told how it ended, and the ledger that he is', async () => {
   const work = { isKnownByContent: false, plan: () => refund };
-  expect(await runOnDevice(deps, 'terminal', call, work)).toEqual({ OID: 'c', report: '{"rrn":"1"}' });
-  ran = { command: done, isRepeated: true };
+  expect(await runOnDevice(deps, 'terminal', call, work)).toEqual({ OID: 'c', State: 'Done', report: '{"rrn":"1"}' });
+  ran = { command: done, isEarlier: true, isRepeated: true };
   expect(await runOnDeviceAtOnce(deps, 'terminal', call, () => refund)).toMatchObject({ OID: 'c', Repeated: true });
   expect(answered).toEqual([
     [done, recipient],

@@ -1,18 +1,14 @@
-// What a device says about a command that was settled before, and what a person's decision writes: each by itself, on a small database.
+// What an operator's decision writes, and what a change of a state does: each by itself, on a small database.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database, Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { CommandKinds } from '../../src/ledger/command-kind.ts';
-import type { Finding } from '../../src/ledger/rules.ts';
-import { type Contradictions, createContradictions } from '../../src/ledger/settling/contradictions.ts';
 import { createReview } from '../../src/ledger/settling/review.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
 import { findCommand, type Settlement } from '../../src/ledger/store.ts';
-import { decidedUnheard } from '../../src/ledger/sweep-store.ts';
 import type { CommandEvent } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
-import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 let clock: VirtualClock;
@@ -50,76 +46,6 @@ const done = {
   report: '{"operationId":"1"}',
 } as const;
 const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
-
-describe('an answer to what was settled before', () => {
-  let contradictions: Contradictions;
-  beforeEach(() => {
-    contradictions = createContradictions({ database, logger: quietLogger, timeline });
-  });
-  const finding = (outcome: Finding['outcome'], report?: Finding['report']): Finding => ({
-    outcome,
-    report,
-    reason: undefined,
-    journalId: 'j',
-    wasAccepted: false,
-  });
-
-  it('that says the same is counted, and nothing changes', async () => {
-    const settled = await command(done);
-    expect(await contradictions.compare(settled, finding('done', { operationId: '1' }), { operationId: '1' })).toBe(settled);
-    expect(counted).toEqual([{ commandId: settled.id, step: 'answered again', detail: 'done' }]);
-    expect([await latest(settled.id), contradictions.count()]).toEqual([settled, 0]);
-  });
-
-  it('that a person decided completes it by the word of the device, after which it is not asked about any more', async () => {
-    const decided = await command({ ...refused, settled_by: 'person', settled_at: clock.now() });
-    const unheard = async () => (await decidedUnheard(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
-    expect(await unheard()).toEqual([decided.id]);
-    expect(await contradictions.compare(decided, finding('unknown'))).toEqual({ ...decided, outcome: 'unknown' });
-    expect(await unheard()).toEqual([]);
-    // "I cannot tell" is not the last word.
-    const told = await contradictions.compare({ ...decided, outcome: 'unknown' }, finding('refused'));
-    expect(told).toEqual({ ...decided, outcome: 'refused' });
-    expect(await contradictions.compare(told, finding('never'))).toBe(told);
-    expect([await latest(decided.id), contradictions.count()]).toEqual([told, 0]);
-  });
-
-  it('that a person called done is completed by a report that can be taken as it is, and by no other', async () => {
-    const decided = await command({ ...done, settled_by: 'person', operation_id: null, report: '{"amount":1}' });
-    const said = finding('done', { operationId: '7' });
-    expect(await contradictions.compare(decided, said)).toBe(decided);
-    const known = { ...decided, outcome: 'done', operationId: '7', rrn: '8', report: '{"operationId":"7"}' };
-    expect(await contradictions.compare(decided, said, { operationId: '7', rrn: '8' })).toEqual(known);
-    expect(await contradictions.compare(decided, said, { operationId: '7', rrn: '9' })).toBe(decided);
-    const answered = await command({ ...done, document_state: 'closed', operation_id: null, report: null });
-    expect(await contradictions.compare(answered, said, { operationId: '7' })).toBe(answered);
-  });
-
-  it('of one that is open after all says nothing yet', async () => {
-    const open = await command({ state: 'unknown' });
-    expect(await contradictions.compare(open, finding('done'))).toBe(open);
-    expect([counted, await latest(open.id)]).toEqual([[], open]);
-  });
-
-  it.each([
-    [
-      'a second operation',
-      done,
-      finding('done', { operationId: '2' }),
-      'The device reports a second operation, 2, for a command that was settled with 1.',
-    ],
-    ['done', refused, finding('done', { amount: 10 }), 'The device now says "done", but the command was settled as "refused".'],
-    ['refused', done, finding('refused'), 'The device now says "refused", but the command was settled as "done".'],
-  ])('that says %s is for a person, with what was said', async (what, row, said, why) => {
-    const settled = await command(row);
-    // Only what was done after all takes its number with it [D129].
-    const contradictedAtMs = what === 'done' ? clock.now() : null;
-    const listed = { ...settled, reviewSinceMs: clock.now(), reviewReason: why, contradictedAtMs, outcome: said.outcome };
-    expect(await contradictions.compare(settled, said)).toEqual(listed);
-    expect(counted).toEqual([{ commandId: settled.id, step: 'contradiction', detail: JSON.stringify({ why, report: said.report }) }]);
-    expect(contradictions.count()).toBe(1);
-  });
-});
 
 describe('a decision', () => {
   let isRunning = false;
@@ -212,7 +138,7 @@ describe('a decision', () => {
     const { decide } = reviewOf();
     // From a page that still shows it as open: what was never seen is not waved through.
     await expect(decide(settled.id, yes)).rejects.toThrow(
-      'What has been said since contradicts it: look at it again, and close the review.',
+      'What the device has said since contradicts it: look at it again, and close the review.',
     );
     await expect(
       decide(settled.id, seen, async () => {
@@ -223,8 +149,7 @@ describe('a decision', () => {
     const told: Command[] = [];
     const alongside = async (_queries: unknown, closed: Command) => void told.push(closed);
     const closed = await decide(settled.id, seen, alongside);
-    // It happened, says the person: its number stays taken.
-    expect(closed).toEqual({ ...settled, reviewedAtMs: clock.now(), contradictedAtMs: clock.now() });
+    expect(closed).toEqual({ ...settled, reviewedAtMs: clock.now() });
     expect(told).toEqual([closed]);
     await expect(decide(settled.id, seen, alongside)).rejects.toThrow('The command is settled already: refused by answer.');
     expect([told.length, events]).toEqual([1, [{ commandId: settled.id, step: 'review closed', detail: 'ana: done, In the list.' }]]);

@@ -261,7 +261,7 @@ describe('an answer that contradicts', () => {
     const id = await refusedByPerson();
     await hear(id);
     expect(world.ledger.stats().contradictions).toBe(1);
-    expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', settledBy: 'person' });
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed', disputedFrom: 'refused', settledBy: 'person' });
     expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
     expect((await eventsOf(id)).find(({ step }) => step === 'contradiction')?.detail).toContain('"amount":10');
     const { deviceId, documentNr } = (await world.ledger.find(id)) ?? {};

@@ -1,7 +1,7 @@
 // A command enters another state: what is written with it, in how many commits, and who is told.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import type { Command } from '../../src/ledger/command.ts';
+import type { Command, SettledState } from '../../src/ledger/command.ts';
 import type { CommandKinds } from '../../src/ledger/command-kind.ts';
 import { commandsTopic, createStateChanges, type StateChange } from '../../src/ledger/settling/state-change.ts';
 import { findCommand, markUnknown, settle } from '../../src/ledger/store.ts';
@@ -51,7 +51,7 @@ function change(to: StateChange['to'], kinds: CommandKinds = {}, more: Partial<S
   });
   const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined } as const;
   const update: StateChange['update'] = (queries) =>
-    to === 'unknown' ? markUnknown(queries, command.id, 0) : settle(queries, command, { ...settlement, state: to });
+    to === 'unknown' ? markUnknown(queries, command.id, 0) : settle(queries, command, { ...settlement, state: to as SettledState });
   return changeState({ command, to, update, ...more });
 }
 const documentState = async () => (await findCommand(database.queries, paymentId))?.documentState;

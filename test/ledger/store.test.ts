@@ -4,6 +4,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import * as reviews from '../../src/ledger/review-store.ts';
 import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
@@ -180,17 +181,13 @@ describe.each(engines)('on %s', (engine) => {
     expect(await store.markUnknown(database.queries, over.id, 0)).toBeUndefined();
   });
 
-  it('many that were accepted are marked by one statement, those that were not before', async () => {
+  it('many that were accepted are marked by one statement, those that were not before, and none that never began', async () => {
     const [fresh, known, never] = [await command(), await command({ accepted_at: 5 }), await command({ ...settled, state: 'never' })];
-    const marked = await store.markAccepted(database, [fresh.id, known.id, never.id], 'why');
-    expect(marked.toSorted((one, other) => Number(one.state === 'never') - Number(other.state === 'never'))).toEqual([
-      { ...fresh, acceptedAtMs: startMs },
-      { ...never, acceptedAtMs: startMs, reviewSinceMs: startMs, reviewReason: 'why', contradictedAtMs: startMs },
-    ]);
+    expect(await store.markAccepted(database, [fresh.id, known.id, never.id])).toEqual([{ ...fresh, acceptedAtMs: startMs }]);
   });
 
   describe('the review list', () => {
-    const put = (id: string, entry?: store.ReviewEntry) => store.putOnReview(database.queries, id, 'newer', entry);
+    const put = (id: string, entry?: reviews.ReviewEntry) => reviews.putOnReview(database.queries, id, 'newer', entry);
 
     it('gives a command its place once, with the newest reason; what was reviewed comes anew', async () => {
       const fresh = await command();
@@ -223,7 +220,7 @@ describe.each(engines)('on %s', (engine) => {
       await command({ answer_by: startMs - 1_000 });
       await command({ answer_by: startMs - 2_000, ...settled, state: 'refused' });
       const listed = await command({ answer_by: startMs - 2_000, review_since: 5, review_reason: 'older' });
-      expect(await store.putOverdueOnReview(database.queries, 1_000)).toEqual([overdue.id]);
+      expect(await reviews.putOverdueOnReview(database.queries, 1_000)).toEqual([overdue.id]);
       expect(await read(overdue.id)).toMatchObject({ reviewSinceMs: startMs, reviewReason: expect.stringContaining('has not told') });
       expect(await read(listed.id)).toEqual(listed);
     });
@@ -234,7 +231,7 @@ describe.each(engines)('on %s', (engine) => {
       const [second, first, third] = [await listed(20), await listed(10), await listed(30, other)];
       await command({ review_since: 1, review_reason: 'why', reviewed_at: 2 });
       await command();
-      const told = async (limit: number, of?: string) => (await store.listReview(database.queries, limit, of)).map(({ id }) => id);
+      const told = async (limit: number, of?: string) => (await reviews.listReview(database.queries, limit, of)).map(({ id }) => id);
       expect(await told(10)).toEqual([first.id, second.id, third.id]);
       expect(await told(1)).toEqual([first.id]);
       expect(await told(10, merchantId)).toEqual([first.id, second.id]);
@@ -244,12 +241,12 @@ describe.each(engines)('on %s', (engine) => {
 
     it('is left by what is settled and on it, once', async () => {
       const listed = { review_since: 5, review_reason: 'why' };
-      const close = (id: string, found: 'done' | 'refused' = 'done') => store.closeReview(database.queries, id, found);
-      const over = await command({ ...settled, ...listed, state: 'refused', contradicted_at: 4 });
+      const close = (id: string) => reviews.closeReview(database.queries, id);
+      const over = await command({ ...settled, ...listed, state: 'refused' });
       expect(await close(over.id)).toEqual({ ...over, reviewedAtMs: startMs });
       expect(await close(over.id)).toBeUndefined();
-      const undone = await command({ ...settled, ...listed, state: 'refused', contradicted_at: 4 });
-      expect(await close(undone.id, 'refused')).toEqual({ ...undone, reviewedAtMs: startMs, contradictedAtMs: null });
+      const disputed = await command({ ...settled, ...listed, state: 'disputed', disputed_from: 'refused' });
+      expect(await close(disputed.id)).toBeUndefined();
       expect(await close((await command(listed)).id)).toBeUndefined();
       expect(await close((await command({ ...settled, state: 'refused' })).id)).toBeUndefined();
     });

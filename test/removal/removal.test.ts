@@ -112,6 +112,7 @@ describe.each(engines)('removal on %s', (engine) => {
       'settled_by',
       'outcome',
       'document_state',
+      'disputed_from',
       'abort_id',
       'abort_hash',
       'reissued_as',

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { checkRefund, checkVoid } from '../../src/cards/rules.ts';
-import { lockPayment } from '../../src/cards/store.ts';
+import { lockUndisputed } from '../../src/cards/store.ts';
 import type { Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { insertSent } from '../../src/ledger/store.ts';
@@ -61,13 +61,13 @@ describe('after the removal', () => {
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(0);
   });
 
-  it('a Pay under the documentNr of a refused one is 22 with a sentence that says what to do', async () => {
+  it('a Pay under the documentNr of a refused one is 22, and nothing is sent', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(50);
     await yearsLater();
     const again = await world.run(world.pay(terminal.id, 10.61, documentNr));
-    expect(again).toMatchObject({ code: 22, message: expect.stringContaining('take a new number') });
+    expect(again).toMatchObject({ code: 22, message: expect.stringContaining('it is not tried again under this number') });
     expect(world.sendsOf('Pay')).toHaveLength(1);
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(0);
   });
@@ -221,7 +221,7 @@ describe.each(engines)('in the moment of the removal on %s', (engine) => {
     });
     // As cards/refund.ts: the payment's row is locked, looked at, and the refund inserted, in one transaction.
     await database.transaction(async (queries) => {
-      await lockPayment(database, queries, payment);
+      await lockUndisputed(database, queries, payment);
       removal.begin?.();
       await untilWaiting(database, queries);
       await insertSent(queries, { ...fresh(merchantId, deviceId, 'refund'), name: 'Refund', targetId: payment, amountBani: 1 });

@@ -123,6 +123,7 @@ export async function seedCommand(
       issued_at: nowMs,
       answer_by: nowMs,
       recalls: 0,
+      ...(overrides.state === 'disputed' ? disputeColumns : {}),
       ...overrides,
       id,
       merchant_id: merchantId,
@@ -131,6 +132,8 @@ export async function seedCommand(
     .execute();
   return { id };
 }
+
+const disputeColumns = { disputed_from: 'refused', review_since: 1, review_reason: 'The device says that it did it.' } as const;
 
 /** The secret that signs QR texts: one for the whole test, made at first use. */
 export async function seedQrSecret(db: Queries, id = 1): Promise<{ id: number; secret: string }> {

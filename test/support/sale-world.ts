@@ -7,8 +7,8 @@ import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { type ErrorName, errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
+import type { DeviceAnswer } from '../../src/ledger/answers.ts';
 import type { Command } from '../../src/ledger/command.ts';
-import type { DeviceAnswer } from '../../src/ledger/rules.ts';
 import type { ChannelName } from '../../src/link/channel.ts';
 import type { Link } from '../../src/link/link.ts';
 import { type JsonObject, ledgerCommandNames } from '../../src/link/protocol.ts';
@@ -30,6 +30,8 @@ export interface Told {
   /** The operation's id, and whether it was recognised by its content. */
   oid: string | undefined;
   isRepeated: boolean;
+  /** The operation's State. */
+  state: string | undefined;
 }
 
 export interface WorldOptions {
@@ -259,8 +261,8 @@ function codeOf(name: ErrorName): number {
   return errorCodes[name].code;
 }
 
-function namesOf(fields: { OID?: string; Repeated?: boolean } = {}) {
-  return { oid: fields.OID, isRepeated: fields.Repeated === true };
+function namesOf(fields: { OID?: string; Repeated?: boolean; State?: string } = {}) {
+  return { oid: fields.OID, isRepeated: fields.Repeated === true, state: fields.State };
 }
 
 function parse(report: string | undefined): JsonObject | undefined {

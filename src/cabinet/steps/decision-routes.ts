@@ -37,7 +37,7 @@ const commandFields = {
   merchantId: Type.String(),
   deviceId: Type.String(),
   name: Type.String(),
-  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never']),
+  state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never', 'disputed']),
   amount: Type.Optional(Type.Number()),
   documentNr: Type.Optional(Type.String()),
   operationId: Type.Optional(Type.String()),
@@ -122,7 +122,7 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
         summary: 'Decide an outcome that nothing else can settle',
         operationId: 'decideCommand',
         description:
-          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. A command that is settled and contradicted is taken off the list with `closesReview`, and stays as it was settled; of what was settled as not done, `done` keeps its documentNr or Receipt.Uid taken and `refused` frees it for another try.',
+          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. With `closesReview` it resolves a dispute: `done` (executed) has all effects of done, `refused` (not executed) all effects of refused, and frees its documentNr or Receipt.Uid. A settlement that the device itself reported and contradicts since stays; `closesReview` takes it off the list.',
         params: idParams,
         body: Type.Object({
           state: Type.Enum(['done', 'refused']),
@@ -130,7 +130,7 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
           operationId: Type.Optional(textField("The bank's number of a payment, if it is known.", 128)),
           rrn: Type.Optional(textField('Reference Retrieval Number of a payment, if it is known.', 64)),
           closesReview: Type.Optional(
-            Type.Boolean({ description: 'The command is settled, and its contradiction was seen. Without it that is 22.' }),
+            Type.Boolean({ description: 'The command is disputed or contradicted, and that was seen. Without it that is 22.' }),
           ),
         }),
         response: adminAnswers(

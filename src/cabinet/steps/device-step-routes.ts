@@ -8,7 +8,7 @@ import { adminAnswers, idempotencyHeaders, operationFields } from '../../http/sc
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
-import type { DeviceAnswer } from '../../ledger/rules.ts';
+import type { DeviceAnswer } from '../../ledger/answers.ts';
 import type { Link } from '../../link/link.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, idParams, tags } from '../shared-schemas.ts';

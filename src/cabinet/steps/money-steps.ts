@@ -7,14 +7,13 @@
 import { createHash } from 'node:crypto';
 import { writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';
-import { findOperation } from '../../cards/store.ts';
 import type { Database } from '../../database/database.ts';
 import type { Origin } from '../../http/origin.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Bani } from '../../kernel/money.ts';
+import type { DeviceAnswer } from '../../ledger/answers.ts';
 import type { Command } from '../../ledger/command.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { DeviceAnswer } from '../../ledger/rules.ts';
 
 export interface PersonalCall {
   commandId: string;
@@ -46,10 +45,6 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): M
     if (payment.name !== 'Pay' || payment.state !== 'done' || operationId === null || rrn === null) {
       throw cannot('Only an approved payment whose numbers are known can be taken back or closed.');
     }
-    // Numbers of a bank restart: the step must be about this payment and no newer one.
-    const named = { merchantId: payment.merchantId, deviceId: payment.deviceId, operationId, documentNr: documentOf(payment), rrn };
-    const found = await findOperation(database.queries, named);
-    if (found?.id !== payment.id) throw cannot('A newer payment on this terminal bears the same numbers; settle this one at the terminal.');
     return { ...payment, operationId, rrn };
   }
 
@@ -62,7 +57,8 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): M
 
   function callOf(payment: Command & { operationId: string }, call: PersonalCall) {
     const { merchantId, deviceId, operationId } = payment;
-    return { merchantId, deviceId, operationId, documentNr: documentOf(payment), idempotency: keyOf(call), origin: call.origin };
+    const documentNr = documentOf(payment);
+    return { paymentId: payment.id, merchantId, deviceId, operationId, documentNr, idempotency: keyOf(call), origin: call.origin };
   }
 
   return {
@@ -92,7 +88,7 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): M
   };
 }
 
-/** A payment without a document is named by a text that no other payment has. */
+/** Numbers of a bank restart: the terminal tells two payments apart by rrn or token, and by a documentNr that no other payment has. */
 function documentOf({ documentNr, id }: Command): string {
   return documentNr ?? id;
 }

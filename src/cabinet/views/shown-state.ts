@@ -1,5 +1,6 @@
 // The one word that a person reads about a command. Pure: it follows from the row and from what was refunded of it.
-import type { LedgerCommandName } from '../../link/protocol.ts';
+import { namesWhere } from '../../kernel/operations.ts';
+import type { CommandState } from '../../ledger/command.ts';
 
 export const shownStates = [
   'paid',
@@ -17,12 +18,12 @@ export const shownStates = [
 ] as const;
 export type ShownState = (typeof shownStates)[number];
 
-export const cardNames: readonly LedgerCommandName[] = ['Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction'];
-export const fiscalNames: readonly LedgerCommandName[] = ['MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt'];
+export const cardNames = namesWhere(({ mode }) => mode === 'POS');
+export const fiscalNames = namesWhere(({ mode }) => mode === 'Fiscal');
 
 export interface StateFacts {
   name: string;
-  state: 'sent' | 'unknown' | 'done' | 'refused' | 'never';
+  state: CommandState;
   outcome: string | null;
   documentState: 'open' | 'closed' | 'voided' | null;
   amountBani: number | null;
@@ -43,6 +44,8 @@ export function shownStateOf(facts: StateFacts): ShownState {
       return 'declined';
     case 'never':
       return facts.outcome === 'busy' ? 'busy' : 'never';
+    case 'disputed':
+      return 'needsPerson';
     case 'done':
       return doneStateOf(facts);
   }

@@ -5,7 +5,8 @@ import type { Queries } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
 import { deadAfterMs } from '../../database/instances.ts';
 import { keptStatement } from '../../database/kept-statement.ts';
-import { type Command, commandColumns, openOnly, toCommand } from '../command.ts';
+import { namesWhere, operationOf } from '../../kernel/operations.ts';
+import { type Command, commandColumns, disputedOnly, openOnly, toCommand } from '../command.ts';
 
 /** So long after its end, or after the last time that 3 was said about it, a command is recognised. */
 const recognisedForMs = 10 * 60_000;
@@ -18,6 +19,24 @@ export interface Content {
   /** Not this one. */
   exceptId?: string | undefined;
 }
+
+/** An equal request on the device that is disputed: it never lends its outcome, and nothing equal is sent beside it [D143]. */
+export async function findDisputed(queries: Queries, { merchantId, deviceId, requestHash }: Content): Promise<Command | undefined> {
+  const [row] = await disputedByContent(queries, { merchantId, deviceId, requestHash });
+  return row && toCommand(row);
+}
+
+const disputedByContent = keptStatement((queries, { merchantId, deviceId, requestHash }: Content) =>
+  queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('device_id', '=', deviceId)
+    .where(disputedOnly)
+    .where('merchant_id', '=', merchantId)
+    .where('request_hash', '=', requestHash)
+    .limit(1)
+    .compile(),
+);
 
 export interface Untold {
   command: Command;
@@ -54,6 +73,8 @@ const untoldByContent = keptStatement((queries, { merchantId, deviceId, requestH
     .compile();
 });
 
+const notInACloseBefore = namesWhere(({ closesDay, effect }) => !closesDay && effect !== 'close');
+
 /**
  * Something that a close made before it cannot have in it: of whatever does more than close, the newest. Both bounds and the order leave
  * PostgreSQL the device's own few minutes to read, whatever it believes about all that the device ever did.
@@ -65,7 +86,7 @@ const doneSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command
     .where('device_id', '=', deviceId)
     .where('issued_at', '>', issuedAtMs)
     .where('issued_at', '<=', nowMs)
-    .where(sql<SqlBool>`state = 'done' and name not in ('CloseDoc', 'CloseDay', 'Report')`)
+    .where(sql<SqlBool>`state = 'done' and name in (${sql.join(notInACloseBefore.map((name) => sql.lit(name)))})`)
     .orderBy('issued_at', 'desc')
     .limit(1)
     .compile(),
@@ -103,7 +124,7 @@ export async function findUntold(queries: Queries, content: Content): Promise<Un
 
 /** Only a Report that is a Z has its content kept. */
 function isClose({ name }: Command): boolean {
-  return name === 'CloseDay' || name === 'Report';
+  return operationOf(name).closesDay === true;
 }
 
 /** Somebody knows the outcome: from now on an equal request is a new one. */

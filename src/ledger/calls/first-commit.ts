@@ -8,13 +8,13 @@
 import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
-import { type Command, neverBegan } from '../command.ts';
+import { callerIsGone } from '../answers.ts';
+import type { Command } from '../command.ts';
 import type { InsertedTogether, InsertGroup } from '../insert-batch.ts';
-import { callerIsGone } from '../rules.ts';
 import * as store from '../store.ts';
-import { decidedUnheard, isContradicted } from '../tried-before.ts';
+import { decidedUnheard, isNumberDisputed } from '../tried-before.ts';
 import type { CommandRequest } from './call.ts';
-import { findUntold } from './content-store.ts';
+import { findDisputed, findUntold } from './content-store.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
 import type { Reception } from './reception.ts';
 
@@ -54,6 +54,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
   async function refuseIfRepeat(queries: Queries, request: CommandRequest, exceptId?: string): Promise<void> {
     const { merchantId, deviceId, requestHash, idempotency } = request;
     if (requestHash === undefined || idempotency) return;
+    if (await findDisputed(queries, { merchantId, deviceId, requestHash })) throw new LostRace();
     const untold = await findUntold(queries, { merchantId, deviceId, requestHash, exceptId });
     if (untold && reception.noteOn(untold.command.id) !== 'told') throw new LostRace();
   }
@@ -75,7 +76,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       await hold?.(queries);
       await refuseIfRepeat(queries, request);
       await guard?.(queries);
-      await refuseIfContradicted(queries, fresh);
+      await refuseIfDisputed(queries, fresh);
       const command = await store.insertSent(queries, fresh);
       // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
       if (command) await refuseIfRepeat(queries, request, command.id);
@@ -90,7 +91,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       if (claimed.kind === 'same') {
         // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
         const earlier = await store.findCommand(queries, claimed.subjectId);
-        if (!earlier || !neverBegan(earlier)) throw new LostRace();
+        if (earlier?.state !== 'never') throw new LostRace();
         await moveKey(queries, merchantId, idempotency.key, claimed.subjectId, fresh.id);
       }
       return command;
@@ -132,9 +133,9 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
   };
 }
 
-/** Its number was done after all since it was looked for [D129]. */
-async function refuseIfContradicted(queries: Queries, fresh: store.NewCommand): Promise<void> {
-  if (await isContradicted(queries, fresh)) throw new LostRace();
+/** Its number became disputed since it was looked for [D143]. */
+async function refuseIfDisputed(queries: Queries, fresh: store.NewCommand): Promise<void> {
+  if (await isNumberDisputed(queries, fresh)) throw new LostRace();
 }
 
 /** A person settled the same as not done since its device was asked, or while the insert waited for it [D129]. */

@@ -3,8 +3,8 @@
 // while it says nothing. Asking writes no more than the answer says, so dying in the middle changes nothing.
 import type { Database } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
+import { notConfirmedYet } from '../answers.ts';
 import type { Command } from '../command.ts';
-import { notHeardOut } from '../rules.ts';
 import type { Recall } from '../settling/recall.ts';
 import { decidedUnheard } from '../tried-before.ts';
 import type { CommandRequest } from './call.ts';
@@ -43,7 +43,7 @@ export function createHearing({ database, link, recall }: Deps): Hearing {
       let heardUntilMs: number | undefined;
       for (;;) {
         const decided = await decidedUnheard(database.queries, request, heardUntilMs);
-        for (const command of decided) if (!(await hasAnswered(command, request))) throw notHeardOut();
+        for (const command of decided) if (!(await hasAnswered(command, request))) throw notConfirmedYet();
         const last = decided.at(-1);
         if (!last) return heardUntilMs;
         heardUntilMs = last.settledAtMs ?? undefined;

@@ -4,7 +4,7 @@ import { claimKey, findKey, moveKey, releaseKey } from '../../access/idempotency
 import type { Database } from '../../database/database.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { type Command, neverBegan } from '../command.ts';
+import type { Command } from '../command.ts';
 import { findCommand } from '../store.ts';
 
 export interface KeyedCall {
@@ -36,7 +36,7 @@ export function createKeyedCalls({ database, logger }: { database: Database; log
       if (claimed.kind === 'other') throw otherRequestUnderKey();
       if (claimed.kind !== 'same') return;
       const holder = await findCommand(database.queries, claimed.subjectId);
-      if (holder && !neverBegan(holder)) return;
+      if (holder && holder.state !== 'never') return;
       await moveKey(database.queries, merchantId, idempotency.key, claimed.subjectId, commandId);
     },
     async dropKeyOfNever({ merchantId, idempotency }, { id: commandId, state }) {

@@ -8,9 +8,10 @@
 //   he has the outcome, or `never` ....... a new attempt
 import type { Database } from '../../database/database.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
-import { type Command, neverBegan } from '../command.ts';
+import { equalIsDisputed } from '../answers.ts';
+import type { Command } from '../command.ts';
 import type { CommandCall } from './call.ts';
-import { findUntold } from './content-store.ts';
+import { findDisputed, findUntold } from './content-store.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import type { Reception } from './reception.ts';
 
@@ -39,6 +40,8 @@ interface Deps {
 export function createRepeats({ database, clock, reception, findByKey }: Deps): Repeats {
   async function findByContent({ merchantId, deviceId, requestHash, idempotency }: CommandCall): Promise<Command | undefined> {
     if (requestHash === undefined || idempotency) return undefined;
+    const disputed = await findDisputed(database.queries, { merchantId, deviceId, requestHash });
+    if (disputed) throw equalIsDisputed(disputed);
     for (const pauseMs of [...pausesMs, undefined]) {
       const untold = await findUntold(database.queries, { merchantId, deviceId, requestHash });
       if (!untold) return undefined;
@@ -55,9 +58,11 @@ export function createRepeats({ database, clock, reception, findByKey }: Deps): 
 
   async function findNamed(call: CommandCall): Promise<Earlier | undefined> {
     const keyed = await findByKey(call);
-    if (keyed && !neverBegan(keyed)) return { command: keyed, by: 'key' };
+    if (keyed && keyed.state !== 'never' && keyed.state !== 'refused') return { command: keyed, by: 'key' };
+    // What its own key stands for was not done: another call may have paid under its number since [D125].
     const command = await call.findEarlier?.(database.queries);
-    return command && { command, by: 'number' };
+    if (command) return { command, by: 'number' };
+    return keyed?.state === 'refused' ? { command: keyed, by: 'key' } : undefined;
   }
 
   return {

@@ -6,8 +6,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { deviceOffline, GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Link } from '../../link/link.ts';
+import { busyWith, tooManyWait } from '../answers.ts';
 import { type Command, isOpen, namesOf } from '../command.ts';
-import { busyWith, tooManyWait } from '../rules.ts';
 import type { Recall } from '../settling/recall.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
@@ -26,6 +26,8 @@ const defaultJoiners = 20;
 
 export interface Ran {
   command: Command;
+  /** It was begun by an earlier request. */
+  isEarlier: boolean;
   /** It was recognised by its content alone [D58]. */
   isRepeated: boolean;
 }
@@ -87,7 +89,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const since = await repeats.findNamed(call).catch(unlessJudged(logger, ran.command));
     if (!since || since.command.id === id) return ran;
     const joined = await join(since, call).catch(told(logger, since.command, 'It was tried again since, which could not be waited for'));
-    return newestOf(call, joined ?? { command: since.command, isRepeated: false });
+    return newestOf(call, joined ?? { command: since.command, isEarlier: true, isRepeated: false });
   }
 
   async function joinOrBegin(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
@@ -109,7 +111,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const planned = await plan().catch(unlessRefused);
     if (!planned || planned.guard || (planned.mayPass !== undefined && !planned.needsOpenTarget)) return undefined;
     const command = await inFlight.run({ ...call, ...planned, isFirstTry: true });
-    return command && { command, isRepeated: false };
+    return command && { command, isEarlier: false, isRepeated: false };
   }
 
   async function begin(request: CommandRequest): Promise<Ran> {
@@ -118,7 +120,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
     const command = await inFlight.run({ ...request, heardUntilMs: await hearing.hearOut(request) });
     if (!command) throw busyWith(await store.findHolder(database.queries, request.deviceId));
-    return { command, isRepeated: false };
+    return { command, isEarlier: false, isRepeated: false };
   }
 
   /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
@@ -140,9 +142,9 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const latest = await waitFor(command, request.recipient);
     // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
     const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
-    if (again === 'hidden') return { command, isRepeated };
+    if (again === 'hidden') return { command, isEarlier: true, isRepeated };
     if (again.id !== latest.id) return answerOfEarlier({ command: again, by: by === 'key' ? 'number' : by }, request);
-    return { command: latest, isRepeated };
+    return { command: latest, isEarlier: true, isRepeated };
   }
 
   async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {

@@ -9,18 +9,17 @@
 //
 // The process dies before it is written: as if the answer had got lost on the way; Recall is told "running" or the outcome.
 // The write fails: it stays gathered and is tried again; until then no "never began" is settled here.
-// The answer comes after the settlement, doubled, or by another instance: it is written all the same, and a command that was settled as
-// `never` is a contradiction.
+// The answer comes after the settlement, doubled, or by another instance: it is written all the same. A command that was settled as `never`
+// becomes disputed [D143].
 import type { Database } from '../../database/database.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Command } from '../command.ts';
-import { markAccepted } from '../store.ts';
+import { findCommand, markAccepted } from '../store.ts';
 
 /** Longer than a quick command takes: its settlement says it too, and then nothing is left to write. */
 const gatherMs = 250;
 const retryMs = 1_000;
-const contradiction = 'The device has accepted the command, but it was settled as one that never began.';
 /** So many rows at most are held by one statement. */
 const maxPerStatement = 500;
 
@@ -38,11 +37,11 @@ interface Deps {
   database: Database;
   clock: Clock;
   logger: Logger;
-  /** Of a command that was settled as `never` before; it is on the review list already. */
-  onContradiction(command: Command, why: string): void;
+  /** The device contradicts that the command never began: records it with the acceptance, or changes nothing. */
+  onSettledAsNever(command: Command): Promise<unknown>;
 }
 
-export function createAcceptances({ database, clock, logger, onContradiction }: Deps): Acceptances {
+export function createAcceptances({ database, clock, logger, onSettledAsNever }: Deps): Acceptances {
   // Bounded by the calls that wait for a device: without a database no new ones begin.
   // True: it was passed over once.
   const heard = new Map<string, boolean>();
@@ -66,12 +65,12 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
     const all = [...heard.keys()];
     for (let start = 0; start < all.length; start += maxPerStatement) {
       const ids = all.slice(start, start + maxPerStatement);
-      marked(ids.length === 1 ? [] : await markAccepted(database, ids, contradiction));
+      await mark(ids.length === 1 ? [] : ids);
       for (const id of ids) {
         const wasPassedOver = heard.get(id);
         if (wasPassedOver === undefined) continue;
         if (mustWait || wasPassedOver || ids.length === 1) {
-          marked(await markAccepted(database, [id], contradiction));
+          await mark([id]);
           heard.delete(id);
         } else heard.set(id, true);
       }
@@ -79,11 +78,14 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
     if (heard.size > 0) writeLater(gatherMs);
   }
 
-  function marked(commands: Command[]): void {
-    for (const command of commands) {
-      heard.delete(command.id);
-      if (command.state === 'never') onContradiction(command, contradiction);
-    }
+  async function mark(ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const marked = new Set((await markAccepted(database, ids)).map(({ id }) => id));
+    for (const id of marked) heard.delete(id);
+    const [only] = ids;
+    // Of several, what was not marked is looked at by itself the next time.
+    const unmarked = ids.length > 1 || only === undefined || marked.has(only) ? undefined : await findCommand(database.queries, only);
+    if (unmarked?.state === 'never' && unmarked.acceptedAtMs === null) await onSettledAsNever(unmarked);
   }
 
   /** One after the other, so that none is written twice. */
@@ -100,7 +102,7 @@ export function createAcceptances({ database, clock, logger, onContradiction }: 
     forget: (commandId) => void heard.delete(commandId),
     async flush(commandId) {
       if (!heard.has(commandId)) return;
-      marked(await markAccepted(database, [commandId], contradiction));
+      await mark([commandId]);
       heard.delete(commandId);
     },
     async stop() {

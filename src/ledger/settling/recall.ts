@@ -8,6 +8,7 @@ import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Link } from '../../link/link.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import { type Command, isOpen } from '../command.ts';
+import * as reviews from '../review-store.ts';
 import type { Finding } from '../rules.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
@@ -95,7 +96,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
   }
 
   async function putOnReview({ id }: Command): Promise<void> {
-    if (await store.putOnReview(database.queries, id, lastIsAnother, { unless: 'settled' }))
+    if (await reviews.putOnReview(database.queries, id, lastIsAnother, { unless: 'settled' }))
       timeline.add({ commandId: id, step: 'review', detail: lastIsAnother });
   }
 

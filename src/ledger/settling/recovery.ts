@@ -9,6 +9,7 @@ import { PutAside } from '../../kernel/put-aside.ts';
 import { restrainLogger } from '../../kernel/restrained-logger.ts';
 import type { Link } from '../../link/link.ts';
 import { type Command, isOpen, namesOf } from '../command.ts';
+import * as reviews from '../review-store.ts';
 import * as store from '../store.ts';
 import * as sweeps from '../sweep-store.ts';
 import type { Timeline } from '../timeline.ts';
@@ -139,7 +140,7 @@ export class Recovery {
 
   async #reviewOverdue(): Promise<void> {
     const { database, logger, timeline } = this.#deps;
-    for (const commandId of await store.putOverdueOnReview(database.queries, reviewAfterMs)) {
+    for (const commandId of await reviews.putOverdueOnReview(database.queries, reviewAfterMs)) {
       logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
       timeline.add({ commandId, step: 'review' });
     }

@@ -5,8 +5,10 @@
 // What the caller writes alongside (who decided, and why) is in the same transaction: neither is there without the other.
 import type { Database } from '../../database/database.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
+import { operationOf } from '../../kernel/operations.ts';
 import { type Command, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
+import * as reviews from '../review-store.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Recall } from './recall.ts';
@@ -41,10 +43,27 @@ interface Deps {
 export function createReview({ database, kinds, settlements, recall, timeline }: Deps): Review {
   const { queries } = database;
 
-  /** The command is settled, and a contradiction put it on the list: the person has seen it. */
+  /** An operator resolves a dispute as executed or not executed [D143]. */
+  async function resolve(command: Command, decision: Decision, alongside?: Alongside): Promise<Command> {
+    const { state, reason, actor, operationId, rrn } = decision;
+    const report = command.outcome === 'done' ? undefined : reportOf(command, decision);
+    const isPayment = operationOf(command.name).isPayment === true;
+    const resolved = await settlements.resolve(command, { state, reason, operationId, rrn, report, isPayment }, alongside);
+    if (!resolved) throw alreadySettled(await store.latestOf(queries, command));
+    const remains = resolved.isDisplaced ? ' Another operation holds its number.' : '';
+    timeline.add({ commandId: command.id, step: 'review closed', detail: `${actor}: ${state}, ${reason}${remains}` });
+    return resolved;
+  }
+
+  function reportOf(command: Command, { state, operationId, rrn }: Decision): string | undefined {
+    const report = state === 'done' ? kinds[command.name]?.reportOfDecision?.(command, { operationId, rrn }) : undefined;
+    return report && JSON.stringify(report);
+  }
+
+  /** The settlement stays; the operator has seen what contradicts it. */
   async function closeReview(command: Command, { state, actor, reason }: Decision, alongside?: Alongside): Promise<Command> {
     const closed = await database.transaction(async (tx) => {
-      const result = await store.closeReview(tx, command.id, state);
+      const result = await reviews.closeReview(tx, command.id);
       if (result) await alongside?.(tx, result);
       return result;
     });
@@ -63,22 +82,21 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
   }
 
   return {
-    listReview: (limit, merchantId) => store.listReview(queries, limit, merchantId),
+    listReview: (limit, merchantId) => reviews.listReview(queries, limit, merchantId),
     async decide(commandId, decision, alongside) {
       const command = await store.findCommand(queries, commandId);
       if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
       if (!isOpen(command)) {
         if (!decision.closesReview) throw alreadySettled(command);
-        return closeReview(command, decision, alongside);
+        return command.state === 'disputed' ? resolve(command, decision, alongside) : closeReview(command, decision, alongside);
       }
       await requireItsWord(command);
       const { state, reason, operationId, rrn, actor } = decision;
-      const report = state === 'done' ? kinds[command.name]?.reportOfDecision?.(command, { operationId, rrn }) : undefined;
       const settlement = {
         state,
         by: 'person',
         outcome: undefined,
-        report: report && JSON.stringify(report),
+        report: reportOf(command, decision),
         reason,
         operationId,
         rrn,
@@ -114,7 +132,8 @@ function whyNot(command: Command): GatewayError {
 
 function alreadySettled(command: Command): GatewayError {
   const isContradicted = command.reviewSinceMs !== null && command.reviewedAtMs === null;
-  const further = isContradicted ? ' What has been said since contradicts it: look at it again, and close the review.' : '';
-  const settled = `The command is settled already: ${command.state} by ${command.settledBy}.`;
+  const further = isContradicted ? ' What the device has said since contradicts it: look at it again, and close the review.' : '';
+  const settled =
+    command.state === 'disputed' ? 'The command is disputed.' : `The command is settled already: ${command.state} by ${command.settledBy}.`;
   return new GatewayError('The_status_cannot_be_applied', settled + further);
 }

@@ -8,14 +8,15 @@ import { maskCardNumbers } from '../../kernel/card-numbers.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { EndingOutcome, JsonObject } from '../../link/protocol.ts';
-import { type Command, isOpen, type SettledBy } from '../command.ts';
+import { type Command, isOpen, namesOf, type SettledBy } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
-import { endsAsUnknown, type Finding, judge } from '../rules.ts';
+import * as reviews from '../review-store.ts';
+import { type Finding, isFinishedByDevice, judge } from '../rules.ts';
 import type { SettleGroup } from '../settle-batch.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import { createAcceptances } from './acceptance.ts';
-import { createContradictions } from './contradictions.ts';
+import { createDisputes, type Disputes } from './disputes.ts';
 import { type Alongside, createStateChanges } from './state-change.ts';
 
 const saysNotBegun: ReadonlySet<EndingOutcome> = new Set<EndingOutcome>(['busy', 'expired', 'never']);
@@ -29,8 +30,9 @@ export interface Settlements {
   decide(command: Command, decision: store.Settlement, alongside?: Alongside): Promise<Command | undefined>;
   /** The device has taken the command on. Returns at once; see acceptance.ts. */
   accepted(commandId: string): void;
-  /** A device that was asked about a settled command says that it is at it. */
-  stillRuns(settled: Command): Promise<Command>;
+  stillRuns: Disputes['stillRuns'];
+  /** An operator resolves a dispute [D143]. */
+  resolve: Disputes['resolve'];
   /** The time ran out: the outcome is unknown from now on. */
   becomeUnknown(command: Command, recallAfterMs: number): Promise<Command>;
   contradictions(): number;
@@ -50,12 +52,9 @@ interface Deps {
 export function createSettlements(deps: Deps): Settlements {
   const { database, timeline, kinds, settleGroup } = deps;
   const { queries } = database;
-  const contradictions = createContradictions(deps);
-  const acceptances = createAcceptances({
-    ...deps,
-    onContradiction: (settled, why) => contradictions.note(settled, 'accepted', why),
-  });
+  const acceptances = createAcceptances({ ...deps, onSettledAsNever: (settled) => disputes.stillRuns(settled) });
   const changeState = createStateChanges({ ...deps, onSettled: acceptances.forget });
+  const disputes = createDisputes({ ...deps, changeState });
 
   async function apply(command: Command, found: Finding, by: SettledBy): Promise<Command> {
     const finding = await completed(command, found);
@@ -63,7 +62,7 @@ export function createSettlements(deps: Deps): Settlements {
     const kind = kinds[command.name];
     const doubt = outcome === 'done' ? kind?.doubt?.(command, report ?? {}) : undefined;
     const verdict = judge(command, finding, doubt);
-    if (verdict.kind === 'review') return putOnReview(command, finding, verdict.why);
+    if (verdict.kind === 'review') return putOnReview(command, finding, by, verdict.why);
     const extracted = outcome === 'done' ? kind?.extract?.(report ?? {}) : undefined;
     const stored = report === undefined ? undefined : JSON.stringify(report);
     const { state } = verdict;
@@ -74,7 +73,7 @@ export function createSettlements(deps: Deps): Settlements {
     // Another instance was told `accepted` in this very moment, and the settling statement saw it.
     const isNewlyAccepted = isOpen(latest) && latest.acceptedAtMs !== null;
     if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
-    return contradictions.compare(latest, finding, extracted ?? {});
+    return disputes.compare(latest, finding, by, extracted ?? {});
   }
 
   /** With others that are settled now, unless its slice writes something alongside. */
@@ -104,16 +103,17 @@ export function createSettlements(deps: Deps): Settlements {
     return (await store.latestOf(queries, command)).acceptedAtMs !== null;
   }
 
-  async function putOnReview(command: Command, finding: Finding, why: string): Promise<Command> {
+  async function putOnReview(command: Command, finding: Finding, by: SettledBy, why: string): Promise<Command> {
     const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : await store.latestOf(queries, command);
-    const isEnded = endsAsUnknown(command, finding);
+    const isEnded = isFinishedByDevice(command, finding);
     // Recall is told the same again and again: it is on the list for that already.
     const isListed = moved.reviewSinceMs !== null && moved.reviewReason === why && (!isEnded || moved.endedUnknownAtMs !== null);
     if (isOpen(moved) && isListed) return moved;
-    if (!isOpen(moved) || !(await store.putOnReview(queries, command.id, why, { unless: 'settled', isEnded }))) {
-      return contradictions.compare(await store.latestOf(queries, command), finding);
+    if (!isOpen(moved) || !(await reviews.putOnReview(queries, command.id, why, { unless: 'settled', isEnded }))) {
+      return disputes.compare(await store.latestOf(queries, command), finding, by);
     }
     const { outcome, report } = finding;
+    deps.logger.warn({ ...namesOf(command), outcome, why }, 'the answer of a device needs a decision; the command is on the review list');
     timeline.add({ commandId: command.id, step: 'review', detail: JSON.stringify({ why, outcome, report }) });
     return store.latestOf(queries, command);
   }
@@ -140,8 +140,9 @@ export function createSettlements(deps: Deps): Settlements {
     neverSent,
     decide,
     accepted: acceptances.note,
-    stillRuns: contradictions.stillRuns,
+    stillRuns: disputes.stillRuns,
+    resolve: disputes.resolve,
     stop: acceptances.stop,
-    contradictions: contradictions.count,
+    contradictions: disputes.count,
   };
 }

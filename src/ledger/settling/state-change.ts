@@ -1,6 +1,6 @@
 // A command enters another state: the guarded update with all that its slice and the caller write alongside, in one transaction.
 //
-// If the process dies before the commit, nothing has changed; between the commit and the wake-up, whoever waits looks at the row by himself.
+// If the process dies before the commit, nothing has changed; between the commit and the wake-up, each waiting call reads the row by itself.
 // A change whose update finds the command in another state writes nothing at all.
 import type { Database, Queries } from '../../database/database.ts';
 import { type Command, type CommandState, isOpen } from '../command.ts';
@@ -22,6 +22,8 @@ export interface StateChange {
   /** The same with other commands in one commit, and the closing of its target's document in it: taken when nothing else is written. */
   together?: (() => Promise<Command | undefined>) | undefined;
   alongside?: Alongside | undefined;
+  /** The effects of an earlier `done` are undone: a dispute is resolved as not executed. */
+  reverses?: boolean | undefined;
 }
 
 /** The command as it stands afterwards; undefined when nothing was changed. */
@@ -36,17 +38,19 @@ interface Deps {
 
 export function createStateChanges({ database, timeline, kinds, onSettled }: Deps): ChangeState {
   /** One statement when nothing else is to be written, one transaction otherwise. */
-  async function write({ command, to, update, together, alongside }: StateChange): Promise<Command | undefined> {
+  async function write({ command, to, update, together, alongside, reverses }: StateChange): Promise<Command | undefined> {
     const kind = kinds[command.name];
     const onState = kind?.onState?.[to];
     const closesDocument = kind?.closesDocument === true && to === 'done';
     if (!onState && !alongside && together) return together();
-    if (!onState && !alongside && !closesDocument) return update(database.queries);
+    if (!onState && !alongside && !closesDocument && !reverses) return update(database.queries);
     return database.transaction(async (queries) => {
       if (onState) await kind?.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
       if (closesDocument && changed.targetId !== null) await closeDocument(queries, changed.targetId);
+      const remains = reverses ? await kind?.onReversed?.(queries, changed) : undefined;
+      if (remains) timeline.add({ commandId: changed.id, step: 'not undone', detail: remains });
       await onState?.(queries, changed);
       await alongside?.(queries, changed);
       return changed;
@@ -60,7 +64,8 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
     // An `accepted` that came meanwhile contradicts a `never`, and must not be forgotten with it.
     if (!isOpen(changed) && state !== 'never') onSettled(id);
     const step = state === 'unknown' ? 'unknown' : 'settled';
-    timeline.add({ commandId: id, step, detail: settledBy ? `${state} by ${settledBy}` : undefined });
+    // Of a dispute, the timeline lists the contradiction.
+    if (state !== 'disputed') timeline.add({ commandId: id, step, detail: settledBy ? `${state} by ${settledBy}` : undefined });
     database.hint(commandsTopic, id);
     kinds[changed.name]?.afterState?.(changed);
     return changed;

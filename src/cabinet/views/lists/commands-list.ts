@@ -1,6 +1,7 @@
 // The list of ledger commands, newest first: which indexes find what the filter names, and the rows as a list shows them.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import type { CommandState } from '../../../ledger/command.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type CommandFilter, conditionOfMode, indexOfState, sieveOf, spanOf } from './command-filter.ts';
 import { lookupsOf } from './command-lookup.ts';
@@ -16,7 +17,7 @@ export interface ListedCommand {
   bank: string | null;
   shop: string | null;
   name: string;
-  state: 'sent' | 'unknown' | 'done' | 'refused' | 'never';
+  state: CommandState;
   outcome: string | null;
   amountBani: number | null;
   refundedBani: number;

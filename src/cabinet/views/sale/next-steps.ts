@@ -1,10 +1,11 @@
 // What a person may do about a sale now, what each would do, and why the others are closed. Pure; the ledger judges again when it is done.
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
+import { committedRefundsOf, standingOf } from '../../../ledger/standing.ts';
 import { personDecidesAfterMs } from '../../../ledger/store.ts';
 import { type Text, text } from '../texts.ts';
 import { readReport } from './command-steps.ts';
 import type { Sale } from './sale-model.ts';
-import { isInReview, refundedBaniOf } from './sale-outcome.ts';
+import { isInReview } from './sale-outcome.ts';
 
 export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide';
 
@@ -13,7 +14,7 @@ export interface NextStep {
   isAllowed: boolean;
   whyNot?: Text | undefined;
   maxBani?: Bani | undefined;
-  /** It is settled and contradicted: what is decided is only whether its number stays taken [D129]. */
+  /** The device contradicts its settlement: an operator resolves the dispute, or has seen what stays settled [D143]. */
   closesReview?: boolean | undefined;
   consequence: Text;
 }
@@ -46,20 +47,16 @@ function step(action: Action, whyNot: string | undefined, consequence: Text, max
 
 const isOpen = ({ command: { state } }: Sale) => state === 'sent' || state === 'unknown';
 
-/** Refunds that are not settled yet count as made, and so does what its device says that it did after all [D129]. */
+/** Refunds whose outcome is open or disputed count as made. */
 export function leftBaniOf(sale: Sale): Bani {
   const { command, followers } = sale;
   if (command.name !== 'Pay' || command.state !== 'done' || command.documentState === 'voided') return 0;
-  const open = followers.reduce((sum, { name, state, amountBani, contradictedAtMs }) => {
-    const isRefund = name === 'Refund' && (state === 'sent' || state === 'unknown');
-    const wasMadeAfterAll = contradictedAtMs !== null && (name === 'Refund' || name === 'CancelTransaction');
-    return sum + (isRefund || wasMadeAfterAll ? (amountBani ?? 0) : 0);
-  }, 0);
-  return (command.amountBani ?? 0) - refundedBaniOf(sale) - open;
+  return (command.amountBani ?? 0) - committedRefundsOf(followers);
 }
 
-function whyNoPayment({ command }: Sale): string | undefined {
-  if (command.state === 'sent' || command.state === 'unknown') return 'whyNot.notKnown';
+function whyNoPayment({ command, followers }: Sale): string | undefined {
+  const standing = standingOf(command, followers);
+  if (standing === 'open' || standing === 'disputed') return 'whyNot.notKnown';
   if (command.removedAtMs !== null) return 'whyNot.removed';
   if (command.state !== 'done') return 'whyNot.notCharged';
   if (command.operationId === null || command.rrn === null) return 'whyNot.noNumbers';
@@ -78,12 +75,12 @@ function whyNoVoid(sale: Sale): string | undefined {
   const why = whyNoPayment(sale);
   if (why !== undefined) return why;
   if (sale.followers.some(({ name, state }) => name === 'Refund' && state !== 'refused' && state !== 'never')) return 'whyNot.refunded';
-  if (leftBaniOf(sale) < (sale.command.amountBani ?? 0)) return 'whyNot.refunded';
   return typeof readReport(sale.command.report)['token'] === 'string' ? undefined : 'whyNot.noToken';
 }
 
-function whyNotOpen({ command }: Sale): string | undefined {
-  if (command.state === 'sent' || command.state === 'unknown') return 'whyNot.notKnown';
+function whyNotOpen({ command, followers }: Sale): string | undefined {
+  const standing = standingOf(command, followers);
+  if (standing === 'open' || standing === 'disputed') return 'whyNot.notKnown';
   if (command.documentState === null) return 'whyNot.notCharged';
   return command.documentState === 'open' ? undefined : 'whyNot.closed';
 }

@@ -25,14 +25,13 @@ export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number):
   const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const shared = { name: command.name, amount, device: command.deviceName };
   const isOpen = command.state === 'sent' || command.state === 'unknown';
-  if (isInReview(command)) {
+  if (isInReview(command) || command.state === 'disputed') {
     return text(isOpen ? 'outcome.needsPerson' : 'outcome.contradiction', {
       ...shared,
-      state: command.state,
+      state: command.state === 'disputed' ? command.disputedFrom : command.state,
       reason: command.reviewReason,
     });
   }
-  if (command.contradictedAtMs !== null) return text('outcome.doneAfterAll', { ...shared, state: command.state });
   switch (command.state) {
     case 'sent':
       return text('outcome.waiting', shared);
@@ -117,7 +116,6 @@ export function readDecision(detail: string): { actor: string; state: string; re
 export function adviceOf(sale: Sale): Text {
   const { command, callbacks } = sale;
   if (isInReview(command)) return text(command.state === 'sent' || command.state === 'unknown' ? 'advice.decide' : 'advice.compare');
-  if (command.contradictedAtMs !== null) return text('advice.doneAfterAll', { device: command.deviceName });
   if (command.state === 'sent') return text('advice.wait');
   if (command.state === 'unknown') return text('advice.doNotChargeAgain');
   if (command.state === 'never') return text('advice.tryAgain');

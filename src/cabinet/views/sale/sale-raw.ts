@@ -2,7 +2,7 @@
 
 import { maskReport } from '../../../kernel/card-mask.ts';
 import { errorCodes, GatewayError } from '../../../kernel/error-codes.ts';
-import { answerOf } from '../../../ledger/rules.ts';
+import { answerOf } from '../../../ledger/answers.ts';
 import type { StoryCommand } from './sale-model.ts';
 import { starred } from './starred.ts';
 

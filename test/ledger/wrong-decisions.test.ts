@@ -1,5 +1,5 @@
-// A person decided that something was not done, or was done without knowing its numbers, and then the device comes back and tells [D129]:
-// nothing is charged or printed a second time on the strength of a decision that was wrong, and nobody is told "not done" any more.
+// An operator decided wrongly, in either direction, and the device contradicts later [D143]: nothing is charged or printed a second time
+// because of it, callers get 3 until the dispute is resolved, and the resolution has all effects of done or of refused.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
@@ -58,24 +58,29 @@ describe.each([
     return { id, begin, deeds };
   }
 
-  it(`is not made again ${under} while a person has to look, and nobody is told that it was refused`, async () => {
+  it(`is not made again ${under} while it is disputed, and no caller gets that it was refused`, async () => {
     const { id, begin, deeds } = await contradicted();
     expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
-    expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('a person has to look') });
+    expect(await world.run(begin())).toMatchObject({
+      code: 3,
+      oid: id,
+      message: expect.stringContaining('an operator of the gateway has to resolve it'),
+    });
     expect(await statusOf({ oid: id })).toMatchObject({ code: 3, oid: id });
     expect(deeds()).toBe(1);
   });
 
-  it(`is not made again ${under} when the person finds that it was`, async () => {
+  it(`is not made again ${under} when it is resolved as executed: every question gets that it was done`, async () => {
     const { id, begin, deeds } = await contradicted();
-    expect(await decide(id, 'done', true)).toMatchObject({ state: 'refused' });
+    expect(await decide(id, 'done', true)).toMatchObject({ state: 'done', settledBy: 'person' });
     expect(await world.ledger.listReview(10)).toEqual([]);
-    expect(await world.run(begin())).toMatchObject({ code: 22, oid: id, message: expect.stringContaining('it is not done again') });
-    expect(await statusOf({ oid: id })).toMatchObject({ code: 22, oid: id });
+    const known = what === 'a payment' ? { operationId: expect.any(String), rrn: expect.any(String) } : { receiptId: expect.any(String) };
+    expect(await world.run(begin())).toMatchObject({ code: 0, oid: id, report: known });
+    expect(await statusOf({ oid: id })).toMatchObject({ code: 0, oid: id });
     expect(deeds()).toBe(1);
   });
 
-  it(`is made again ${under} when the person has undone it`, async () => {
+  it(`is made again ${under} when it is resolved as not executed`, async () => {
     const { id, begin, deeds } = await contradicted();
     await decide(id, 'refused', true);
     expect(await statusOf({ oid: id })).toMatchObject({ code: 50 });
@@ -94,7 +99,7 @@ it('what is settled, and what a person has looked at already, is told as that an
   const other = await world.terminal();
   const id = await decidedUnheard(other.id, () => world.pay(other.id, 50, world.random.uuid()), 'refused');
   await decide(id, 'done', true);
-  await expect(decide(id, 'refused')).rejects.toThrow(/settled already: refused by person\.$/);
+  await expect(decide(id, 'refused')).rejects.toThrow(/settled already: done by person\.$/);
 });
 
 it('a decision from a page that still shows it as open closes no contradiction that nobody has seen', async () => {
@@ -153,7 +158,7 @@ it('a void that was called refused and was made counts as made: nothing more is 
   expect(terminal.bank.netBani()).toBe(0);
   expect((await world.run(cancel())).code).toBe(3);
   await decide(id, 'done', true);
-  expect((await world.run(world.cards.refund({ ...named, rrn: String(rrn), amountBani: 100, currency: undefined }))).code).toBe(40);
+  expect((await world.run(world.cards.refund({ ...named, rrn: String(rrn), amountBani: 100, currency: undefined }))).code).toBe(22);
   const again = { key: 'again', requestHash: 'again' };
   expect(
     (await world.run(world.cards.cancelTransaction({ ...named, amountBani: 1_000, token: String(token), idempotency: again }))).code,
@@ -161,7 +166,7 @@ it('a void that was called refused and was made counts as made: nothing more is 
   expect(terminal.bank.netBani()).toBe(0);
 });
 
-it('a payment that nothing names stays known by its content while a person has to look, however often it is sent', async () => {
+it('an unnamed payment equal to a disputed one is 31 and charges nothing, however often it is sent, and never inherits the outcome', async () => {
   const terminal = await world.terminal();
   const pay = () => {
     const call = world.cards.pay({ merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, hashRequest: () => 'h' });
@@ -170,12 +175,18 @@ it('a payment that nothing names stays known by its content while a person has t
   };
   const id = await decidedUnheard(terminal.id, pay, 'refused');
   for (let times = 0; times < 3; times += 1) {
-    expect(await world.run(pay())).toMatchObject({ code: 3, oid: id });
+    expect(await world.run(pay())).toMatchObject({ code: 31, oid: id });
     await world.clock.advance(1_000);
     expect(await statusOf({ oid: id })).toMatchObject({ code: 3 });
     await world.clock.advance(1_000);
   }
   expect(terminal.bank.charges()).toHaveLength(1);
+  await decide(id, 'done', true);
+  const { operationId } = (await statusOf({ oid: id })).report ?? {};
+  const call = { merchantId: world.merchantId, deviceId: terminal.id };
+  await world.run(world.cards.closeDoc({ ...call, documentNr: 'any', operationId: String(operationId) }));
+  expect(await world.run(pay())).toMatchObject({ code: 0, isRepeated: false, oid: expect.not.stringMatching(id) });
+  expect(terminal.bank.charges()).toHaveLength(2);
 });
 
 it('an abort is not told 0 of a payment that was called refused and was made', async () => {
@@ -205,9 +216,13 @@ it('an abort is not told 0 of a payment that was called refused and was made', a
   await decide(id, 'refused');
   await world.database.queries
     .updateTable('commands')
-    .set({ contradicted_at: 1, review_since: 1, review_reason: 'why', reviewed_at: null })
+    .set({ state: 'disputed', disputed_from: 'refused', review_since: 1, review_reason: 'why', reviewed_at: null })
     .execute();
-  expect(await world.run(abort())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('a person has to look') });
+  expect(await world.run(abort())).toMatchObject({
+    code: 3,
+    oid: id,
+    message: expect.stringContaining('an operator of the gateway has to resolve it'),
+  });
 });
 
 it('a register that is at it when it is back keeps the receipt from being printed elsewhere', async () => {
@@ -216,7 +231,10 @@ it('a register that is at it when it is back keeps the receipt from being printe
   const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.73 }], Payments: [{ PaymentCode: 1, Amount: 100.73 }] };
   const print = (deviceId: string) => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: sale });
   const id = await decidedUnheard(register.id, () => print(register.id), 'refused');
-  expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', reviewReason: expect.stringContaining('says that it is at it') });
+  expect(await world.ledger.find(id)).toMatchObject({
+    state: 'disputed',
+    reviewReason: expect.stringContaining('carrying the command out'),
+  });
   expect((await world.run(print(other.id))).code).toBe(3);
   await world.clock.advance(60 * 60_000);
   expect([register, other].map((each) => each.fiscalMemory().documents().length)).toEqual([1, 0]);
@@ -318,5 +336,109 @@ describe('a second deed under one command is seen, whatever else its report says
     const { id, journalId } = await world.lastCommand('PrintReceipt');
     await again(register.id, id, journalId, { ...report, receiptId: 'R-2' });
     expect(await world.ledger.find(id)).toMatchObject({ reviewReason: expect.stringContaining('R-2') });
+  });
+});
+
+/** A payment with its numbers, its document closed or not. */
+async function paidOn(deviceId: string, isClosed: boolean) {
+  const documentNr = world.random.uuid();
+  const { oid, report } = await world.run(world.pay(deviceId, 10, documentNr));
+  const named = { merchantId: world.merchantId, deviceId, documentNr, operationId: String(report?.['operationId']) };
+  if (isClosed) await world.run(world.cards.closeDoc(named));
+  return { id: String(oid), named, token: String(report?.['token']), rrn: String(report?.['rrn']) };
+}
+const find = async (id: string) => await world.ledger.find(id);
+
+describe('a CloseDoc', () => {
+  it('that was called refused and was made closes the document when the terminal says so: the terminal is free', async () => {
+    const terminal = await world.terminal();
+    const { id, named } = await paidOn(terminal.id, false);
+    await decidedUnheard(terminal.id, () => world.cards.closeDoc(named), 'refused');
+    expect(await world.lastCommand('CloseDoc')).toMatchObject({ state: 'done', disputedFrom: null });
+    expect(await find(id)).toMatchObject({ documentState: 'closed' });
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+  });
+
+  it('that was called done and was not made opens the document again when it is resolved so', async () => {
+    const terminal = await world.terminal();
+    const { id, named } = await paidOn(terminal.id, false);
+    const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+    const close = await decidedUnheard(terminal.id, () => world.cards.closeDoc(named), 'done', no);
+    expect(await find(close)).toMatchObject({ state: 'disputed', disputedFrom: 'done' });
+    await decide(close, 'refused', true);
+    expect(await find(id)).toMatchObject({ documentState: 'open' });
+    world.onAnswer = (answer) => answer;
+    expect((await world.run(world.cards.closeDoc(named))).code).toBe(0);
+    expect(await find(id)).toMatchObject({ documentState: 'closed' });
+  });
+});
+
+describe('a void', () => {
+  const voidOf = ({ named, token }: Awaited<ReturnType<typeof paidOn>>) =>
+    world.cards.cancelTransaction({ ...named, amountBani: 1_000, token });
+
+  it('that was called refused and was made voids the payment when it is resolved as executed', async () => {
+    const terminal = await world.terminal();
+    const sale = await paidOn(terminal.id, true);
+    const id = await decidedUnheard(terminal.id, () => voidOf(sale), 'refused');
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3, state: 'Disputed' });
+    await decide(id, 'done', true);
+    expect(await find(sale.id)).toMatchObject({ documentState: 'voided' });
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 22, state: 'Voided' });
+  });
+
+  it('that was called done and was not made gives the payment back when it is resolved so', async () => {
+    const terminal = await world.terminal();
+    const sale = await paidOn(terminal.id, true);
+    const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+    const id = await decidedUnheard(terminal.id, () => voidOf(sale), 'done', no);
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3 });
+    await decide(id, 'refused', true);
+    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 0, state: 'Closed' });
+  });
+});
+
+it('a payment that was called done and was not made frees its terminal at once, and its number when it is resolved so', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', never);
+  expect(await find(id)).toMatchObject({ state: 'disputed', documentState: null });
+  world.onAnswer = (answer) => answer;
+  expect((await world.run(world.pay(terminal.id, 5, world.random.uuid()))).code).toBe(0);
+  expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(3);
+  await decide(id, 'refused', true);
+  expect(await statusOf({ oid: id })).toMatchObject({ code: 50, state: 'Refused' });
+});
+
+it('a refund that was called done and was not made gives its amount back when it is resolved so', async () => {
+  const terminal = await world.terminal();
+  const { id: paymentId, named, rrn } = await paidOn(terminal.id, true);
+  const refund = (amountBani: number, key?: string) =>
+    world.cards.refund({ ...named, rrn, amountBani, currency: undefined, idempotency: key ? { key, requestHash: key } : undefined });
+  const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+  const id = await decidedUnheard(terminal.id, () => refund(1_000), 'done', never);
+  await decide(id, 'refused', true);
+  world.onAnswer = (answer) => answer;
+  expect(await statusOf({ oid: paymentId })).toMatchObject({ code: 0, state: 'Closed' });
+  // The ledger lets it through; this bank has made the first one after all.
+  expect((await world.run(refund(1_000, 'again'))).code).toBe(50);
+});
+
+describe('completion notices', () => {
+  it('of a cash movement that was called refused and was made end with Completed once the dispute is resolved', async () => {
+    const register = await world.register();
+    const callbackUri = 'https://erp.example/?oid=#OID#&state=#State#';
+    const cashIn = () =>
+      world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, callbackUri, hashRequest: () => 'in' });
+    const id = await decidedUnheard(register.id, cashIn, 'refused');
+    expect(await find(id)).toMatchObject({ state: 'disputed' });
+    expect((await world.run(cashIn())).code).toBe(31);
+    await decide(id, 'done', true);
+    await world.clock.advance(10_000);
+    const states = world.callbackUrls.filter((url) => url.includes(id)).map((url) => new URL(url).searchParams.get('state'));
+    expect(states).toEqual(['Unknown', 'Refused', 'Unknown', 'Completed']);
+    expect(register.fiscalMemory().documents()).toHaveLength(1);
   });
 });

@@ -1,0 +1,82 @@
+// The standing of an operation: what it means now, from its row and from the operations that refer to it. The only place that reads these
+// columns together: answers, repeats, Operation/Status, notices, the cabinet and the day close all start from it [D140].
+import type { Bani } from '../kernel/money.ts';
+import { type OperationName, operationOf } from '../kernel/operations.ts';
+import type { Command } from './command.ts';
+
+export const standings = ['open', 'done', 'closed', 'voided', 'refunded', 'refused', 'never', 'disputed'] as const;
+export type Standing = (typeof standings)[number];
+
+/** `State` in every answer about an operation. */
+export const stateNames: Readonly<Record<Standing, string>> = {
+  open: 'Open',
+  done: 'Done',
+  closed: 'Closed',
+  voided: 'Voided',
+  refunded: 'Refunded',
+  refused: 'Refused',
+  never: 'Never',
+  disputed: 'Disputed',
+};
+
+type Facts = Pick<Command, 'state' | 'documentState' | 'amountBani'>;
+
+/** An operation that refers to a payment: its refund, its void, the close of its document. */
+export interface Follower {
+  name: OperationName;
+  state: Command['state'];
+  amountBani: Bani | null;
+}
+
+/** `followers`: of a payment, the refunds and voids that refer to it; none need be given for other operations. */
+export function standingOf(command: Facts, followers: readonly Follower[] = []): Standing {
+  switch (command.state) {
+    case 'sent':
+    case 'unknown':
+      return 'open';
+    case 'refused':
+    case 'never':
+    case 'disputed':
+      return command.state;
+    case 'done':
+      return standingWhenDone(command, followers);
+  }
+}
+
+function standingWhenDone({ documentState, amountBani }: Facts, followers: readonly Follower[]): Standing {
+  // Whether the money is with the shop is not known while a refund or void of it is disputed.
+  if (followers.some((follower) => follower.state === 'disputed' && takesMoneyBack(follower))) return 'disputed';
+  if (documentState === 'voided') return 'voided';
+  if (documentState !== null && amountBani !== null && refundedOf(followers, isDone) >= amountBani) return 'refunded';
+  return documentState === 'closed' ? 'closed' : 'done';
+}
+
+/** What is left of a payment after the refunds that were made; undefined: none was. */
+export function remainderOf({ state, documentState, amountBani }: Facts, followers: readonly Follower[]): Bani | undefined {
+  const refundedBani = refundedOf(followers, isDone);
+  return state === 'done' && documentState !== null && refundedBani > 0 ? (amountBani ?? 0) - refundedBani : undefined;
+}
+
+/** What is refunded or may be: open refunds count, so that parallel ones never add up to more than was paid [D17]. */
+export function committedRefundsOf(followers: readonly Follower[]): Bani {
+  return refundedOf(followers, mayHaveHappened);
+}
+
+function refundedOf(followers: readonly Follower[], counts: (follower: Follower) => boolean): Bani {
+  const refunds = followers.filter((follower) => operationOf(follower.name).effect === 'refund' && counts(follower));
+  return refunds.reduce((sum, { amountBani }) => sum + (amountBani ?? 0), 0);
+}
+
+/** Its payment may be gone or smaller than it was. */
+export function takesMoneyBack({ name }: Pick<Follower, 'name'>): boolean {
+  const { effect } = operationOf(name);
+  return effect === 'refund' || effect === 'void';
+}
+
+function isDone({ state }: Follower): boolean {
+  return state === 'done';
+}
+
+function mayHaveHappened({ state }: Follower): boolean {
+  return state !== 'refused' && state !== 'never';
+}

@@ -1,0 +1,230 @@
+// Symptoms of money rules that had drifted apart, each by its name: every question about one payment gets one consistent answer [D140, D141].
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createMoneySteps } from '../../src/cabinet/steps/money-steps.ts';
+import { operationStatus } from '../../src/ledger/operation-status.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { seedCommand } from '../support/fixtures.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+let world: SaleWorld;
+let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
+beforeEach(async () => {
+  world = await createSaleWorld();
+  terminal = await world.terminal();
+});
+afterEach(() => world.stop());
+
+const call = () => ({ merchantId: world.merchantId, deviceId: terminal.id });
+const idempotency = (key: string) => ({ key, requestHash: key });
+const statusOf = (names: Parameters<typeof operationStatus>[1] extends infer Request ? Partial<Request> : never) =>
+  world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
+
+async function paid(documentNr: string | undefined = world.random.uuid(), key = 'pay') {
+  const { oid, report } = await world.run(
+    world.cards.pay({ ...call(), amountBani: 1_000, documentNr, idempotency: idempotency(key), hashRequest: () => 'h' }),
+  );
+  const named = { ...call(), documentNr: documentNr ?? 'none', operationId: String(report?.['operationId']) };
+  return { id: String(oid), documentNr, named, rrn: String(report?.['rrn']), token: String(report?.['token']) };
+}
+type Paid = Awaited<ReturnType<typeof paid>>;
+const close = ({ named }: Paid) => world.run(world.cards.closeDoc(named));
+const voidOf = ({ named, token }: Paid, key?: string) =>
+  world.run(world.cards.cancelTransaction({ ...named, token, amountBani: 1_000, ...(key ? { idempotency: idempotency(key) } : {}) }));
+const cancelUnknown = (documentNr: string) =>
+  world.run(world.cards.cancelTransaction({ ...call(), documentNr, operationId: 'none', token: '', amountBani: 1_000 }));
+
+describe('CancelTransaction with operationId "none" after the payment was approved', () => {
+  it.each<[string, (sale: Paid) => Promise<unknown>, string, string]>([
+    ['approved', async () => {}, 'Done', 'Void it'],
+    ['closed', close, 'Closed', 'Void it'],
+    ['voided', voidOf, 'Voided', 'voided already'],
+  ])('is 22 with its OID and State when it is %s, never 20', async (_what, then, State, sentence) => {
+    const sale = await paid();
+    await then(sale);
+    expect(await cancelUnknown(sale.named.documentNr)).toMatchObject({
+      code: 22,
+      oid: sale.id,
+      state: State,
+      message: expect.stringContaining(sentence),
+    });
+  });
+
+  it('is 22 with Refused when it was refused, and 20 when nothing is known under the number or it is on another terminal', async () => {
+    const documentNr = world.random.uuid();
+    expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(50);
+    expect(await cancelUnknown(documentNr)).toMatchObject({ code: 22, state: 'Refused' });
+    expect(await cancelUnknown(world.random.uuid())).toMatchObject({ code: 20 });
+    const other = await world.terminal();
+    const elsewhere = world.random.uuid();
+    await world.run(world.pay(other.id, 10, elsewhere));
+    expect(await cancelUnknown(elsewhere)).toMatchObject({ code: 20 });
+  });
+});
+
+describe('a payment', () => {
+  const repeat = ({ documentNr }: Paid, key?: string) =>
+    world.run(world.cards.pay({ ...call(), amountBani: 1_000, documentNr, ...(key ? { idempotency: idempotency(key) } : {}) }));
+  const everyQuestion = async (sale: Paid) => [
+    await statusOf({ oid: sale.id }),
+    await statusOf({ documentNr: sale.named.documentNr }),
+    await statusOf({ idempotencyKey: 'pay' }),
+    await repeat(sale, 'pay'),
+  ];
+
+  it('that was voided is 22 by OID, documentNr, key and repeat', async () => {
+    const sale = await paid();
+    expect((await voidOf(sale)).code).toBe(0);
+    for (const answer of [...(await everyQuestion(sale)), await repeat(sale)]) {
+      expect(answer).toMatchObject({ code: 22, oid: sale.id, state: 'Voided' });
+      expect(answer.message).not.toMatch(/new documentNr/);
+    }
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it('that was closed is 0 to queries and 22 with Closed to another Pay under its number', async () => {
+    const sale = await paid();
+    await close(sale);
+    for (const answer of await everyQuestion(sale)) expect(answer).toMatchObject({ code: 0, oid: sale.id, state: 'Closed' });
+    expect(await repeat(sale)).toMatchObject({ code: 22, oid: sale.id, state: 'Closed' });
+    expect(await repeat(sale, 'another')).toMatchObject({ code: 22, state: 'Closed' });
+  });
+
+  it('that was refunded is 0 with Refunded to queries, or with what is left, and 22 to another Pay', async () => {
+    const sale = await paid();
+    await close(sale);
+    const refund = (amountBani: number) => world.run(world.cards.refund({ ...sale.named, rrn: sale.rrn, amountBani, currency: undefined }));
+    expect((await refund(400)).code).toBe(0);
+    const partly = await operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS'] as const), oid: sale.id });
+    expect(partly).toMatchObject({ State: 'Closed', Remainder: 6 });
+    expect((await refund(600)).code).toBe(0);
+    for (const answer of await everyQuestion(sale)) expect(answer).toMatchObject({ code: 0, state: 'Refunded' });
+    expect(await repeat(sale)).toMatchObject({ code: 22, state: 'Refunded' });
+  });
+
+  it('a void or refund that is repeated with its own key is still 0', async () => {
+    const sale = await paid();
+    expect((await voidOf(sale, 'void')).code).toBe(0);
+    expect(await voidOf(sale, 'void')).toMatchObject({ code: 0, state: 'Done' });
+    expect((await voidOf(sale, 'other')).code).toBe(22);
+  });
+});
+
+it('a keyed Pay that was refused is not told so once another call has paid under its documentNr', async () => {
+  const documentNr = world.random.uuid();
+  const pay = (key: string) => world.run(world.cards.pay({ ...call(), amountBani: 1_000, documentNr, idempotency: idempotency(key) }));
+  world.onAnswer = (answer) => (answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : answer);
+  expect(await pay('first')).toMatchObject({ code: 50, state: 'Refused' });
+  world.onAnswer = (answer) => answer;
+  const second = await pay('second');
+  expect(second.code).toBe(0);
+  expect(await pay('first')).toMatchObject({ code: 0, oid: second.oid, state: 'Done' });
+  await world.run(world.cards.closeDoc({ ...call(), documentNr, operationId: String(second.report?.['operationId']) }));
+  expect(await pay('first')).toMatchObject({ code: 22, oid: second.oid, state: 'Closed' });
+});
+
+describe('when bank numbers restart and no payment has a documentNr', () => {
+  async function twins() {
+    const older = await paid(undefined, 'older');
+    await close(older);
+    const newer = await paid(undefined, 'newer');
+    await close(newer);
+    // The bank counts from the start again: both bear one number.
+    await world.database.queries
+      .updateTable('commands')
+      .set({ operation_id: newer.named.operationId })
+      .where('id', '=', older.id)
+      .execute();
+    return { older, newer };
+  }
+  const step = (commandId: string, key: string) => ({
+    commandId,
+    actor: 'ana',
+    origin: { caller: 'person ana', request: '{}' },
+    idempotency: idempotency(key),
+  });
+  const steps = () => createMoneySteps({ database: world.database, ledger: world.ledger, cards: world.cards });
+
+  it('a void from the cabinet is about the payment that was selected, and the terminal refuses what is not its token', async () => {
+    const { older, newer } = await twins();
+    await world.run(steps().void(step(older.id, 'void')));
+    expect(await world.lastCommand('CancelTransaction')).toMatchObject({ targetId: older.id });
+    expect(await world.ledger.find(newer.id)).toMatchObject({ documentState: 'closed' });
+    await world.run(steps().void(step(newer.id, 'void newer')));
+    expect(await world.lastCommand('CancelTransaction')).toMatchObject({ targetId: newer.id });
+  });
+
+  it('so is a refund', async () => {
+    const { older } = await twins();
+    await world.run(steps().refund(step(older.id, 'refund'), 100));
+    expect(await world.lastCommand('Refund')).toMatchObject({ targetId: older.id });
+  });
+
+  it('a CloseDoc from the cabinet is about the payment that was selected', async () => {
+    const older = await paid(undefined, 'older');
+    await close(older);
+    const newer = await paid(undefined, 'newer');
+    await world.database.queries
+      .updateTable('commands')
+      .set({ operation_id: newer.named.operationId })
+      .where('id', '=', older.id)
+      .execute();
+    expect(await world.run(steps().close(step(older.id, 'close')))).toMatchObject({ code: 0 });
+    expect(await world.ledger.find(newer.id)).toMatchObject({ documentState: 'open' });
+    expect((await world.run(steps().close(step(newer.id, 'close newer')))).code).toBe(0);
+    expect(await world.ledger.find(newer.id)).toMatchObject({ documentState: 'closed' });
+  });
+});
+
+describe('a report that shows another amount than was asked for', () => {
+  const alter = (answer: AnswerMessage) => (answer.outcome === 'done' ? { ...answer, report: { ...answer.report, amount: 1 } } : answer);
+
+  it.each(['Refund', 'CancelTransaction'] as const)('of a %s is doubtful, is logged, and can be decided at once', async (name) => {
+    const sale = await paid();
+    await close(sale);
+    world.onAnswer = alter;
+    const asked =
+      name === 'Refund'
+        ? world.cards.refund({ ...sale.named, rrn: sale.rrn, amountBani: 400, currency: undefined })
+        : world.cards.cancelTransaction({ ...sale.named, token: sale.token, amountBani: 1_000 });
+    expect((await world.run(asked)).code).toBe(3);
+    const { id } = await world.lastCommand(name);
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'unknown', reviewReason: expect.stringContaining('instead of') });
+    expect(
+      world.logger.lines.some(({ fields, message }) => message.includes('needs a decision') && JSON.stringify(fields).includes(id)),
+    ).toBe(true);
+    const decided = await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'The bank has it.', actor: 'ana' }));
+    expect(decided).toMatchObject({ state: 'done', settledBy: 'person' });
+  });
+});
+
+it('a wrong rrn is named as such', async () => {
+  const sale = await paid();
+  await close(sale);
+  const refund = (rrn: string, operationId = sale.named.operationId) =>
+    world.run(world.cards.refund({ ...sale.named, operationId, rrn, amountBani: 100, currency: undefined }));
+  expect(await refund('1')).toMatchObject({ code: 20, message: expect.stringContaining('the rrn is wrong') });
+  expect(await refund('1', 'nothing')).toMatchObject({ code: 20, message: expect.not.stringContaining('rrn') });
+});
+
+it('a disputed payment is 3 to CloseDoc, Refund and CancelTransaction, and nothing is sent', async () => {
+  const seeded = {
+    state: 'disputed',
+    settled_at: 1,
+    settled_by: 'person',
+    operation_id: '77',
+    rrn: '8',
+  } as const;
+  const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, {
+    ...seeded,
+    document_nr: 'n',
+    amount_bani: 1_000,
+  });
+  const named = { ...call(), documentNr: 'n', operationId: '77' };
+  for (const asked of [
+    () => world.cards.closeDoc(named),
+    () => world.cards.refund({ ...named, rrn: '8', amountBani: 100, currency: undefined }),
+    () => world.cards.cancelTransaction({ ...named, token: 't', amountBani: 1_000 }),
+  ])
+    expect(await world.run(asked())).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
+  expect(world.ledgerSends()).toEqual([]);
+});

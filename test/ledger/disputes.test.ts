@@ -1,0 +1,232 @@
+// What a device says after the settlement, case by case: what is written, what an operator sees, and what is counted [D143].
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { resolve } from '../../src/ledger/dispute-store.ts';
+import type { Finding } from '../../src/ledger/rules.ts';
+import { createDisputes, type Disputes } from '../../src/ledger/settling/disputes.ts';
+import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import { decidedUnheard } from '../../src/ledger/sweep-store.ts';
+import type { CommandEvent, Timeline } from '../../src/ledger/timeline.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+let database: Database;
+let disputes: Disputes;
+let steps: Omit<CommandEvent, 'atMs'>[];
+let merchantId: string;
+let deviceId: string;
+
+beforeEach(async () => {
+  database = await memoryDatabase(createVirtualClock(1_000_000));
+  merchantId = (await seedMerchant(database.queries)).id;
+  deviceId = (await seedDevice(database.queries, merchantId)).id;
+  steps = [];
+  const timeline = { add() {}, addCounted: (event: CommandEvent) => steps.push(event) } as unknown as Timeline;
+  const kinds = { CloseDoc: { module: 'POS', closesDocument: true } } as const;
+  const changeState = createStateChanges({ database, timeline, kinds, onSettled() {} });
+  disputes = createDisputes({ database, logger: quietLogger, timeline, kinds, changeState });
+});
+
+const latest = async ({ id }: { id: string }) => (await findCommand(database.queries, id)) as Command;
+async function settled(overrides: Parameters<typeof seedCommand>[3] = {}): Promise<Command> {
+  const row = { settled_at: 999_990, settled_by: 'person', journal_id: 'j', ...overrides } as const;
+  return latest(await seedCommand(database.queries, merchantId, deviceId, row));
+}
+const refused = { state: 'refused' } as const;
+const done = { state: 'done', document_state: 'closed' } as const;
+const open = { state: 'unknown', settled_at: null, settled_by: null } as const;
+const says = (outcome: Finding['outcome'], report?: Finding['report']): Finding => ({
+  outcome,
+  report,
+  reason: undefined,
+  journalId: 'j',
+  wasAccepted: false,
+});
+const compare = (command: Command, finding: Finding, extracted?: object) => disputes.compare(command, finding, 'recall', extracted);
+const stepNames = () => steps.map(({ step }) => step);
+
+describe('a device that says that it is carrying out what was settled as not done', () => {
+  it('disputes it, once', async () => {
+    const now = await disputes.stillRuns(await settled(refused));
+    expect(now).toMatchObject({ state: 'disputed', disputedFrom: 'refused', contradiction: 'accepted', acceptedAtMs: 1_000_000 });
+    expect(now.reviewReason).toContain('it is carrying the command out');
+    expect(await disputes.stillRuns(now)).toBe(now);
+    expect([disputes.count(), stepNames()]).toEqual([1, ['contradiction']]);
+  });
+
+  it('says nothing new of what is done, or open', async () => {
+    for (const row of [done, open]) {
+      const command = await settled(row);
+      expect(await disputes.stillRuns(command)).toBe(command);
+      await database.queries.deleteFrom('commands').execute();
+    }
+    expect(disputes.count()).toBe(0);
+  });
+});
+
+describe('a device that agrees', () => {
+  it('completes what an operator decided without it, once, after which it is not asked any more; and nothing else', async () => {
+    const unconfirmed = async () => (await decidedUnheard(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
+    const decided = await settled(refused);
+    expect(await unconfirmed()).toEqual([decided.id]);
+    expect(await compare(decided, says('unknown'))).toMatchObject({ outcome: 'unknown' });
+    expect(await unconfirmed()).toEqual([]);
+    expect(await compare(await latest(decided), says('refused'))).toMatchObject({ outcome: 'refused' });
+    const confirmed = await latest(decided);
+    expect(await compare(confirmed, says('never'))).toBe(confirmed);
+    const answered = await settled({ ...refused, settled_by: 'answer' });
+    expect(await compare(answered, says('refused'))).toBe(answered);
+    expect([disputes.count(), new Set(stepNames())]).toEqual([0, new Set(['answered again'])]);
+  });
+
+  it('adds the numbers that the operator did not know, if its report can be taken as it is', async () => {
+    const decided = await settled({ ...done, rrn: '7', report: '{"of":"the operator"}' });
+    expect(await compare(decided, says('done', { receiptId: 3 }))).toBe(decided);
+    const known = await compare(decided, says('done', { receiptId: 3 }), { operationId: '1', receiptId: '3' });
+    expect(known).toMatchObject({ outcome: 'done', settledBy: 'person', report: '{"receiptId":3}', operationId: '1', rrn: '7' });
+    expect(await compare(decided, says('done', { receiptId: 3 }), { operationId: '2' })).toBe(decided);
+  });
+
+  it('or not, about a command that is open, changes nothing', async () => {
+    const command = await settled(open);
+    expect(await compare(command, says('done'))).toBe(command);
+    expect(steps).toEqual([]);
+  });
+});
+
+describe('a device that contradicts', () => {
+  it.each(['refused', 'never'] as const)('%s makes it disputed, with what the device reported', async (state) => {
+    const command = await settled({ state, request_hash: 'h' });
+    const now = await compare(command, says('done', { operationId: '2' }), { operationId: '2', rrn: '3' });
+    expect(now).toMatchObject({ state: 'disputed', disputedFrom: state, outcome: 'done', operationId: '2', rrn: '3' });
+    expect(now).toMatchObject({ report: '{"operationId":"2"}', reviewSinceMs: 1_000_000, reviewedAtMs: null, toldAtMs: 1_000_000 });
+    expect(now.reviewReason).toBe(`The device now says "done", but the command was settled as "${state}".`);
+    expect([disputes.count(), stepNames()]).toEqual([1, ['contradiction']]);
+  });
+
+  it('an operator’s `done` disputes it: the report of the operator stays, and the terminal is free', async () => {
+    const decided = await settled({ ...done, document_state: 'open', report: '{"source":"person"}' });
+    const now = await compare(decided, says('never'));
+    expect(now).toMatchObject({ state: 'disputed', disputedFrom: 'done', documentState: null, report: '{"source":"person"}' });
+    const closed = await compare(await settled(done), says('refused'));
+    expect(closed).toMatchObject({ state: 'disputed', documentState: 'closed', outcome: 'refused' });
+  });
+
+  it.each([
+    ['denies what it reported itself', says('refused'), 'now says "refused", but the command was settled as "done"'],
+    ['reports a second operation', says('done', { operationId: '2' }), 'a second operation, 2, for a command that was settled with 1'],
+  ])('and %s: that stays done, and is flagged', async (_what, finding, why) => {
+    const command = await settled({ ...done, settled_by: 'answer', outcome: 'done', report: '{"operationId":"1"}' });
+    const now = await compare(command, finding);
+    expect(now).toMatchObject({ state: 'done', reviewSinceMs: 1_000_000, reviewReason: expect.stringContaining(why) });
+    expect(disputes.count()).toBe(1);
+  });
+
+  it('a close of a document that was called refused: it is done at once, and closes the document', async () => {
+    const payment = await settled({ ...done, document_state: 'open' });
+    const command = await settled({ ...refused, name: 'CloseDoc', target_id: payment.id });
+    expect(await compare(command, says('done', {}))).toMatchObject({ state: 'done', settledBy: 'recall', disputedFrom: null });
+    expect((await latest(payment)).documentState).toBe('closed');
+    expect([disputes.count(), await disputes.compare(await latest(command), says('done', {}), 'recall')]).toMatchObject([
+      0,
+      { state: 'done' },
+    ]);
+  });
+
+  it('and repeats it changes nothing, before and after an operator has resolved it', async () => {
+    const said = says('done', { operationId: '2' });
+    const command = await settled(refused);
+    const disputed = await compare(command, said);
+    expect(await compare(disputed, said)).toBe(disputed);
+    // Another gateway that has read the row before the dispute.
+    expect(await compare(command, said)).toEqual(disputed);
+    const resolved = await disputes.resolve(disputed, { state: 'refused', reason: 'Paid back.', report: undefined, isPayment: true });
+    expect(resolved).toMatchObject({ state: 'refused', reviewedAtMs: 1_000_000, contradiction: 'done 2' });
+    expect(await compare(resolved as Command, said)).toBe(resolved);
+    expect(await latest(command)).toEqual(resolved);
+    expect(disputes.count()).toBe(1);
+    // Another operation of the bank is news.
+    expect(await compare(resolved as Command, says('done', { operationId: '9' }))).toMatchObject({ state: 'disputed' });
+  });
+
+  it('and repeats a denial of what it reported itself does not reopen a review that an operator has closed', async () => {
+    const command = await settled({ ...done, settled_by: 'answer', outcome: 'done' });
+    const flagged = await compare(command, says('refused'));
+    await database.queries.updateTable('commands').set({ reviewed_at: 5 }).execute();
+    expect(await compare({ ...flagged, reviewedAtMs: 5 }, says('refused'))).toMatchObject({ reviewedAtMs: 5 });
+    expect(await latest(command)).toMatchObject({ reviewedAtMs: 5 });
+    expect(disputes.count()).toBe(1);
+  });
+
+  it('names another operation that was begun under the same number: it may be charged twice', async () => {
+    const other = (await seedDevice(database.queries, merchantId)).id;
+    const command = await settled({ ...refused, document_nr: 'n' });
+    const { id } = await seedCommand(database.queries, merchantId, other, {
+      ...done,
+      settled_at: 1,
+      settled_by: 'answer',
+      document_nr: 'n',
+    });
+    expect((await compare(command, says('done'))).reviewReason).toContain(`(${id}): it may be done twice`);
+  });
+
+  it('what was removed after its time is flagged: nothing is left of it that could be resolved', async () => {
+    const command = await settled({ ...refused, removed_at: 1 });
+    expect(await compare(command, says('done'))).toMatchObject({ state: 'refused', reviewReason: expect.stringContaining('"done"') });
+    expect(disputes.count()).toBe(1);
+  });
+});
+
+describe('a resolution', () => {
+  const as = (state: 'done' | 'refused', more: object = {}) => ({ state, reason: 'why', report: undefined, isPayment: true, ...more });
+  const disputed = (overrides: Parameters<typeof seedCommand>[3] = {}) =>
+    settled({
+      state: 'disputed',
+      disputed_from: 'refused',
+      outcome: 'done',
+      document_nr: 'n',
+      review_since: 1,
+      review_reason: 'r',
+      ...overrides,
+    });
+
+  it('as executed opens the document of a payment, unless its terminal has gone on', async () => {
+    const first = await disputed();
+    expect(await disputes.resolve(first, as('done'))).toMatchObject({ state: 'done', documentState: 'open', settledBy: 'person' });
+    const second = await disputed({ document_nr: 'm' });
+    expect(await disputes.resolve(second, as('done'))).toMatchObject({ state: 'done', documentState: 'closed' });
+    expect(await disputes.resolve(second, as('done'))).toBeUndefined();
+    const closedBefore = await disputed({ document_nr: 'o', document_state: 'closed', disputed_from: 'done' });
+    expect(await disputes.resolve(closedBefore, as('done'))).toMatchObject({ documentState: 'closed' });
+  });
+
+  it('as executed never takes a number from an operation that holds it', async () => {
+    const other = (await seedDevice(database.queries, merchantId)).id;
+    const row = { ...done, settled_at: 1, settled_by: 'answer', document_nr: 'n' } as const;
+    await seedCommand(database.queries, merchantId, other, row);
+    expect(await disputes.resolve(await disputed(), as('done'))).toMatchObject({ state: 'done', isDisplaced: true });
+    expect(await disputes.resolve(await disputed({ document_nr: 'm' }), as('done'))).toMatchObject({ isDisplaced: false });
+  });
+
+  it('that meets another one on the same number decides anew', async () => {
+    const command = await disputed();
+    let isFirst = true;
+    const alongside = async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      const { ConstraintViolation } = await import('../../src/database/errors.ts');
+      throw new ConstraintViolation('unique', 'taken');
+    };
+    expect(await disputes.resolve(command, as('done'), alongside)).toMatchObject({ state: 'done' });
+  });
+
+  it('as not executed frees the number; the device is not asked about it any more', async () => {
+    const command = await disputed({ outcome: null });
+    expect(await resolve(database.queries, command.id, as('refused'))).toMatchObject({ state: 'refused', outcome: 'unknown' });
+    await settled({ ...done, document_nr: 'n' });
+  });
+});

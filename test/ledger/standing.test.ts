@@ -1,0 +1,99 @@
+// The standing of an operation, and the answer that follows from it, as tables [D140].
+import { describe, expect, it } from 'vitest';
+import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
+import { answerOf, refuseEndedNumber } from '../../src/ledger/answers.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import {
+  committedRefundsOf,
+  type Follower,
+  remainderOf,
+  type Standing,
+  standingOf,
+  standings,
+  stateNames,
+} from '../../src/ledger/standing.ts';
+
+const payment = (documentState: Command['documentState'], overrides: Partial<Command> = {}): Command =>
+  ({ id: 'c', name: 'Pay', state: 'done', documentState, amountBani: 1_000, report: null, removedAtMs: null, ...overrides }) as Command;
+const refund = (amountBani: number, state: Command['state'] = 'done'): Follower => ({ name: 'Refund', state, amountBani });
+const voiding = (state: Command['state']): Follower => ({ name: 'CancelTransaction', state, amountBani: 1_000 });
+
+const examples: Record<Standing, [Command, Follower[]]> = {
+  open: [payment(null, { state: 'unknown' }), []],
+  done: [payment('open'), [refund(400), voiding('refused')]],
+  closed: [payment('closed'), [refund(999), refund(1, 'unknown'), refund(500, 'never')]],
+  voided: [payment('voided'), [voiding('done')]],
+  refunded: [payment('closed'), [refund(400), refund(600)]],
+  refused: [payment(null, { state: 'refused', outcome: 'refused' }), []],
+  never: [payment(null, { state: 'never' }), []],
+  disputed: [payment('closed'), [voiding('disputed')]],
+};
+
+function codeOf(work: () => unknown): number {
+  try {
+    work();
+    return 0;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    expect(error.fields).toMatchObject({ OID: 'c' });
+    return errorCodes[error.errorName].code;
+  }
+}
+
+it.each(standings)('%s', (standing) => {
+  expect(standingOf(...examples[standing])).toBe(standing);
+});
+
+it('a dispute about the close of a document leaves the payment as it is', () => {
+  expect(standingOf(payment('closed'), [{ name: 'CloseDoc', state: 'disputed', amountBani: null }])).toBe('closed');
+  expect(standingOf(payment(null, { state: 'disputed' }))).toBe('disputed');
+});
+
+describe('the answer', () => {
+  it.each<[Standing, number, number]>([
+    ['open', 3, 0],
+    ['done', 0, 0],
+    ['closed', 0, 22],
+    ['refunded', 0, 22],
+    ['voided', 22, 22],
+    ['refused', 50, 0],
+    ['never', 30, 0],
+    ['disputed', 3, 0],
+  ])('%s: %i to a query; %i to another attempt under its number', (standing, toQuery, toNumber) => {
+    const [command, followers] = examples[standing];
+    expect(codeOf(() => answerOf(command, { followers }))).toBe(toQuery);
+    expect(codeOf(() => refuseEndedNumber(command, followers))).toBe(toNumber);
+    let State: unknown;
+    try {
+      State = answerOf(command, { followers }).State;
+    } catch (error) {
+      State = ((error as GatewayError).fields as { State: string }).State;
+    }
+    expect(State).toBe(stateNames[standing]);
+  });
+
+  it('of a payment that was refunded in part carries what is left; refunds that are open do not count', () => {
+    expect(answerOf(payment('closed'), { followers: [refund(250), refund(100, 'unknown')] })).toMatchObject({
+      State: 'Closed',
+      Remainder: 7.5,
+    });
+    expect(answerOf(payment('closed'))).not.toHaveProperty('Remainder');
+    expect(remainderOf(payment(null, { state: 'refused' }), [refund(1)])).toBeUndefined();
+  });
+
+  it('never suggests another documentNr', () => {
+    for (const standing of standings) {
+      const [command, followers] = examples[standing];
+      try {
+        answerOf(command, { followers, question: 'number' });
+      } catch (error) {
+        expect((error as Error).message).not.toMatch(/new (documentNr|number|key)/i);
+      }
+    }
+  });
+});
+
+it('refunds that are open or disputed count as made when more is asked for', () => {
+  const all = [refund(1), refund(10, 'sent'), refund(100, 'unknown'), refund(1_000, 'disputed'), refund(5, 'refused'), refund(7, 'never')];
+  expect(committedRefundsOf([...all, voiding('unknown')])).toBe(1_111);
+});
