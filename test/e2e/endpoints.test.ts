@@ -93,7 +93,7 @@ describe('Operations', () => {
     const found = await eventually('the repeat is recognised', repeat, ({ errorCode }) => errorCode !== 31);
     expect(found).toMatchObject({ errorCode: 0, Repeated: true });
     const asked = await till.get('/device/operation/status', { OID: String(found['OID']) });
-    expect(asked).toMatchObject({ errorCode: 0, OID: found['OID'], State: 'Completed', Operation: 'Pay', report: found.report });
+    expect(asked).toMatchObject({ errorCode: 0, OID: found['OID'], State: 'Done', Operation: 'Pay', report: found.report });
     expect(await till.get('/Device/Operation/Status', { documentNr: randomUUID() })).toMatchObject({ errorCode: 20 });
     expect(await till.get('/Device/Operation/Status')).toMatchObject({ status: 400, errorCode: 40 });
     // Everybody knows by now: this would be another payment, and the document of the first is open.

@@ -296,49 +296,6 @@ it('a receipt whose card was charged is not called refused while its register wa
   expect([register, other].map((each) => each.fiscalMemory().documents().length)).toEqual([1, 0]);
 });
 
-describe('a second deed under one command is seen, whatever else its report says or lacks', () => {
-  const again = (deviceId: string, id: string, journalId: string | null, report: object) => {
-    const clock = new Date(world.clock.now()).toISOString();
-    world.sayAs(deviceId, { v: 1, id, device: deviceId, clock, journalId, outcome: 'done', report } as never);
-    return world.clock.advance(5_000);
-  };
-
-  it.each([
-    ['the same amount', { amount: 10 }],
-    ['another amount', { amount: 90 }],
-    ['no rrn', { rrn: undefined }],
-  ])('of a Pay, with %s', async (_what, change) => {
-    const terminal = await world.terminal();
-    const { report } = await world.run(world.pay(terminal.id, 10));
-    const { id, journalId } = await world.lastCommand('Pay');
-    await again(terminal.id, id, journalId, { ...report, operationId: '999999', rrn: '1', ...change });
-    expect(await world.ledger.find(id)).toMatchObject({ state: 'done', reviewReason: expect.stringContaining('999999') });
-    expect(world.ledger.stats().contradictions).toBe(1);
-  });
-
-  it('of a Refund', async () => {
-    const terminal = await world.terminal();
-    const documentNr = world.random.uuid();
-    const { report: { operationId, rrn } = {} } = await world.run(world.pay(terminal.id, 10, documentNr));
-    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(operationId), rrn: String(rrn) };
-    await world.run(world.cards.closeDoc(named));
-    const { report } = await world.run(world.cards.refund({ ...named, amountBani: 300, currency: undefined }));
-    const { id, journalId } = await world.lastCommand('Refund');
-    await again(terminal.id, id, journalId, { ...report });
-    expect(world.ledger.stats().contradictions).toBe(0);
-    await again(terminal.id, id, journalId, { ...report, operationId: '999999' });
-    expect(await world.ledger.find(id)).toMatchObject({ reviewReason: expect.stringContaining('999999') });
-  });
-
-  it('of a receipt', async () => {
-    const register = await world.register();
-    const { report } = await world.run(world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt }));
-    const { id, journalId } = await world.lastCommand('PrintReceipt');
-    await again(register.id, id, journalId, { ...report, receiptId: 'R-2' });
-    expect(await world.ledger.find(id)).toMatchObject({ reviewReason: expect.stringContaining('R-2') });
-  });
-});
-
 /** A payment with its numbers, its document closed or not. */
 async function paidOn(deviceId: string, isClosed: boolean) {
   const documentNr = world.random.uuid();

@@ -88,7 +88,15 @@ export function createTillgate(options: ClientOptions) {
   const askBy: Call['askBy'] = (name) => get('/Device/Operation/Status', { ...name }, timeoutsMs.short);
 
   async function read(path: string, query: Record<string, string>, timeoutMs: number, kind: CallKind = 'read'): Promise<Ending> {
-    return run(world, { kind, request: get(path, query, timeoutMs), key: undefined, wasSentBefore: false, maySharePayment: false, askBy });
+    return run(world, {
+      kind,
+      request: get(path, query, timeoutMs),
+      key: undefined,
+      wasSentBefore: false,
+      maySharePayment: false,
+      isPayment: false,
+      askBy,
+    });
   }
 
   async function post(path: string, fields: object, timeoutMs: number, own: KeyOptions, kind: CallKind = 'command'): Promise<Ending> {
@@ -109,7 +117,8 @@ export function createTillgate(options: ClientOptions) {
       timeoutMs: own.timeoutMs ?? timeoutMs,
     };
     const { sentBefore: wasSentBefore = false } = own;
-    return run(world, { kind, request, key, wasSentBefore, maySharePayment: path.endsWith('/CancelTransaction'), askBy });
+    const maySharePayment = path.endsWith('/CancelTransaction');
+    return run(world, { kind, request, key, wasSentBefore, maySharePayment, isPayment: path.endsWith('/payment/Pay'), askBy });
   }
 
   /** The fields of a success beside the outcome; a report that is not there is empty, not missing. */
@@ -162,7 +171,7 @@ export function createTillgate(options: ClientOptions) {
       ),
 
     /**
-     * How an operation ended, without doing anything: what to ask first after a crash of your own. Running and Unknown are `unclear`.
+     * How an operation ended, without doing anything: what to ask first after a crash of your own. Open and Disputed are `unclear`; Voided is `notDone`.
      * With `untilKnown` it goes on asking for outcomePatienceMs.
      */
     operationStatus: async (name: OperationName, own: { untilKnown?: boolean } = {}) => {
@@ -170,7 +179,7 @@ export function createTillgate(options: ClientOptions) {
       for (let waitMs = 500; ; waitMs = Math.min(10_000, waitMs * 2)) {
         const ended = await read('/Device/Operation/Status', { ...name }, timeoutsMs.short);
         const outcome = judgeStatus(name, ended);
-        if (ended.errorCode !== 3 || world.nowMs() + waitMs > untilMs)
+        if (ended.errorCode !== 3 || ended.fields['State'] === 'Disputed' || world.nowMs() + waitMs > untilMs)
           return settle({ ...ended, outcome }, (fields) => ({
             OID: ended.OID,
             report: ended.report ?? {},
@@ -192,16 +201,27 @@ export interface ScannedInvoice {
   DeviceID?: string | null;
 }
 
+/** Of a payment that was voided since, and of an operation whose record was removed after its time. */
+const outcomeByState: Partial<Record<string, Ending['outcome']>> = {
+  Done: 'done',
+  Closed: 'done',
+  Refunded: 'done',
+  Voided: 'notDone',
+  Refused: 'notDone',
+  Never: 'notDone',
+};
+
 /** What the answer says of the operation, not of the question: only its own end is an end, and a key is forgotten after a day. */
-function judgeStatus(name: OperationName, { outcome, errorCode }: Ending): Ending['outcome'] {
+function judgeStatus(name: OperationName, { outcome, errorCode, fields }: Ending): Ending['outcome'] {
   if (outcome === 'done' || outcome === 'refused') return outcome;
+  if (errorCode === 22) return outcomeByState[String(fields['State'])] ?? 'unclear';
   const isLasting = 'documentNr' in name || 'ReceiptUid' in name;
   return errorCode === 30 || errorCode === 31 || (errorCode === 20 && isLasting) ? 'notDone' : 'unclear';
 }
 
 function settle<Fields extends object>(ended: Ending, pick: (fields: Record<string, unknown>) => Fields): Outcome<Fields> {
   const { outcome, errorCode, errorMessage, key, OID, report, fields } = ended;
-  if (outcome === 'done') return { ...pick(fields), outcome, errorCode: 0, errorMessage, key };
+  if (outcome === 'done') return { ...pick(fields), outcome, errorCode: ended.errorCode === 22 ? 22 : 0, errorMessage, key };
   const ending = { errorMessage, key, OID, report };
   return outcome === 'refused' ? { outcome, errorCode: 50, ...ending } : { outcome, errorCode, ...ending };
 }

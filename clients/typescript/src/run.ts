@@ -28,6 +28,8 @@ export interface Call {
   wasSentBefore: boolean;
   /** CancelTransaction, whose key may stand for the payment that it stops. */
   maySharePayment: boolean;
+  /** Pay: errorCode 22 with State Closed means that the sale is paid. */
+  isPayment: boolean;
   /** The read-only call that asks by OID or by the Idempotency-Key. */
   askBy(name: { OID: string } | { IdempotencyKey: string }): HttpRequest;
 }
@@ -137,9 +139,15 @@ async function ask(world: World, call: Call, oid: string | undefined): Promise<F
         return { kind: 'settled', answer: heard };
       case 20:
         return oid === undefined ? { kind: 'nothingBegun', heard } : { kind: 'nobodyKnows', heard };
+      // It was voided since: nothing is charged any more.
+      case 22:
+        return heard.body['State'] === 'Voided' ? { kind: 'settled', answer: heard } : { kind: 'nobodyKnows', heard };
+      case 3:
+        // An operator has to resolve it: that takes longer than anybody waits.
+        if (heard.body['State'] === 'Disputed') return { kind: 'nobodyKnows', heard };
+        break;
       case 1:
       case 2:
-      case 3:
       case 41:
         break;
       default:
@@ -173,7 +181,7 @@ function ending(call: Call, heard: Heard, isSure: boolean, knownOid?: string): E
     return { outcome, errorCode: undefined, errorMessage, key: call.key, OID: knownOid, report: undefined, fields: {} };
   }
   const { errorCode, errorMessage, OID } = heard.body;
-  const outcome = outcomeOf(call.kind, errorCode, isSure);
+  const outcome = outcomeOf(call, heard.body, isSure);
   return {
     outcome,
     errorCode,
@@ -185,10 +193,11 @@ function ending(call: Call, heard: Heard, isSure: boolean, knownOid?: string): E
   };
 }
 
-function outcomeOf(kind: CallKind, errorCode: number, isSure: boolean): Ending['outcome'] {
-  if (errorCode === 0) return 'done';
+/** By `State` where the code alone does not tell: 22 says that the request cannot be applied, State what the operation is [D140]. */
+function outcomeOf({ kind, isPayment }: Call, { errorCode, State }: Answer['body'], isSure: boolean): Ending['outcome'] {
+  if (errorCode === 0 || (isPayment && errorCode === 22 && State === 'Closed')) return 'done';
   if (errorCode === 50) return 'refused';
-  if (kind === 'read') return 'notDone';
+  if (kind === 'read' || (errorCode === 22 && State === 'Voided')) return 'notDone';
   return isSure && errorCode !== 3 ? 'notDone' : 'unclear';
 }
 

@@ -119,7 +119,8 @@ export type AnyReport = Record<string, unknown>;
 
 export interface Done {
   outcome: 'done';
-  errorCode: 0;
+  /** 22: it was done before, by another call (State Closed). */
+  errorCode: 0 | 22;
   errorMessage: string;
   /** The Idempotency-Key; calls that only read have none. */
   key: string | undefined;

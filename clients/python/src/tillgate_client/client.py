@@ -236,7 +236,7 @@ class Tillgate:
     ) -> Result[dict[str, Any]]:
         """How an operation ended, without doing anything: what to ask first after a crash of your own.
 
-        Give exactly one of its names. Running and Unknown are ``unclear``. With ``until_known`` it goes on asking for
+        Give exactly one of its names. Open and Disputed are ``unclear``; Voided is ``notDone``. With ``until_known`` it goes on asking for
         ``outcome_patience_s``. ``fields`` has State and Operation.
         """
         names = {"OID": oid, "documentNr": document_nr, "ReceiptUid": receipt_uid, "IdempotencyKey": key}
@@ -249,7 +249,8 @@ class Tillgate:
         wait_s = 0.5
         while True:
             ended = self._get("/Device/Operation/Status", given, SHORT_S)
-            if ended.error_code != 3 or world.monotonic() + wait_s > until:
+            is_disputed = ended.fields.get("State") == "Disputed"
+            if ended.error_code != 3 or is_disputed or world.monotonic() + wait_s > until:
                 return _result(ended, _judge_status(ended, is_lasting))
             world.sleep(wait_s)
             wait_s = min(10.0, wait_s * 2)
@@ -275,7 +276,7 @@ class Tillgate:
         return self._question("/Device/Operation/Status", {name: value}, SHORT_S)
 
     def _get(self, path: str, query: Mapping[str, str], timeout_s: float, kind: CallKind = "read") -> Ending:
-        return run(self._world, Call(kind, self._question(path, query, timeout_s), None, False, False, self._ask_by))
+        return run(self._world, Call(kind, self._question(path, query, timeout_s), None, False, False, False, self._ask_by))
 
     def _post(
         self, path: str, fields: Mapping[str, Any], timeout_s: float, own: KeyOptions, kind: CallKind = "command"
@@ -289,7 +290,8 @@ class Tillgate:
         headers = {**self._headers, "Content-Type": "application/json", "Idempotency-Key": key}
         request = Request("POST", f"{self._base_url}{path}", headers, body, own.get("timeout_s", timeout_s))
         was_sent_before = own.get("sent_before", False)
-        return run(self._world, Call(kind, request, key, was_sent_before, path.endswith("/CancelTransaction"), self._ask_by))
+        may_share, is_payment = path.endswith("/CancelTransaction"), path.endswith("/payment/Pay")
+        return run(self._world, Call(kind, request, key, was_sent_before, may_share, is_payment, self._ask_by))
 
 
 def _result(ended: Ending, outcome: OutcomeName | None = None) -> Result[Any]:
@@ -304,10 +306,23 @@ def _result(ended: Ending, outcome: OutcomeName | None = None) -> Result[Any]:
     )
 
 
+# Of a payment that was voided since, and of an operation whose record was removed after its time.
+_OUTCOME_BY_STATE: Mapping[str, OutcomeName] = {
+    "Done": "done",
+    "Closed": "done",
+    "Refunded": "done",
+    "Voided": "notDone",
+    "Refused": "notDone",
+    "Never": "notDone",
+}
+
+
 def _judge_status(ended: Ending, is_lasting: bool) -> OutcomeName:
     """What the answer says of the operation, not of the question: only its own end is an end, and a key is forgotten after a day."""
     if ended.outcome in ("done", "refused"):
         return ended.outcome
+    if ended.error_code == 22:
+        return _OUTCOME_BY_STATE.get(str(ended.fields.get("State")), "unclear")
     is_over = ended.error_code in (30, 31) or (ended.error_code == 20 and is_lasting)
     return "notDone" if is_over else "unclear"
 

@@ -48,6 +48,8 @@ class Call:
     was_sent_before: bool
     # CancelTransaction, whose key may stand for the payment that it stops.
     may_share_payment: bool
+    # Pay: errorCode 22 with State Closed means that the sale is paid.
+    is_payment: bool
     # The read-only call that asks by OID or by the Idempotency-Key.
     ask_by: Callable[[str, str], Request]
 
@@ -148,8 +150,14 @@ def _ask(
         match heard.error_code:
             case 0 | 50 | 30 | 31:
                 return "settled", heard
+            # It was voided since: nothing is charged any more.
+            case 22 if heard.body.get("State") == "Voided":
+                return "settled", heard
             case 20:
                 return ("nothingBegun" if oid is None else "nobodyKnows"), heard
+            # An operator has to resolve it: that takes longer than anybody waits.
+            case 3 if heard.body.get("State") == "Disputed":
+                break
             case 1 | 2 | 3 | 41:
                 continue
             case _:
@@ -181,7 +189,7 @@ def _ending(call: Call, heard: Heard, is_sure: bool, known_oid: str | None = Non
         is_harmless = call.kind == "read" or (isinstance(heard, NotSent) and is_sure)
         message = f"No answer: {heard.why}." if is_harmless else f"No answer: {heard.why}. {ADVICE}"
         return Ending("notDone" if is_harmless else "unclear", None, message, call.key, known_oid)
-    outcome = _outcome_of(call.kind, heard.error_code, is_sure)
+    outcome = _outcome_of(call, heard, is_sure)
     message = heard.body["errorMessage"]
     return Ending(
         outcome,
@@ -194,12 +202,14 @@ def _ending(call: Call, heard: Heard, is_sure: bool, known_oid: str | None = Non
     )
 
 
-def _outcome_of(kind: CallKind, error_code: int, is_sure: bool) -> OutcomeName:
-    if error_code == 0:
+def _outcome_of(call: Call, answer: Answer, is_sure: bool) -> OutcomeName:
+    """By ``State`` where the code alone does not tell: 22 says that the request cannot be applied, State what it is."""
+    error_code, state = answer.error_code, answer.body.get("State")
+    if error_code == 0 or (call.is_payment and error_code == 22 and state == "Closed"):
         return "done"
     if error_code == 50:
         return "refused"
-    if kind == "read":
+    if call.kind == "read" or (error_code == 22 and state == "Voided"):
         return "notDone"
     return "notDone" if is_sure and error_code != 3 else "unclear"
 
