@@ -280,19 +280,12 @@ create index commands_by_operation on commands (device_id, operation_id, issued_
 create index commands_by_target on commands (target_id) where target_id is not null;
 create index commands_by_device on commands (device_id, issued_at);
 create index commands_to_review on commands (review_since) where review_since is not null and reviewed_at is null;
--- What an operator decided and no device has confirmed: the device is asked about it.
-create index commands_decided on commands (device_id) where settled_by = 'person' and outcome is null;
-create index commands_untold on commands (merchant_id, device_id, request_hash, issued_at) where request_hash is not null and told_at is null;
--- Numbers of removed and disputed commands stay taken: every new command asks among these few.
-create index commands_spent_documents on commands (merchant_id, document_nr)
-  where (removed_at is not null or state = 'disputed') and document_nr is not null;
-create index commands_spent_receipts on commands (merchant_id, receipt_uid)
-  where (removed_at is not null or state = 'disputed') and receipt_uid is not null;
 -- What may be due for removal, oldest first.
 create index commands_kept on commands (settled_at, id) where removed_at is null and settled_at is not null;
 -- Every attempt under a documentNr or a Receipt.Uid.
 create index commands_by_document on commands (merchant_id, document_nr, issued_at) where document_nr is not null;
 create index commands_by_receipt on commands (merchant_id, receipt_uid, issued_at) where receipt_uid is not null;
+create index commands_untold on commands (merchant_id, device_id, request_hash, issued_at) where request_hash is not null and told_at is null;
 -- The cabinet's lists, of all merchants and of one, newest first.
 create index card_commands_by_time on commands (issued_at, id) where name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction');
 create index fiscal_commands_by_time on commands (issued_at, id) where name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt');
@@ -309,6 +302,13 @@ create index commands_closes on commands (device_id, issued_at) where name in ('
 -- The few that change an hour whose figures were summed: settled a quarter of an hour after they were issued, and voids.
 create index commands_settled_late on commands (settled_at) where settled_at - issued_at > 900000;
 create index commands_voids on commands (settled_at) where name = 'CancelTransaction' and settled_at is not null;
+-- Numbers of removed and disputed commands stay taken: every new command asks among these few.
+create index commands_spent_documents on commands (merchant_id, document_nr)
+  where (removed_at is not null or state = 'disputed') and document_nr is not null;
+create index commands_spent_receipts on commands (merchant_id, receipt_uid)
+  where (removed_at is not null or state = 'disputed') and receipt_uid is not null;
+-- What an operator decided and no device has confirmed: the device is asked about it.
+create index commands_decided on commands (device_id) where settled_by = 'person' and outcome is null;
 
 -- The timeline of a command: each step, by which channel, by what it was settled. It decides nothing, and commands keep their rows for
 -- ever [D66]: a foreign key would look up and lock the command for every line.

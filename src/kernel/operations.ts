@@ -12,7 +12,7 @@ export interface Operation {
   isPayment?: boolean;
   /** Of an operation that refers to a payment. */
   effect?: EffectOnPayment;
-  /** It only closes the device's day: what was done on the device since is not in it [D149]. */
+  /** It only closes the device's day: what was done on the device since is not in it. */
   closesDay?: boolean;
 }
 

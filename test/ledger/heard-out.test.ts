@@ -108,12 +108,9 @@ describe('of what goes back to the customer', () => {
     const { terminal, refund } = await paid('d-1');
     lost();
     const id = await calledRefused(terminal.id, () => refund(300, 'd-1'));
-    expect(await world.run(refund(300, 'd-1'))).toMatchObject({
-      code: 3,
-      oid: id,
-      message: expect.stringContaining('has to resolve it'),
-    });
-    expect(await world.run(refund(100, 'd-1'))).toMatchObject({ code: 3, oid: id });
+    const disputed = { code: 3, state: 'Disputed', message: expect.stringContaining('has to resolve it') };
+    expect(await world.run(refund(300, 'd-1'))).toMatchObject(disputed);
+    expect(await world.run(refund(100, 'd-1'))).toMatchObject(disputed);
     expect(terminal.bank.netBani()).toBe(700);
     await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'It is in the book.', actor: 'ana', closesReview: true }));
     expect((await world.run(refund(701, 'd-1'))).code).toBe(40);
@@ -127,15 +124,16 @@ describe('of what goes back to the customer', () => {
     const { terminal, refund, cancel } = await paid();
     lost();
     const id = await calledRefused(terminal.id, () => refund(300, 'abc'));
-    expect(await world.run(next === 'refund' ? refund(300, 'ABC') : cancel('ABC'))).toMatchObject({ code: 3, oid: id });
+    expect(await world.run(next === 'refund' ? refund(300, 'ABC') : cancel('ABC'))).toMatchObject({ code: 3, state: 'Disputed' });
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
     expect(terminal.bank.netBani()).toBe(700);
   });
 
   it('a void is heard out before a refund of the same payment', async () => {
     const { terminal, refund, cancel } = await paid('d-1');
     lost();
-    const id = await calledRefused(terminal.id, () => cancel('d-1'));
-    expect(await world.run(refund(300, 'd-1'))).toMatchObject({ code: 3, oid: id });
+    await calledRefused(terminal.id, () => cancel('d-1'));
+    expect(await world.run(refund(300, 'd-1'))).toMatchObject({ code: 3, state: 'Disputed' });
     expect(terminal.bank.netBani()).toBe(0);
   });
 });

@@ -325,7 +325,7 @@ describe('a repeat of what went out once more', () => {
 
   it('that cannot be read is told as open, because the first one being over says nothing about the second', async () => {
     const joined = joinWhile(() => Promise.reject(databaseDown('away') satisfies GatewayError));
-    expect(await joined).toEqual({ command: first, isRepeated: false });
+    expect(await joined).toEqual({ command: first, isEarlier: true, isRepeated: false });
   });
 
   it('hides no mistake of our own', async () => {

@@ -276,7 +276,11 @@ describe('a repeat', () => {
   it('of what went out once more is led to that one', async () => {
     const { id } = await seedCommand(database.queries, merchantId, deviceId);
     const second = (await findCommand(database.queries, id)) as Command;
-    expect(await join(command('first', { state: 'never', reissuedAs: id }), {}, 'content')).toEqual({ command: second, isRepeated: true });
+    expect(await join(command('first', { state: 'never', reissuedAs: id }), {}, 'content')).toEqual({
+      command: second,
+      isEarlier: true,
+      isRepeated: true,
+    });
     expect(keys).toEqual([
       ['keep', 'first'],
       ['keep', id],

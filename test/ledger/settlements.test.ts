@@ -91,7 +91,7 @@ describe('a finding', () => {
     const open = await command();
     const said = finding('done', { report: { amount: 9 } });
     expect(await settlements.apply(open, said, 'answer')).toMatchObject({
-      ...{ state: 'unknown', reviewSinceMs: clock.now(), reviewReason: 'Another amount.', endedUnknownAtMs: null, report: null },
+      ...{ state: 'unknown', reviewSinceMs: clock.now(), reviewReason: 'Another amount.', endedUnknownAtMs: clock.now(), report: null },
     });
     const detail = JSON.stringify({ why: 'Another amount.', outcome: 'done', report: { amount: 9 } });
     expect(stepsOf()).toEqual([
@@ -155,7 +155,7 @@ describe('a finding', () => {
     // What cannot be trusted besides is not lost either.
     kind = { ...kind, doubt: () => 'Another amount.' };
     await database.queries.updateTable('commands').set({ state: 'refused', document_state: null }).execute();
-    expect(await settlements.apply(open, finding('done'), 'late-answer')).toMatchObject({ state: 'refused' });
+    expect(await settlements.apply(open, finding('done'), 'late-answer')).toMatchObject({ state: 'disputed', disputedFrom: 'refused' });
     expect(settlements.contradictions()).toBe(2);
     expect(stepsOf().map(([step]) => step)).toEqual(['settled', 'answered again', 'contradiction', 'contradiction']);
   });
@@ -167,7 +167,7 @@ describe('a finding', () => {
       const refused = await settlements.apply(open, finding('refused'), 'answer');
       expect(await settlements.apply(open, finding(outcome), 'recall')).toEqual(refused);
       await database.queries.updateTable('commands').set({ state: 'done', document_state: 'open', accepted_at: 5 }).execute();
-      expect(await settlements.apply(open, finding(outcome), 'recall')).toMatchObject({ state: 'done', reviewSinceMs: clock.now() });
+      expect(await settlements.apply(open, finding(outcome), 'recall')).toMatchObject({ state: 'disputed', reviewSinceMs: clock.now() });
       expect(stepsOf().map(([step]) => step)).toEqual(['settled', 'answered again', 'contradiction']);
     },
   );

@@ -379,7 +379,6 @@ it('a refund that was called done and was not made gives its amount back when it
   await decide(id, 'refused', true);
   world.onAnswer = (answer) => answer;
   expect(await statusOf({ oid: paymentId })).toMatchObject({ code: 0, state: 'Closed' });
-  // The ledger lets it through; this bank has made the first one after all.
   expect((await world.run(refund(1_000, 'again'))).code).toBe(50);
 });
 

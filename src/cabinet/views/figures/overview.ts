@@ -2,6 +2,7 @@
 // Asked for again within a few seconds, the same figures are shown: many open pages cost one reading.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { conditionOfMode } from '../lists/command-filter.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Attention, readAttention } from './attention.ts';
 import { addUp } from './hour-figures.ts';
@@ -111,16 +112,15 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
   };
 }
 
+/** Each by an index of its own: a merchant without any must not cost a walk through everybody's. */
 async function hasNothing(queries: Queries, { merchantId }: Scope): Promise<boolean> {
-  for (const table of ['commands', 'invoices'] as const) {
-    const any = await queries
-      .selectFrom(table)
-      .select('merchant_id')
-      .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
-      .limit(1)
-      .executeTakeFirst();
-    if (any) return false;
-  }
+  const own = (column: string) => (merchantId === undefined ? sql`` : sql`and ${sql.ref(column)} = ${merchantId}`);
+  const sources = [
+    sql`select c.id from commands c where ${conditionOfMode.cards} ${own('c.merchant_id')} order by c.issued_at limit 1`,
+    sql`select c.id from commands c where ${conditionOfMode.fiscal} ${own('c.merchant_id')} order by c.issued_at limit 1`,
+    sql`select i.oid from invoices i where true ${own('i.merchant_id')} order by i.created_at limit 1`,
+  ];
+  for (const source of sources) if ((await source.execute(queries)).rows.length > 0) return false;
   return true;
 }
 
