@@ -139,7 +139,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     harm: 'stuck',
     edits: [
       { room: ledger, find: '() => this.#askDue(), ', instead: '' },
-      { room: ledger, find: '    this.#askAll(own, true);\n', instead: '' },
+      { room: ledger, find: '    this.#askAll(open, true);\n', instead: '' },
     ],
   },
   {
@@ -306,12 +306,12 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: '  if (contradicted) throw saidSinceThatItWasDone(contradicted);\n',
+        find: '  if (holder) throw disputed(fieldsOf(holder));\n',
         instead: '',
       },
       {
         room: ledger,
-        find: '("tried"."contradicted_at" is not null and "tried"."name" = "new"."name")',
+        find: `("tried"."state" = 'disputed' and "tried"."name" = "new"."name")`,
         instead: '1 = 0',
       },
     ],

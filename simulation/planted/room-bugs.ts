@@ -17,7 +17,7 @@ export const roomBugs: readonly PlantedBug[] = [
     name: 'does not free the terminal with CloseDoc',
     kind: 'locks',
     harm: 'stuck',
-    edits: [{ room: cards, find: "CloseDoc: { module: 'POS', closesDocument: true }", instead: "CloseDoc: { module: 'POS' }" }],
+    edits: [{ room: cards, find: '      closesDocument: true,\n', instead: '' }],
   },
   {
     name: 'counts no earlier refunds',
@@ -92,8 +92,8 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: cards,
-        find: "if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(fields);",
-        instead: 'if (!ended) return fields;',
+        find: "if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(answered);",
+        instead: 'if (!ended) return answered;',
       },
     ],
     tests: ['test/cards/cancel.test.ts'],
@@ -112,7 +112,7 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/ledger',
-        find: '    if (!onState && !alongside && !closesDocument) return update(database.queries);\n',
+        find: '    if (!onState && !alongside && !closesDocument && !reverses) return update(database.queries);\n',
         instead:
           '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n',
       },
@@ -146,7 +146,7 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: fiscal,
-        find: 'onState: { unknown: write, done: write, refused: write, never: write },',
+        find: 'onState: { unknown: write, done: write, refused: write, never: write, disputed: write },',
         instead: 'onState: { unknown: write },',
       },
     ],
