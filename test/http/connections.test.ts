@@ -147,7 +147,7 @@ describe('slow clients', () => {
     const connection = await openRaw(port);
     connection.socket.pause();
     // The reference's script is larger than the buffers between the two ends when it is asked for often enough.
-    connection.socket.write(`GET ${base}/docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(20));
+    connection.socket.write(`GET ${base}/docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(20));
     await expect
       .poll(() => new Promise((resolve) => sample.server.app.server.getConnections((_error, count) => resolve(count))), { timeout: 5000 })
       .toBe(0);

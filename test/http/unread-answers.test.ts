@@ -21,7 +21,7 @@ afterEach(async () => {
   await sample.server.stop(0);
 });
 
-const askForMuch = `GET ${base}/docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n`;
+const askForMuch = `GET ${base}/docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
 function ask(localAddress: string, text: string, isRead: boolean): Promise<Socket> {
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ function ask(localAddress: string, text: string, isRead: boolean): Promise<Socke
 }
 
 async function statusOf(localAddress: string, path: string): Promise<string> {
-  const socket = await ask(localAddress, `GET ${base}${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, true);
+  const socket = await ask(localAddress, `GET ${base}${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`, true);
   let text = '';
   socket.setEncoding('latin1').on('data', (part: string) => (text += part));
   await new Promise((resolve) => socket.once('close', resolve));

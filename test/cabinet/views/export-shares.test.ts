@@ -29,7 +29,7 @@ async function settle(cabinet: RunningCabinet, wanted: { email: string; merchant
 /** An export that is begun and then not read. */
 async function beginUnread(url: string, cookie: string | undefined): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.write(`GET /tillgate/cabinet/api/commands.csv HTTP/1.1\r\nHost: x\r\nCookie: tillgate_session=${cookie}\r\n\r\n`);
+  socket.write(`GET /tillgate/cabinet/api/commands.csv HTTP/1.1\r\nHost: localhost\r\nCookie: tillgate_session=${cookie}\r\n\r\n`);
   await new Promise((resolve) => socket.once('data', resolve));
   return socket.pause();
 }
