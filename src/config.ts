@@ -161,6 +161,18 @@ export const settings = {
     '60',
     'logins of one device at once, at the embedded MQTT broker and at the built-in queue each; then one a second',
   ),
+  requireTotp: setting(
+    'TILLGATE_REQUIRE_TOTP',
+    yesOrNo,
+    'no',
+    'yes: operators can do nothing in the cabinet before they have set up one-time codes',
+  ),
+  sessionIdleMin: setting(
+    'TILLGATE_SESSION_IDLE_MIN',
+    wholeNumber(5, 720),
+    '120',
+    'minutes without use after which a session of the cabinet ends; each ends 12 hours after signing in',
+  ),
   exports: setting(
     'TILLGATE_EXPORTS',
     wholeNumber(1, 100),

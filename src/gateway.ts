@@ -126,14 +126,14 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
   }
 
   async function stop(): Promise<void> {
-    const { access, callbacks, devices, events, failedLogins, hourKeeper, invoices, ledger, link, people, presenceKeeper, removal } = rooms;
+    const { access, callbacks, devices, events, countedAudit, hourKeeper, invoices, ledger, link, people, presenceKeeper, removal } = rooms;
     const graceMs = config.stopGraceS * 1000;
     const cancelLetGo = clock.after(graceMs, () => void link.stop());
     events.stop();
     await server.stop(graceMs + lastAnswersMs);
     cancelLetGo();
     for (const part of [certificate, devices, rooms.rabbitmqConnections, access, people]) part?.stop();
-    for (const part of [failedLogins, removal, hourKeeper, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
+    for (const part of [countedAudit, removal, hourKeeper, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
       // The database may be away: what cannot be written now is found by the others when the leases run out.
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
     }

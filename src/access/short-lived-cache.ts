@@ -43,7 +43,7 @@ export function createShortLivedCache<Value>(
 ): ShortLivedCache<Value> {
   const entries = new Map<string, Entry<Value>>();
   let forgets = 0;
-  const gate = createGate(maxLookUps, capacity);
+  const gate = createGate(maxLookUps, { maxBehind: capacity });
   /** Names that were good when they were last looked up, the longest ago first; they survive `forget`, since they only say who goes first. */
   const wereGood = new Set<string>();
 

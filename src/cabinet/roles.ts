@@ -1,6 +1,6 @@
 // Who may call what in the cabinet: one row for each operationId of {base_url}/cabinet/api. A route cannot be registered without its row.
 // operator: all merchants. merchant: the own merchant's objects, keys, devices and users. viewer: reads, of one merchant or of all.
-// `isConfirmed`: money steps, secrets, keys and users ask for the password or a code again when the last one is older than 15 minutes.
+// `isConfirmed`: money steps, secrets, keys, users, sessions and whatever lets a device in again ask for the password or a code again when the last one is older than 15 minutes.
 // `row`: what the path's id names; somebody else's answers 20, as if it were absent (own-rows.ts looks before any handler runs).
 import type { CabinetAccess } from '../http/authentication.ts';
 import type { Role } from '../http/viewer.ts';
@@ -9,6 +9,8 @@ import type { RowKind } from './own-rows.ts';
 interface CallRule {
   who: readonly Role[] | 'anybody';
   isConfirmed?: boolean;
+  /** Open to operators before they have set up one-time codes, where those are required. */
+  isBeforeTotp?: boolean;
   row?: RowKind;
 }
 
@@ -21,9 +23,10 @@ export const calls = {
   signIn: { who: 'anybody' },
   enterSandbox: { who: 'anybody' },
   signOut: { who: 'anybody' },
-  confirmSession: { who: everyone },
+  confirmSession: { who: everyone, isBeforeTotp: true },
   listSessions: { who: everyone },
-  endSession: { who: everyone },
+  endSession: { who: everyone, isConfirmed: true },
+  endAllSessions: { who: operators, isConfirmed: true },
   readLink: { who: 'anybody' },
   useLink: { who: 'anybody' },
 
@@ -34,8 +37,8 @@ export const calls = {
   deleteUser: { who: owners, isConfirmed: true, row: 'user' },
   renewUserLink: { who: owners, isConfirmed: true },
   changePassword: { who: everyone },
-  startTotp: { who: everyone, isConfirmed: true },
-  confirmTotp: { who: everyone, isConfirmed: true },
+  startTotp: { who: everyone, isConfirmed: true, isBeforeTotp: true },
+  confirmTotp: { who: everyone, isConfirmed: true, isBeforeTotp: true },
   removeTotp: { who: everyone, isConfirmed: true },
 
   createMerchant: { who: operators, isConfirmed: true },
@@ -59,7 +62,7 @@ export const calls = {
   orderZReport: { who: owners, isConfirmed: true, row: 'device' },
   renameDevice: { who: owners, row: 'device' },
   disableDevice: { who: owners, row: 'device' },
-  enableDevice: { who: owners, row: 'device' },
+  enableDevice: { who: owners, isConfirmed: true, row: 'device' },
   replaceDeviceSecret: { who: owners, isConfirmed: true, row: 'device' },
   issuePairingCode: { who: owners, isConfirmed: true, row: 'device' },
 
@@ -123,6 +126,6 @@ export function ruleOf(call: string): CallRule | undefined {
 
 /** `config` of the route that has this operationId. */
 export function configOf(call: CabinetCall): { access: CabinetAccess } {
-  const { who, isConfirmed = false }: CallRule = calls[call];
-  return { access: { kind: 'cabinet', call, who, isConfirmed } };
+  const { who, isConfirmed = false, isBeforeTotp = false }: CallRule = calls[call];
+  return { access: { kind: 'cabinet', call, who, isConfirmed, isBeforeTotp } };
 }

@@ -63,10 +63,17 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'user reset',
-    help: 'Shows a one-time link with which somebody sets a new password, or comes in for the first time. One-time codes end with its use.',
+    help: 'Shows a one-time link with which somebody sets a new password, or comes in for the first time. One-time codes stay on.',
     subject: 'EMAIL_OR_ID',
     call: (_values, id) => ({ method: 'POST', path: `/users/${part(id)}/link` }),
     show: fields('link', 'linkExpiresAt'),
+  },
+  {
+    name: 'user codes-off',
+    help: 'Turns off the one-time codes of somebody who has lost the authenticator app. Their sessions end.',
+    subject: 'USER_ID',
+    call: (_values, id) => ({ method: 'PATCH', path: `/users/${part(id)}`, body: { totp: false } }),
+    show: () => 'Off.',
   },
   {
     name: 'user list',

@@ -6,7 +6,7 @@ type Row = Record<string, unknown>;
 export type Values = Record<string, string | undefined>;
 
 export interface Call {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH';
   path: string;
   query?: Values;
   body?: Body;

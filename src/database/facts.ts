@@ -3,7 +3,7 @@ import { StartRefused } from '../kernel/start-refused.ts';
 import type { Queries } from './database.ts';
 
 /** The stored value; `proposed` is stored if there is none yet. */
-async function keepFact(queries: Queries, name: string, proposed: string): Promise<string> {
+export async function keepFact(queries: Queries, name: string, proposed: string): Promise<string> {
   const stored = () => queries.selectFrom('database_facts').select('value').where('name', '=', name).executeTakeFirst();
   const known = await stored();
   if (known) return known.value;

@@ -266,6 +266,7 @@ interface SessionsTable {
   rotated_at: number;
   confirmed_at: number;
   created_at: number;
+  used_at: number;
   expires_at: number;
   address: string;
   agent: string;

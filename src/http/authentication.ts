@@ -17,7 +17,7 @@ import { type EarlyVerdict, findGoodKey } from './large-bodies.ts';
 import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import type { Owner } from './request-slots.ts';
-import { readSessionToken, requireOwnPage } from './session-cookie.ts';
+import { readCookie, requireOwnPage } from './session-cookie.ts';
 import { noteStraySecrets } from './stray-secrets.ts';
 import { adminViewer, optionalViewerOf, type Role, setViewer, type Viewer } from './viewer.ts';
 
@@ -36,6 +36,8 @@ export interface CabinetAccess {
   who: readonly Role[] | 'anybody';
   /** Only shortly after the password or a one-time code was given. */
   isConfirmed: boolean;
+  /** Also open to operators who have yet to set up the one-time codes that this gateway asks of them. */
+  isBeforeTotp?: boolean;
 }
 
 /** A key that opens at least one of the modules. */
@@ -76,9 +78,11 @@ export interface AccessOptions {
   isAdminToken: (token: string) => boolean;
   isMetricsToken?: ((token: string) => boolean) | undefined;
   /** A wrong admin token came from this address (a network of it). */
-  onFailedLogin?: ((address: string) => void) | undefined;
+  onFailedLogin?: ((failed: { address: string }) => void) | undefined;
   /** The person behind the token of a session cookie. Asked when there is no bearer token. */
-  findSession?: ((token: string) => Promise<Viewer | undefined>) | undefined;
+  findSession?: ((token: string, isInUse: boolean) => Promise<Viewer | undefined>) | undefined;
+  /** Part of the cookies' names and paths. */
+  basePath: string;
   /** {base_url} as others call it: its host is ours as well, whatever a proxy makes of the header Host. */
   publicUrl?: string | undefined;
 }
@@ -229,27 +233,32 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     if (bearer !== undefined) {
       factsOf(request).presentedSecrets.push(bearer);
       if (options.isAdminToken(bearer)) return adminViewer;
-      options.onFailedLogin?.(networkOf(request.ip));
+      options.onFailedLogin?.({ address: networkOf(request.ip) });
       throw notSignedIn('The admin token in Authorization is wrong.');
     }
-    const token = readSessionToken(request);
+    const token = readCookie(request, options, 'session');
     if (token === undefined || options.findSession === undefined) return undefined;
     factsOf(request).presentedSecrets.push(token);
-    return options.findSession(token);
+    // A page that nobody has touched for minutes says so: what it reads by itself does not keep the session alive.
+    return options.findSession(token, request.headers['x-tillgate-idle'] !== '1');
   }
 
   /** Who they are comes first, then where the call comes from, what they may, and whether they were asked lately. */
-  async function judgeViewer(request: FastifyRequest, { who, isConfirmed }: CabinetAccess): Promise<void> {
+  async function judgeViewer(request: FastifyRequest, { who, isConfirmed, isBeforeTotp }: CabinetAccess): Promise<void> {
     const viewer = await findViewer(request);
     if (viewer === undefined && who !== 'anybody') throw notSignedIn('Sign in to the cabinet, or send the admin token as Bearer.');
+    if (viewer !== undefined) setViewer(request, viewer);
     if (viewer !== adminViewer && request.method !== 'GET') requireOwnPage(request, options.publicUrl);
     if (viewer === undefined) return;
-    setViewer(request, viewer);
     if (viewer.merchantId !== undefined) factsOf(request).merchantId = viewer.merchantId;
     if (viewer.sessionId !== undefined) perKey.require(viewer.sessionId, 'The session has used up its requests for this second.');
     if (who === 'anybody') return;
     if (!who.includes(viewer.role)) {
       throw new GatewayError('API_Key_Wrong_Product', 'Your role does not allow this.', { httpStatus: 403 });
+    }
+    if (viewer.needsTotp === true && isBeforeTotp !== true) {
+      const sentence = 'Operators need one-time codes on this gateway: set them up first, in your account.';
+      throw new GatewayError('API_Key_Wrong_Product', sentence, { httpStatus: 403, fields: { needsTotp: true } });
     }
     if (isConfirmed && options.clock.elapsed() >= viewer.confirmedUntilMs) {
       throw new GatewayError('Invalid_API_Key', 'Give your password or a code once more: this needs a fresh confirmation.', {

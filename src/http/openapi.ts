@@ -5,7 +5,6 @@ import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
 import { errorCodes } from '../kernel/error-codes.ts';
 import type { Access } from './authentication.ts';
 import { type ApiDocument, shareParts } from './openapi-parts.ts';
-import { sessionCookie } from './session-cookie.ts';
 
 const tags = [
   { name: 'Terminal status', description: 'The physical state of a terminal or register.' },
@@ -124,7 +123,7 @@ async function describe(routes: readonly RouteOptions[], basePath: string): Prom
           session: {
             type: 'apiKey',
             in: 'cookie',
-            name: sessionCookie,
+            name: '__Host-tillgate_session',
             description: 'Set by signing in; changes need the header x-tillgate-request: 1 as well.',
           },
           adminToken: { type: 'http', scheme: 'bearer', description: 'TILLGATE_ADMIN_TOKEN.' },

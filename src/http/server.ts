@@ -38,6 +38,7 @@ import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createUpgrades, type UpgradeHandler, type Upgrades, type UpgradesDeps } from './upgrades.ts';
 import { createValidatorCompiler } from './validation.ts';
+import { optionalViewerOf } from './viewer.ts';
 
 export interface HttpServerOptions extends AccessOptions {
   host: string;
@@ -61,6 +62,10 @@ export interface HttpServerOptions extends AccessOptions {
   limits?: Partial<HttpLimits>;
   /** Who may read /docs and /openapi.json: anybody, or people who are signed in to the cabinet. */
   apiReference?: 'public' | 'cabinet';
+  /** Somebody who is known was answered 403: which call they may not make. */
+  onForbidden?:
+    | ((forbidden: { actor: string; userId?: string | undefined; merchantId?: string | undefined; call: string }) => void)
+    | undefined;
   /** What the reference page fills in; only a sandbox has something. */
   demo?: () => Demo;
   /** Where the built cabinet lies, if not in web/dist. */
@@ -236,8 +241,18 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
   app.setErrorHandler((error, request, reply) => {
     admission.workEnded(request);
     answerFailure(logger, error, request, reply);
+    noteForbidden(options, error, request);
   });
   return app;
+}
+
+/** A question for the password is no refusal. */
+function noteForbidden({ onForbidden }: HttpServerOptions, error: unknown, request: FastifyRequest): void {
+  const viewer = optionalViewerOf(request);
+  if (onForbidden === undefined || viewer === undefined || !(error instanceof GatewayError) || error.httpStatus !== 403) return;
+  if (error.fields !== undefined && ('needsConfirmation' in error.fields || 'needsTotp' in error.fields)) return;
+  const { access } = request.routeOptions.config;
+  onForbidden({ ...viewer, call: access?.kind === 'cabinet' ? access.call : request.method });
 }
 
 /** Nothing large is parsed for a caller without a good credential [D160]. */

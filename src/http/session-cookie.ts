@@ -1,20 +1,14 @@
-// The cookie of a cabinet session, and the proof that a change comes from the cabinet's own page and from no other site.
-// The cookie cannot be read by scripts and does not travel from other sites (SameSite). Besides, every change needs a header that a foreign
-// page cannot send without asking first (and nobody here answers such a question), and an Origin, where the browser tells one, of our own.
+// The cookies of the cabinet, and the proof that a change comes from the cabinet's own page and from no other site.
+// The cookies cannot be read by scripts and do not travel from other sites (SameSite). With HTTPS their names begin with __Host-, so that
+// no other host and no page without HTTPS can set them. Besides, every change needs a header that a foreign page cannot send without
+// asking first (and nobody here answers such a question), and an Origin, where the browser sends one, of our own.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
 
-export const sessionCookie = 'tillgate_session';
 const ownHeader = 'x-tillgate-request';
 
-/** The token, or undefined; another cookie of that name that came from a wider path stands behind ours. */
-export function readSessionToken(request: FastifyRequest): string | undefined {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const [name = '', value = ''] = pair.split('=', 2);
-    if (name.trim() === sessionCookie && value.trim() !== '') return value.trim();
-  }
-  return undefined;
-}
+/** session: who is signed in. browser: that somebody has signed in here before. */
+type Kind = 'session' | 'browser';
 
 export interface CookiePlace {
   basePath: string;
@@ -22,36 +16,67 @@ export interface CookiePlace {
   publicUrl?: string | undefined;
 }
 
-function writeCookie(request: FastifyRequest, reply: FastifyReply, place: CookiePlace, value: string, seconds: number): void {
-  const isSecure = request.protocol === 'https' || place.publicUrl?.startsWith('https:') === true;
-  const parts = [`${sessionCookie}=${value}`, `Path=${place.basePath || '/'}`, `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
-  reply.header('set-cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
+function isSecure(request: FastifyRequest, { publicUrl }: CookiePlace): boolean {
+  return request.protocol === 'https' || publicUrl?.startsWith('https:') === true;
 }
 
-export function setSessionCookie(
+/** A __Host- cookie has the path /, so that its name keeps gateways on one host apart. */
+function nameOf(kind: Kind, request: FastifyRequest, place: CookiePlace): string {
+  return isSecure(request, place) ? `__Host-${place.basePath.slice(1) || 'tillgate'}_${kind}` : `tillgate_${kind}`;
+}
+
+/** Its value, or undefined. Two of one name with different values are none: one of them was set by somebody else. */
+export function readCookie(request: FastifyRequest, place: CookiePlace, kind: Kind): string | undefined {
+  const wanted = nameOf(kind, request, place);
+  const values = new Set<string>();
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const at = pair.indexOf('=');
+    if (at > 0 && pair.slice(0, at).trim() === wanted && pair.slice(at + 1).trim() !== '') values.add(pair.slice(at + 1).trim());
+  }
+  const [value] = values;
+  return values.size === 1 ? value : undefined;
+}
+
+/** Seconds: how long the browser keeps it. */
+export function setCookie(
   request: FastifyRequest,
   reply: FastifyReply,
   place: CookiePlace,
-  session: { token: string; leftMs: number },
+  kind: Kind,
+  { value, lifetimeMs }: { value: string; lifetimeMs: number },
 ): void {
-  writeCookie(request, reply, place, session.token, Math.max(0, Math.floor(session.leftMs / 1000)));
+  const isHttps = isSecure(request, place);
+  const parts = [
+    `${nameOf(kind, request, place)}=${value}`,
+    `Path=${isHttps ? '/' : place.basePath || '/'}`,
+    `Max-Age=${Math.max(0, Math.floor(lifetimeMs / 1000))}`,
+    'HttpOnly',
+    'SameSite=Strict',
+  ];
+  // Fastify adds to the cookies that are set already.
+  reply.header('set-cookie', [...parts, ...(isHttps ? ['Secure'] : [])].join('; '));
 }
 
-export function clearSessionCookie(request: FastifyRequest, reply: FastifyReply, place: CookiePlace): void {
-  writeCookie(request, reply, place, '', 0);
+export function clearCookie(request: FastifyRequest, reply: FastifyReply, place: CookiePlace, kind: Kind): void {
+  setCookie(request, reply, place, kind, { value: '', lifetimeMs: 0 });
 }
 
+/** Scheme, host and port. Of the public host only the public scheme is ours, whatever reaches this process behind a proxy. */
 function isOwnOrigin(request: FastifyRequest, publicUrl: string | undefined): boolean {
   const { origin } = request.headers;
   if (origin === undefined) return true;
   if (!URL.canParse(origin)) return false;
-  const { host } = new URL(origin);
-  return host === request.host.toLowerCase() || (publicUrl !== undefined && host === new URL(publicUrl).host);
+  const given = new URL(origin);
+  const known = publicUrl === undefined ? undefined : new URL(publicUrl);
+  if (known !== undefined && given.host === known.host) return given.protocol === known.protocol;
+  return given.origin === `${request.protocol}://${request.host.toLowerCase()}`;
 }
 
 /** Throws unless the request can only have come from our own page, or from a program that means it. */
 export function requireOwnPage(request: FastifyRequest, publicUrl: string | undefined): void {
   const refused = (sentence: string) => new GatewayError('Invalid_Request', sentence, { httpStatus: 403 });
   if (request.headers[ownHeader] !== '1') throw refused(`The header ${ownHeader} must be 1.`);
-  if (!isOwnOrigin(request, publicUrl)) throw refused('The header Origin must name the host that is called.');
+  if (!isOwnOrigin(request, publicUrl)) {
+    throw refused('The header Origin must be that of the cabinet; behind a proxy, TILLGATE_PUBLIC_URL is the address in the browser.');
+  }
 }

@@ -18,6 +18,8 @@ export interface Viewer {
   sessionId?: string | undefined;
   /** On clock.elapsed(): until then their password or code counts as just given. */
   confirmedUntilMs: number;
+  /** They may do nothing but set up one-time codes, which this gateway asks of operators. */
+  needsTotp?: boolean | undefined;
 }
 
 /** A machine: it has no password to be asked for. */

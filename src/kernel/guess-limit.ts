@@ -1,15 +1,12 @@
-// For secrets that can be guessed: pairing codes, passwords, one-time codes. Wrong ones are counted, per address and in all; right ones never.
-// Always holds: however many come at once, no more wrong ones get through than the allowances. Of one address each waits for the outcome
-// of the one before, so that right ones need no allowance; of all together each takes its part in advance and gets it back if it was right.
+// For secrets that can be guessed by many tries, such as pairing codes. Wrong guesses are counted, per network and in all; right ones never.
+// Always holds: of one network no more wrong guesses get through than its allowance, however many come at once: each waits for the outcome
+// of the one before. When all networks together have used up theirs, only those that have guessed wrong lately are refused: wrong guesses
+// from many networks keep nobody out who comes from another one.
 // Secrets of 122 bits and more need none of this: nobody finds one by trying, so nobody is refused over somebody else's wrong ones.
 import type { Clock } from './clock.ts';
 import { GatewayError } from './error-codes.ts';
+import { type Allowance, createNetworkLimit } from './network-limit.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-
-export interface Allowance {
-  burst: number;
-  perS: number;
-}
 
 export interface GuessLimitOptions {
   clock: Clock;
@@ -21,13 +18,13 @@ export interface GuessLimitOptions {
 }
 
 export interface GuessLimit {
-  /** Runs `tryIt`, which throws or returns undefined for a wrong guess; throws Too_Many_Requests when the address, or all together, guessed wrong too often. */
+  /** Runs `tryIt`, which throws or returns undefined for a wrong guess; throws Too_Many_Requests when the address guessed wrong too often. */
   attempt<Result>(address: string, tryIt: () => Promise<Result>): Promise<Result>;
 }
 
 export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
   const { clock, sentence, maxWaiting } = options;
-  const ofAddress = createRateLimiter({ clock, ...options.perAddress });
+  const ofNetwork = createNetworkLimit(clock, options.perAddress);
   const ofAll = createRateLimiter({ clock, ...options.inAll });
   /** One try of an address at a time: whether the next may go depends on how this one ends. */
   const lines = new Map<string, { last: Promise<unknown>; length: number }>();
@@ -35,7 +32,7 @@ export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
   const refusal = (retryAfterS: number) => new GatewayError('Too_Many_Requests', sentence, { retryAfterS });
 
   async function judged<Result>(address: string, tryIt: () => Promise<Result>): Promise<Result> {
-    const retryAfterS = ofAddress.peek(address) ?? ofAll.take('all');
+    const retryAfterS = ofNetwork.peek(address) ?? (ofNetwork.isFresh(address) ? undefined : ofAll.peek('all'));
     if (retryAfterS !== undefined) throw refusal(retryAfterS);
     let isWrong = false;
     try {
@@ -47,8 +44,10 @@ export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
       isWrong = error instanceof GatewayError && error.errorName !== 'Error_Connection_Database' && error.errorName !== 'Internal_error';
       throw error;
     } finally {
-      if (isWrong) ofAddress.take(address);
-      else ofAll.giveBack('all');
+      if (isWrong) {
+        ofNetwork.take(address);
+        ofAll.take('all');
+      }
     }
   }
 

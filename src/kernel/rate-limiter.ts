@@ -6,10 +6,10 @@ import { GatewayError } from './error-codes.ts';
 export interface RateLimiter {
   /** Takes one token. Undefined if there was one, otherwise the whole seconds until there is one again. */
   take(name: string): number | undefined;
-  /** For what was taken in advance and turned out not to count. */
-  giveBack(name: string): void;
   /** As take, but without taking. */
   peek(name: string): number | undefined;
+  /** Whether nothing that was taken is missing any more. */
+  isFull(name: string): boolean;
   /** Takes one token or throws Too_Many_Requests with that sentence. */
   require(name: string, sentence: string): void;
 }
@@ -61,14 +61,13 @@ export function createRateLimiter({ clock, perS, burst, maxCount = 20_000 }: Rat
 
   return {
     take,
-    giveBack(name) {
-      const known = buckets.get(name);
-      // Forgotten meanwhile: a full bucket and none are the same.
-      if (known !== undefined) known.tokens = Math.min(burst, known.tokens + 1);
-    },
     peek(name) {
       const known = buckets.get(name);
       return known === undefined ? undefined : secondsUntilToken(tokensAt(known, clock.elapsed()));
+    },
+    isFull(name) {
+      const known = buckets.get(name);
+      return known === undefined || tokensAt(known, clock.elapsed()) >= burst;
     },
     require(name, sentence) {
       const retryAfterS = take(name);

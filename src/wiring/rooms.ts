@@ -1,6 +1,6 @@
 // Every room with what it needs from the others and from the settings, from the lower floors up. Nothing is started here.
 import { createAccess } from '../access/access.ts';
-import { createFailedLogins } from '../access/failed-logins.ts';
+import { createCountedAudit } from '../access/counted-audit.ts';
 import { createPeople } from '../access/people/people.ts';
 import { createEventHub } from '../cabinet/events/event-hub.ts';
 import { createHourKeeper } from '../cabinet/overview/hour-keeper.ts';
@@ -50,12 +50,16 @@ export type Rooms = ReturnType<typeof createRooms>;
 
 export function createRooms({ config, shared, certificate, traces, addresses }: RoomsDeps) {
   const access = createAccess(shared);
-  const failedLogins = createFailedLogins(shared);
+  const countedAudit = createCountedAudit(shared);
+  const loginFailed = ({ address, email }: { address: string; email?: string }) =>
+    countedAudit.note({ actor: 'unknown', action: 'login.fail', subject: address, about: email });
   const people = createPeople({
     ...shared,
     isSandbox: config.mode === 'sandbox',
     baseUrl: () => addresses().baseUrl,
-    onFailedLogin: failedLogins.note,
+    sessionIdleMs: config.sessionIdleMin * 60_000,
+    requiresTotp: config.requireTotp,
+    onFailedLogin: loginFailed,
   });
   const { mosquittoAdminUrl, rabbitmqApiUrl } = config;
   const logins = mosquittoAdminUrl === undefined ? undefined : createMosquittoLogins({ ...shared, url: mosquittoAdminUrl });
@@ -97,7 +101,8 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   });
   return {
     access,
-    failedLogins,
+    countedAudit,
+    loginFailed,
     people,
     devices,
     rabbitmqConnections,

@@ -40,7 +40,7 @@ interface Deps {
 
 export function createServer(deps: Deps): HttpServer {
   const { config, shared, rooms, metrics, certificate, traces } = deps;
-  const { access, devices, people, failedLogins } = rooms;
+  const { access, devices, people, loginFailed, countedAudit } = rooms;
   const { builtInQueue } = rooms.channels;
   const server = createHttpServer({
     ...shared,
@@ -64,7 +64,9 @@ export function createServer(deps: Deps): HttpServer {
     onCutOff: devices.onCutOff,
     isAdminToken: createTokenCheck(config.adminToken),
     isMetricsToken: createTokenCheck(config.metricsToken),
-    onFailedLogin: failedLogins.note,
+    onFailedLogin: loginFailed,
+    onForbidden: ({ actor, merchantId, userId, call }) =>
+      countedAudit.note({ actor, action: 'access.refuse', subject: userId ?? actor, merchantId, about: call }),
     findSession: people.findSession,
     publicUrl: config.publicUrl,
     hosts: config.hosts,

@@ -1,4 +1,4 @@
-// A browser in miniature: keeps the session cookie, sends the cabinet's header, and nothing else by itself.
+// A browser in miniature: keeps the cabinet's cookies, sends its header, and nothing else by itself.
 export interface Answer {
   [field: string]: unknown;
   status: number;
@@ -8,7 +8,10 @@ export interface Answer {
 }
 
 export interface Browser {
+  /** Of the session. */
   cookie: string | undefined;
+  /** That somebody has signed in here before. */
+  known: string | undefined;
   get(path: string): Promise<Answer>;
   post(path: string, body?: object): Promise<Answer>;
   patch(path: string, body: object): Promise<Answer>;
@@ -22,17 +25,23 @@ export function openBrowser(url: string): Browser {
       method,
       headers: {
         'x-tillgate-request': '1',
-        ...(browser.cookie === undefined ? {} : { cookie: `tillgate_session=${browser.cookie}` }),
+        cookie: [
+          ...(browser.cookie === undefined ? [] : [`tillgate_session=${browser.cookie}`]),
+          ...(browser.known === undefined ? [] : [`tillgate_browser=${browser.known}`]),
+        ].join('; '),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const setCookie = response.headers.get('set-cookie');
+    const cookies = response.headers.getSetCookie();
+    const setCookie = cookies.find((one) => one.startsWith('tillgate_session=')) ?? null;
     if (setCookie !== null) browser.cookie = /^tillgate_session=([^;]*)/.exec(setCookie)?.[1] || undefined;
+    browser.known = cookies.flatMap((one) => /^tillgate_browser=([^;]+)/.exec(one)?.[1] ?? [])[0] ?? browser.known;
     return { setCookie, ...((await response.json()) as Omit<Answer, 'status' | 'setCookie'>), status: response.status } as Answer;
   }
   const browser: Browser = {
     cookie: undefined,
+    known: undefined,
     call,
     get: (path) => call('GET', path),
     post: (path, body) => call('POST', path, body),

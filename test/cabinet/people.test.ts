@@ -130,7 +130,12 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await ana.delete('/session')).toMatchObject({ errorCode: 0 });
     expect(ana.cookie).toBeUndefined();
     const { browser } = await again('ana@shop.md');
-    await clock.advance(12 * 3_600_000 - 10_000);
+    for (let hour = 0; hour < 11; hour += 1) {
+      await clock.advance(3_600_000);
+      // To confirm who one is does not make the session longer.
+      expect(await browser.post('/session/confirm', { password })).toMatchObject({ errorCode: 0 });
+    }
+    await clock.advance(3_600_000 - 10_000);
     expect(await browser.get('/devices')).toMatchObject({ errorCode: 0 });
     await clock.advance(10_001);
     expect(await browser.get('/devices')).toMatchObject({ status: 401, errorCode: 10 });
@@ -143,7 +148,14 @@ describe.each(engines)('people on %s', (engine) => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const cases: [name: string, act: () => Promise<unknown>][] = [
       ['role', () => patch(ana.id, { role: 'viewer' })],
-      ['merchant', () => patch(ana.id, { merchantId: other })],
+      [
+        'merchant',
+        async () => {
+          const { link } = await patch(ana.id, { merchantId: other });
+          expect((await again('ana@shop.md')).answer).toMatchObject({ status: 401 });
+          await openBrowser(cabinet.url).post('/links/use', { token: tokenOf({ link }), password });
+        },
+      ],
       ['disabled', () => patch(ana.id, { isActive: false })],
     ];
     async function patch(id: string, body: object) {
@@ -152,8 +164,9 @@ describe.each(engines)('people on %s', (engine) => {
         headers: { authorization: 'Bearer canary-admin-token-of-the-cabinet', 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
-      const answer = (await response.json()) as { errorCode: number };
+      const answer = (await response.json()) as { errorCode: number; link?: string };
       expect(answer).toMatchObject({ errorCode: 0 });
+      return answer;
     }
     for (const [name, act] of cases) {
       const { browser, answer } = await again('ana@shop.md');
@@ -217,7 +230,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect((await again('ana@shop.md')).answer).toMatchObject({ errorCode: 0, user: { hasTotp: false } });
   });
 
-  it('lets an operator give a forgotten password back, which ends the old one and its codes', async () => {
+  it('lets an operator give a forgotten password back, which ends the old one', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const bob = await settle({ role: 'merchant', email: 'bob@shop.md', merchantId });
@@ -261,8 +274,9 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await ana.patch(`/users/${userOf(made).id}`, { role: 'merchant' })).toMatchObject({ user: { role: 'merchant', merchantId } });
     expect(await ana.delete(`/users/${userOf(made).id}`)).toMatchObject({ errorCode: 0 });
     expect(await ana.get('/users')).toMatchObject({ users: [{ email: 'ana@shop.md' }, { email: 'eve@shop.md' }] });
-    expect(await olga.patch(`/users/${eve.id}`, { allMerchants: true })).toMatchObject({ errorCode: 0 });
-    expect((await again('eve@shop.md')).answer['user']).not.toHaveProperty('merchantId');
+    const raised = await olga.patch(`/users/${eve.id}`, { allMerchants: true });
+    expect(raised).toMatchObject({ errorCode: 0 });
+    expect(userOf(raised)).not.toHaveProperty('merchantId');
     for (const body of [
       { ...user, role: 'merchant' },
       { ...user, role: 'operator', merchantId },
@@ -315,17 +329,6 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await olga.get('/devices')).toMatchObject({ errorCode: 0 });
   });
 
-  it('lets a user have twenty sessions, and ends the oldest for the next', async () => {
-    const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
-    for (let count = 0; count < 20; count += 1) {
-      await clock.advance(1_000);
-      await again('ana@shop.md');
-    }
-    const rows = await cabinet.database.queries.selectFrom('sessions').select('id').execute();
-    expect(rows).toHaveLength(20);
-    expect(await ana.get('/devices')).toMatchObject({ status: 401 });
-  });
-
   it('writes every change down, with a name that nobody can take', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
@@ -338,22 +341,25 @@ describe.each(engines)('people on %s', (engine) => {
     expect(audit.map(({ actor, action }) => `${actor}: ${action}`).reverse()).toEqual([
       'admin token: merchant.create',
       'admin token: user.create',
-      'Somebody <olga@tillgate.md>: user.password-by-link',
+      'Somebody <olga@tillgate.md>, operator: user.password-by-link',
       'admin token: user.create',
       'Somebody <ana@shop.md>: user.password-by-link',
-      'Somebody <olga@tillgate.md>: user.change',
+      'Somebody <olga@tillgate.md>, operator: user.change',
       'admin token <ana@shop.md>: session.start',
       'admin token <ana@shop.md>: key.create',
       'admin token <ana@shop.md>: session.end',
-      'Somebody <olga@tillgate.md>: user.delete',
+      'Somebody <olga@tillgate.md>, operator: user.delete',
     ]);
   });
 
   it('shows users in pages', async () => {
     for (const name of ['a', 'b', 'c']) await cabinet.post('/users', { email: `${name}@shop.md`, name, role: 'viewer', merchantId });
     const first = await cabinet.get('/users?limit=2');
-    expect(first).toMatchObject({ users: [{ email: 'a@shop.md' }, { email: 'b@shop.md' }], next: 'b@shop.md' });
-    const second = await cabinet.get(`/users?limit=2&cursor=${String(first['next'])}`);
+    expect(first).toMatchObject({
+      users: [{ email: 'a@shop.md' }, { email: 'b@shop.md' }],
+      next: expect.stringMatching(/^b@shop.md [\w-]{36}$/),
+    });
+    const second = await cabinet.get(`/users?limit=2&cursor=${encodeURIComponent(String(first['next']))}`);
     expect(second).toMatchObject({ users: [{ email: 'c@shop.md' }] });
     expect(second).not.toHaveProperty('next');
   });

@@ -22,8 +22,8 @@ interface Asked {
 const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
 /** Judged inside, because the id is a session of whoever, or may be an e-mail. */
 const judgedInside = ['endSession', 'renewUserLink'];
-/** It would end the session that asks; people.test.ts has it. */
-const endsItself = 'signOut';
+/** They would end the session that asks; people.test.ts has them. */
+const endThemselves = ['signOut', 'endAllSessions'];
 /** What a field of a query or a body may name, by its name; a new field needs a line here. `name`: words that are looked for. */
 const rowsInFields: Record<string, RowKind | 'close' | 'name' | undefined> = {
   merchantId: 'merchant',
@@ -57,6 +57,13 @@ const rowIn = (call: string, field: string) => {
   return rowsInFields[field];
 };
 const fieldsOf = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+/** Texts without a fixed form. */
+const freeTextOf = (schema: unknown) =>
+  Object.entries(
+    (schema as { properties?: Record<string, { type?: string; enum?: unknown; format?: string }> } | undefined)?.properties ?? {},
+  )
+    .filter(([, { type, enum: choices, format }]) => type === 'string' && choices === undefined && format === undefined)
+    .map(([field]) => field);
 /** Lists without a row of a merchant, only about oneself, or sums without a name. */
 const showsNoRow = ['listSessions', 'readDevelopers', 'streamEvents', 'exportDayClose', 'readPlayground'];
 const standings = {
@@ -105,6 +112,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       const entry = { at: 1, actor: 'test', action: 'test', subject: name, detail: '{}', merchant_id: merchantId };
       await queries.insertInto('audit_log').values(entry).execute();
     }
+    await seedPointers();
   });
   afterAll(() => cabinet.close());
 
@@ -126,6 +134,17 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       return insertRow(cabinet.database.queries, systemRandom, { email, ...marked(merchantId), standing });
     },
   };
+
+  /** A device of another merchant has paid by QR too late: the row is the own merchant's, the device and its name are not. */
+  async function seedPointers(): Promise<void> {
+    const { queries } = cabinet.database;
+    const device_id = await seeds.device(foreign);
+    const oid = await seeds.invoice(own);
+    await queries
+      .insertInto('orphan_payments')
+      .values({ merchant_id: own, oid, receipt_id: 'r', device_id, reason: 'own', at: 1 })
+      .execute();
+  }
 
   /** A day of a shop. */
   async function seedClose(merchantId: string): Promise<string> {
@@ -173,7 +192,10 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       const operationId = schema?.operationId ?? '';
       const rule = ruleOf(operationId);
       expect(rule, `${name} has no row in roles.ts`).toBeDefined();
-      expect(config?.access, name).toEqual({ kind: 'cabinet', call: operationId, who: rule?.who, isConfirmed: rule?.isConfirmed ?? false });
+      expect(config?.access, name).toEqual({
+        ...{ kind: 'cabinet', call: operationId, who: rule?.who },
+        ...{ isConfirmed: rule?.isConfirmed ?? false, isBeforeTotp: rule?.isBeforeTotp ?? false },
+      });
       const namesRow = /:(id|oid)\b/.test(url) && !judgedInside.includes(operationId);
       expect(rule?.row !== undefined, `${name} must say what its id names`).toBe(namesRow);
     }
@@ -208,7 +230,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     });
 
     it('lets in what the role may, about its own rows', async () => {
-      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && callOf(one) !== endsItself)) {
+      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && !endThemselves.includes(callOf(one)))) {
         const kind = ruleOf(callOf(route))?.row;
         const { status, errorCode, text } = await ask(route, token(), kind === undefined ? {} : { id: await seeds[kind](own) });
         expect([401, 403], `${callOf(route)} ${text}`).not.toContain(status);
@@ -261,6 +283,26 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
+    it("finds nothing by another merchant's ids, whole or begun, in any field of free text", async () => {
+      if (!isBound) return;
+      const ids = await Promise.all((Object.keys(seeds) as RowKind[]).map(async (kind) => [kind, await seeds[kind](foreign)] as const));
+      for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
+        for (const field of freeTextOf(route.schema?.querystring)) {
+          for (const [kind, id] of ids) {
+            for (const typed of [id, id.toUpperCase(), id.slice(0, 8), id.slice(0, 13)]) {
+              const { text } = await ask(route, token(), { query: `?${field}=${encodeURIComponent(typed)}` });
+              const asked = `${callOf(route)} ${field}=${typed}, a ${kind}`;
+              expect(text, asked).not.toContain('FOREIGN');
+              // The answer may repeat what was typed, and nothing more of it.
+              if (typed !== id) expect(text, asked).not.toContain(id);
+              if (kind !== 'merchant') expect(text, asked).not.toContain(foreign);
+              else if (typed === id) expect(text.replaceAll(`"${id}"`, ''), asked).not.toContain(foreign);
+            }
+          }
+        }
+      }
+    });
+
     it('shows rows of both merchants in every list to those who see all, or the list proves nothing', async () => {
       if (isBound) return;
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
@@ -277,14 +319,16 @@ describe.each(engines)('the role matrix on %s', (engine) => {
 
     it('acts for no other merchant that is named in a body', async () => {
       if (!isBound) return;
-      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && one.method !== 'GET' && callOf(one) !== endsItself)) {
+      for (const route of cabinetRoutes().filter(
+        (one) => mayCall(callOf(one)) && one.method !== 'GET' && !endThemselves.includes(callOf(one)),
+      )) {
         if (/:(id|oid)/.test(route.url) || ruleOf(callOf(route))?.who === 'anybody' || route.method === 'DELETE') continue;
         expect(await ask(route, token(), { body: { merchantId: foreign } }), callOf(route)).toMatchObject({ errorCode: 20 });
       }
     });
 
     it('asks for a fresh confirmation where the row says so, and nowhere else', async () => {
-      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && callOf(one) !== endsItself)) {
+      for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && !endThemselves.includes(callOf(one)))) {
         const rule = ruleOf(callOf(route));
         const answer = await ask(route, stale[name], rule?.row === undefined ? {} : { id: await seeds[rule.row](own) });
         const isAsked = answer.status === 403 && answer.errorCode === 10 && answer.needsConfirmation === true;

@@ -57,6 +57,7 @@ export interface RunningCabinet {
 export interface OfficeOptions {
   clock?: Clock;
   isSandbox?: boolean;
+  requiresTotp?: boolean;
   /** Ranges that callbacks may dial. */
   allow?: string[];
   playground?: () => PlaygroundPort | undefined;
@@ -85,7 +86,16 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
   const routes: RouteOptions[] = [];
   const access = createAccess({ database, clock, random });
   let url = '';
-  const people = createPeople({ database, clock, random, logger, isSandbox, baseUrl: () => url });
+  const people = createPeople({
+    database,
+    clock,
+    random,
+    logger,
+    isSandbox,
+    sessionIdleMs: 2 * 3_600_000,
+    requiresTotp: options.requiresTotp ?? false,
+    baseUrl: () => url,
+  });
   const devices = createDevices({
     database,
     clock,

@@ -98,8 +98,10 @@ describe('a change from another site', () => {
 
   it('is told from one that comes through a proxy under the public address', async () => {
     const { create } = start({ publicUrl: 'https://pay.example.md/tillgate' });
-    expect(await create({ ...cookie('operator'), origin: 'https://pay.example.md' })).toMatchObject({ errorCode: 0 });
-    expect(await create({ ...cookie('operator'), origin: 'https://pay.example' })).toMatchObject(refused);
+    const operator = { ...cookie('operator'), cookie: '__Host-tillgate_session=operator' };
+    expect(await create({ ...operator, origin: 'https://pay.example.md' })).toMatchObject({ errorCode: 0 });
+    for (const origin of ['https://pay.example', 'http://pay.example.md'])
+      expect(await create({ ...operator, origin }), origin).toMatchObject(refused);
   });
 
   it('cannot sign somebody in either: what is open to everybody asks for the same', async () => {

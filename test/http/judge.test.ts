@@ -55,7 +55,8 @@ function judgeOf(options: Partial<AccessOptions> = {}) {
       asked.push(token);
       return token === 'mine' ? viewer : undefined;
     },
-    onFailedLogin: (address) => failedLogins.push(address),
+    basePath: '/tillgate',
+    onFailedLogin: ({ address }) => failedLogins.push(address),
     ...options,
   }).judge;
 }
@@ -145,6 +146,12 @@ describe('a key', () => {
     expect([await ask(), await ask(), await ask()]).toEqual([undefined, undefined, 'Too_Many_Requests']);
     await clock.advance(500);
     expect([await ask(), await ask()]).toEqual([undefined, 'Too_Many_Requests']);
+    // A call that is refused for its module counts as well.
+    const wrongModule = judgeOf({ rateLimitPerS: 2 });
+    const askFor = (module: 'POS' | 'QR') => nameOf(keyFor(module), { query: { APIKey: key } }, wrongModule);
+    expect([await askFor('QR'), await askFor('QR'), await askFor('POS')]).toEqual([
+      ...['API_Key_Wrong_Product', 'API_Key_Wrong_Product', 'Too_Many_Requests'],
+    ]);
     const slow = judgeOf({ rateLimitPerS: 0.5 });
     expect(await nameOf(keyFor('POS'), { query: { APIKey: key } }, slow)).toBeUndefined();
   });
@@ -266,7 +273,11 @@ describe('the cabinet', () => {
     const elsewhere = { ...cookie, ...own, origin: 'https://pay.example' };
     expect(await refusal(cabinet(), { method: 'POST', headers: elsewhere })).toMatchObject({ httpStatus: 403 });
     expect(
-      await refusal(cabinet(), { method: 'POST', headers: elsewhere }, judgeOf({ publicUrl: 'https://pay.example/x' })),
+      await refusal(
+        cabinet(),
+        { method: 'POST', headers: { ...elsewhere, cookie: '__Host-tillgate_session=mine' } },
+        judgeOf({ publicUrl: 'https://pay.example/x' }),
+      ),
     ).toBeUndefined();
   });
 

@@ -33,6 +33,7 @@ it('has no secret that the caller presented, wherever it stands and however it i
   ];
   const looked: string[] = [];
   const { judge } = createAccessJudge({
+    basePath: '/tillgate',
     ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
     findCaller: async (asked) => {
       looked.push(asked);
@@ -58,6 +59,7 @@ it('has no secret that the caller presented, wherever it stands and however it i
 it('looks a few UUIDs of unknown fields up, and none that the call has', async () => {
   let looked = 0;
   const { judge } = createAccessJudge({
+    basePath: '/tillgate',
     ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
     findCaller: async () => {
       looked += 1;
@@ -78,6 +80,7 @@ it('looks a few UUIDs of unknown fields up, and none that the call has', async (
 
 it('names the key that it came by, and leaves out what the command keeps anyway', async () => {
   const { judge } = createAccessJudge({
+    basePath: '/tillgate',
     ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
     findCaller: async () => ({ merchantId: 'm', keyId: 'the key', modules: new Set(['Fiscal'] as const) }),
   });

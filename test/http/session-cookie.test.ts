@@ -1,9 +1,11 @@
-// The session's cookie: where it is sent, and that it never travels unencrypted where HTTPS is spoken.
+// The cabinet's cookies: where they are sent, and that they never travel unencrypted where HTTPS is spoken.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { clearSessionCookie, readSessionToken, requireOwnPage, setSessionCookie } from '../../src/http/session-cookie.ts';
+import { clearCookie, readCookie, requireOwnPage, setCookie } from '../../src/http/session-cookie.ts';
 
-function written(protocol: 'http' | 'https', place: { basePath: string; publicUrl?: string }, isCleared = false): string {
+type Place = { basePath: string; publicUrl?: string };
+
+function written(protocol: 'http' | 'https', place: Place, isCleared = false): string {
   let cookie = '';
   const reply = {
     header(_name: string, value: string) {
@@ -11,36 +13,50 @@ function written(protocol: 'http' | 'https', place: { basePath: string; publicUr
     },
   } as unknown as FastifyReply;
   const request = { protocol } as FastifyRequest;
-  if (isCleared) clearSessionCookie(request, reply, place);
-  else setSessionCookie(request, reply, place, { token: 'abc', leftMs: 61_999 });
+  if (isCleared) clearCookie(request, reply, place, 'session');
+  else setCookie(request, reply, place, 'session', { value: 'abc', lifetimeMs: 61_999 });
   return cookie;
 }
 
+const read = (cookie: string | undefined, protocol = 'http', place: Place = { basePath: '/tillgate' }) =>
+  readCookie({ headers: { cookie }, protocol } as unknown as FastifyRequest, place, 'session');
+
 describe('the cookie', () => {
-  it('is Secure where HTTPS is spoken, here or at the public address', () => {
+  it('is of this host alone and Secure where HTTPS is spoken, here or at the public address', () => {
     expect(written('http', { basePath: '/tillgate' })).toBe('tillgate_session=abc; Path=/tillgate; Max-Age=61; HttpOnly; SameSite=Strict');
-    expect(written('https', { basePath: '/tillgate' })).toMatch(/; Secure$/);
-    expect(written('http', { basePath: '', publicUrl: 'https://pay.example.md' })).toMatch(/; Path=\/; .*; Secure$/);
+    const secure = (name: string) => `__Host-${name}_session=abc; Path=/; Max-Age=61; HttpOnly; SameSite=Strict; Secure`;
+    expect(written('https', { basePath: '/tillgate' })).toBe(secure('tillgate'));
+    expect(written('https', { basePath: '/second' })).toBe(secure('second'));
+    expect(written('http', { basePath: '', publicUrl: 'https://pay.example.md' })).toBe(secure('tillgate'));
     expect(written('http', { basePath: '', publicUrl: 'http://pay.example.md' })).not.toContain('Secure');
   });
 
   it('is taken back by an empty one at the same path', () => {
     expect(written('http', { basePath: '/tillgate' }, true)).toMatch(/^tillgate_session=; Path=\/tillgate; Max-Age=0;/);
+    expect(written('https', { basePath: '/tillgate' }, true)).toMatch(/^__Host-tillgate_session=; Path=\/; Max-Age=0;/);
   });
 
-  it('is found among others, the first of its name', () => {
-    const read = (cookie?: string) => readSessionToken({ headers: { cookie } } as FastifyRequest);
-    expect(read('a=b; tillgate_session=one; tillgate_session=two')).toBe('one');
+  it('is found among others, and is none if there are two that differ', () => {
+    expect(read('a=b; tillgate_session=one; xtillgate_session=x')).toBe('one');
+    expect(read('tillgate_session=one; tillgate_session=two')).toBeUndefined();
+    expect(read('tillgate_session=one; tillgate_session=one')).toBe('one');
     expect(read('tillgate_session=; xtillgate_session=x')).toBeUndefined();
-    expect(read('tillgate_session= ; tillgate_session = two ;')).toBe('two');
-    expect(read()).toBeUndefined();
+    expect(read('tillgate_session= ; tillgate_session = two= ;')).toBe('two=');
+    expect(read(undefined)).toBeUndefined();
+  });
+
+  it('counts with HTTPS only by the name that no other host can set', () => {
+    const both = 'tillgate_session=planted; __Host-tillgate_session=mine';
+    expect(read(both, 'https')).toBe('mine');
+    expect(read(both, 'http', { basePath: '/tillgate', publicUrl: 'https://pay.example.md' })).toBe('mine');
+    expect(read('tillgate_session=planted', 'https')).toBeUndefined();
   });
 });
 
 describe('a change', () => {
   const from = (headers: Record<string, string>, publicUrl?: string) => () =>
     requireOwnPage(
-      { headers: { 'x-tillgate-request': '1', ...headers }, host: 'Gate.example:8080' } as unknown as FastifyRequest,
+      { headers: { 'x-tillgate-request': '1', ...headers }, host: 'Gate.example:8080', protocol: 'http' } as unknown as FastifyRequest,
       publicUrl,
     );
   const refused = expect.objectContaining({ errorName: 'Invalid_Request', httpStatus: 403 }) as Error;
@@ -51,13 +67,17 @@ describe('a change', () => {
     from({ origin: 'https://pay.example' }, 'https://pay.example/tillgate')();
   });
 
-  it.each(['https://evil.example', 'http://gate.example', 'null', 'http://gate.example:8080.evil.example'])(
-    'comes from no page of %s',
-    (origin) => {
-      expect(from({ origin })).toThrow(refused);
-      expect(from({ origin }, 'https://pay.example/tillgate')).toThrow(refused);
-    },
-  );
+  it.each([
+    'https://evil.example',
+    'https://gate.example:8080',
+    'http://pay.example',
+    'http://gate.example',
+    'null',
+    'http://gate.example:8080.evil.example',
+  ])('comes from no page of %s', (origin) => {
+    expect(from({ origin })).toThrow(refused);
+    expect(from({ origin }, 'https://pay.example/tillgate')).toThrow(refused);
+  });
 
   it.each(['0', '', '11'])('comes from nobody who says %j instead of 1', (said) => {
     expect(from({ 'x-tillgate-request': said })).toThrow(refused);

@@ -36,7 +36,7 @@ describe('a gate', () => {
   });
 
   it('turns one more away than may wait, and none of those that are ahead', async () => {
-    const gate = createGate(1, 1);
+    const gate = createGate(1, { maxBehind: 1 });
     let end: (value: string) => void = () => {};
     const inside = gate.run(() => new Promise<string>((resolve) => (end = resolve)));
     const behind = gate.run(async () => 'behind');
@@ -48,5 +48,17 @@ describe('a gate', () => {
     expect(hasRun).toBe(false);
     // There is room again.
     expect(await gate.run(async () => 'later')).toBe('later');
+  });
+
+  it('alternates between the lanes where that is asked for, so that neither starves the other', async () => {
+    const gate = createGate(1, { alternates: true });
+    const order: string[] = [];
+    let end: () => void = () => {};
+    const first = gate.run(() => new Promise<void>((resolve) => (end = resolve)), true);
+    const run = (name: string, isAhead: boolean) => gate.run(async () => void order.push(name), isAhead);
+    const all = [...['a', 'b', 'c', 'd'].map((name) => run(name, true)), ...['1', '2'].map((name) => run(name, false))];
+    end();
+    await Promise.all([first, ...all]);
+    expect(order).toEqual(['1', 'a', '2', 'b', 'c', 'd']);
   });
 });

@@ -39,10 +39,30 @@ describe('the limit on guesses', () => {
     expect(new Set(await Promise.all(Array.from({ length: 15 }, () => right('b'))))).toEqual(new Set(['in']));
   });
 
-  it('holds in all, from however many addresses', async () => {
-    const { guess } = setUp();
-    const all = await Promise.all(Array.from({ length: 30 }, (_, place) => guess(`address ${place}`)));
-    expect(all.filter((word) => word === 'wrong')).toHaveLength(10);
+  it('holds in all for those who have guessed wrong lately, and keeps nobody else out', async () => {
+    const { guess, right } = setUp();
+    const first = await Promise.all(Array.from({ length: 30 }, (_, place) => guess(`address ${place}`)));
+    expect(new Set(first)).toEqual(new Set(['wrong']));
+    const second = await Promise.all(Array.from({ length: 30 }, (_, place) => guess(`address ${place}`)));
+    expect(new Set(second)).toEqual(new Set(['Slowly.']));
+    expect(await right('another address')).toBe('in');
+  });
+
+  it('counts IPv6 by /64, /56 and /48, each wider one with twice the allowance', async () => {
+    const { guess, right } = setUp();
+    const wrongs = async (networks: string[]) => {
+      let count = 0;
+      for (const network of networks) if ((await guess(network)) === 'wrong') count += 1;
+      return count;
+    };
+    const many = (prefix: string) => Array.from({ length: 40 }, (_, place) => `2001:db8:${prefix}${(place % 16).toString(16)}::`);
+    expect(await wrongs(Array<string>(20).fill('2001:db8:0:1::'))).toBe(3);
+    // The /56 around it has three more.
+    expect(await wrongs(many('0:'))).toBe(3);
+    expect(await right('2001:db8:0:99::')).toBe('Slowly.');
+    // The /48 around that, six more; then all of it waits, and nothing else does.
+    expect(await wrongs(many('0:a0').concat(many('0:b0')))).toBeLessThanOrEqual(6);
+    expect([await right('2001:db8:0:ffff::'), await right('2001:db8:1:1::'), await right('192.0.2.1')]).toEqual(['Slowly.', 'in', 'in']);
   });
 
   it('does not count a failure that says nothing about the guess', async () => {

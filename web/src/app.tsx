@@ -21,6 +21,7 @@ function page<Name extends string, Page extends ComponentType<any>>(load: () => 
   });
 }
 
+const Account = page(() => import('./pages/account.tsx'), 'Account');
 const pages: [path: string, component: ComponentType][] = [
   ['/overview', page(() => import('./pages/overview.tsx'), 'Overview')],
   ['/payments', page(() => import('./pages/payments.tsx'), 'Payments')],
@@ -38,7 +39,7 @@ const pages: [path: string, component: ComponentType][] = [
   ['/users', page(() => import('./pages/users.tsx'), 'Users')],
   ['/audit', page(() => import('./pages/audit.tsx'), 'Audit')],
   ['/developers', page(() => import('./pages/developers.tsx'), 'Developers')],
-  ['/account', page(() => import('./pages/account.tsx'), 'Account')],
+  ['/account', Account],
 ];
 /** Where the money is real there is no such page. */
 const Playground = page(() => import('./pages/playground/playground.tsx'), 'Playground');
@@ -71,6 +72,7 @@ function SignedIn({ session }: { session: Session & { user: User } }) {
           <PageGuard path={path}>
             <Suspense fallback={<Loading />}>
               <Switch>
+                {session.needsTotp === true && <Route component={Account} />}
                 <Route path="/">
                   <Redirect to="/overview" replace />
                 </Route>

@@ -8,11 +8,11 @@ import { nowMs } from '../../database/dialect.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
-import { checkName } from '../merchants.ts';
 import { hashSecret } from '../secrets.ts';
 import { actorNamed } from './session-keeper.ts';
 import { endSessionsOf, newToken } from './sessions.ts';
-import { insertRow, lockOperators, readEmail } from './users.ts';
+import { takeCode, wrongCode } from './sign-in.ts';
+import { checkPersonName, insertRow, lockOperators, lockUser, readEmail } from './users.ts';
 
 export const firstOperatorLinkMs = 3_600_000;
 export const linkMs = 24 * 3_600_000;
@@ -53,7 +53,11 @@ export async function insertLink(queries: Queries, random: Random, request: Link
 }
 
 export interface ReadLink {
+  /** The user, or the first operator. */
+  subject: string;
   purpose: 'invitation' | 'reset';
+  /** A code is needed beside the new password. */
+  needsCode: boolean;
   /** Absent in the first operator's: whoever uses it says who they are. */
   email: string | undefined;
   name: string | undefined;
@@ -70,12 +74,27 @@ export async function readLink(queries: Queries, token: string): Promise<ReadLin
   const row = await queries
     .selectFrom('user_links as l')
     .leftJoin('users as u', 'u.id', 'l.user_id')
-    .select(['l.purpose', 'l.expires_at', 'u.email', 'u.name'])
+    .select(['l.subject', 'l.purpose', 'l.expires_at', 'u.email', 'u.name', 'u.totp_secret'])
     .where('l.token_hash', '=', hashSecret(token))
     .where('l.expires_at', '>', nowMs)
     .executeTakeFirst();
   if (!row) throw noSuchLink();
-  return { purpose: row.purpose, email: row.email ?? undefined, name: row.name ?? undefined, expiresAtMs: row.expires_at };
+  return {
+    subject: row.subject,
+    purpose: row.purpose,
+    needsCode: row.totp_secret !== null,
+    email: row.email ?? undefined,
+    name: row.name ?? undefined,
+    expiresAtMs: row.expires_at,
+  };
+}
+
+/** Throws for what can be seen to be wrong before any work is done. */
+export function checkUse(link: ReadLink, use: Pick<LinkUse, 'email' | 'name'>): void {
+  if (use.name !== undefined) checkPersonName(use.name);
+  if (link.email !== undefined) return;
+  if (use.email === undefined || use.name === undefined) throw invalidRequest('email and name are needed with this link.');
+  readEmail(use.email);
 }
 
 export interface LinkUse {
@@ -83,9 +102,14 @@ export interface LinkUse {
   passwordHash: string;
   name?: string | undefined;
   email?: string | undefined;
+  /** Of the authenticator app, if the user has one. */
+  code?: string | undefined;
 }
 
-/** Sets the password and ends the link, all sessions and one-time codes of the user; returns who it is. Call it inside a transaction. */
+/**
+ * Sets the password and ends the link and all sessions of the user; returns who it is. One-time codes stay on, and one is needed: a link
+ * replaces a password, not the second factor. Call it inside a transaction, which ends without effect when the code is wrong.
+ */
 export async function useLink(engine: Database['engine'], queries: Queries, random: Random, use: LinkUse): Promise<string> {
   const operators = await lockOperators(engine, queries);
   const link = await queries
@@ -98,7 +122,6 @@ export async function useLink(engine: Database['engine'], queries: Queries, rand
   if (link.user_id === null) {
     // Somebody was quicker by another way: this one would make an operator whom nobody asked for.
     if (operators.length > 0) throw noSuchLink();
-    if (use.email === undefined || use.name === undefined) throw invalidRequest('email and name are needed with this link.');
   }
   const userId =
     link.user_id ??
@@ -107,10 +130,12 @@ export async function useLink(engine: Database['engine'], queries: Queries, rand
       name: use.name ?? '',
       standing: { role: 'operator', merchantId: null },
     }));
+  const row = await lockUser(engine, queries, userId);
+  if (row.totp_secret !== null && !(await takeCode(queries, row, use.code ?? ''))) throw wrongCode();
   const user = await queries
     .updateTable('users')
-    .set({ password_hash: use.passwordHash, totp_secret: null, totp_pending: null })
-    .$if(use.name !== undefined, (query) => query.set({ name: checkName(use.name ?? '') }))
+    .set({ password_hash: use.passwordHash, totp_pending: null })
+    .$if(use.name !== undefined, (query) => query.set({ name: checkPersonName(use.name ?? '') }))
     .where('id', '=', userId)
     .where('disabled_at', 'is', null)
     .returning(['email', 'name', 'role', 'merchant_id as merchantId'])

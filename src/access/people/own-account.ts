@@ -1,12 +1,13 @@
 // What people do with their own account: another password, one-time codes on and off.
 import type { Database } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
+import type { Role } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
-import { checkPassword, hashPassword } from './passwords.ts';
+import { checkPassword } from './passwords.ts';
 import { endSessionsOf, insertSession, type NewSession } from './sessions.ts';
-import { proveAgain, sessionOver } from './sign-in.ts';
+import { proveAndHash, sessionOver } from './sign-in.ts';
 import { findStep, newTotpSecret, totpUri } from './totp.ts';
 import type { Tries } from './tries.ts';
 
@@ -15,6 +16,7 @@ export interface Person {
   userId: string;
   sessionId: string;
   actor: string;
+  role: Role;
   address: string;
   agent: string;
 }
@@ -23,18 +25,17 @@ interface Deps {
   database: Database;
   random: Random;
   tries: Tries;
+  requiresTotp: boolean;
   /** After a commit that ended sessions. */
   changed(): void;
 }
 
-export function createOwnAccount({ database, random, tries, changed }: Deps) {
+export function createOwnAccount({ database, random, tries, requiresTotp, changed }: Deps) {
   return {
     /** All sessions end, and a link that was open; the caller gets a new session. */
     async changePassword(person: Person, passwords: { current: string; next: string }): Promise<NewSession> {
       checkPassword('next', passwords.next);
-      const trier = { address: person.address, email: person.userId, isSignedIn: true };
-      const passwordHash = await tries.attempt(trier, async () => ({ is: 'right', result: await hashPassword(random, passwords.next) }));
-      const session = await proveAgain({ database, random, tries }, person, { password: passwords.current }, async (queries, user) => {
+      const session = await proveAndHash({ database, random, tries }, person, passwords, async (queries, user, passwordHash) => {
         await queries.updateTable('users').set({ password_hash: passwordHash }).where('id', '=', user.id).execute();
         await endSessionsOf(queries, user.id);
         await queries.deleteFrom('user_links').where('subject', '=', user.id).execute();
@@ -79,10 +80,13 @@ export function createOwnAccount({ database, random, tries, changed }: Deps) {
         const merchantId = user.merchant_id ?? undefined;
         await writeAudit(queries, { actor: person.actor, action: 'user.totp-on', subject: user.id, merchantId });
       });
+      changed();
     },
 
     /** Twice is once. */
     async removeTotp(person: Person): Promise<void> {
+      if (requiresTotp && person.role === 'operator')
+        throw new GatewayError('The_status_cannot_be_applied', 'Operators need one-time codes on this gateway (TILLGATE_REQUIRE_TOTP).');
       await database.transaction(async (queries) => {
         const user = await queries
           .updateTable('users')

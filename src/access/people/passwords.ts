@@ -1,18 +1,22 @@
 // Passwords as they are kept: argon2id in the usual text form, so that each hash carries its own parameters and they can be raised later.
+// The salt is random for each e-mail.
 // The work is Node's own and runs beside the event loop; how many run at once is held by tries.ts.
 import { type Argon2Parameters, argon2, timingSafeEqual } from 'node:crypto';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
+import { isCommonPassword } from './common-passwords.ts';
 
 /** 19 MiB and two passes: the least that is recommended for servers, about 30 ms. */
 const parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const shortest = 12;
 const longest = 256;
 
-/** Throws Invalid_Request, naming the field. Length is what makes guessing hard; nothing else is asked for. */
+/** Throws Invalid_Request, naming the field. Length makes guessing hard, unless everybody would guess it; nothing else is asked for. */
 export function checkPassword(field: string, password: string): string {
   const { length } = Array.from(password);
   if (length < shortest || length > longest) throw invalidRequest(`${field} must have ${shortest} to ${longest} characters.`);
+  if (isCommonPassword(password))
+    throw invalidRequest(`${field} is one of the passwords that are tried first; choose another, a sentence for example.`);
   return password;
 }
 
@@ -27,22 +31,52 @@ function derive(password: string, salt: Uint8Array, { memory, passes, parallelis
 
 const plain = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 
-export async function hashPassword(random: Random, password: string): Promise<string> {
-  const salt = random.bytes(16);
-  const tag = await derive(password, salt, parameters);
+interface Recipe {
+  /** Parameters and salt, as they stand before the tag. */
+  prefix: string;
+  salt: Uint8Array;
+  own: typeof parameters;
+}
+
+const stored = /^(\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$)([A-Za-z0-9+/]+)$/;
+
+function newRecipe(salt: Uint8Array): Recipe {
   const { memory, passes, parallelism } = parameters;
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${plain(salt)}$${plain(tag)}`;
+  return { prefix: `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${plain(salt)}$`, salt, own: parameters };
+}
+
+function recipeOf(hash: string): Recipe {
+  const [, prefix, memory, passes, parallelism, salt = '', tag = ''] = stored.exec(hash) ?? [];
+  if (prefix === undefined) throw new Error('A stored password is not in the form that this program writes.');
+  const tagLength = Buffer.from(tag, 'base64').length;
+  const own = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism), tagLength };
+  return { prefix, salt: Buffer.from(salt, 'base64'), own };
+}
+
+async function hashBy({ prefix, salt, own }: Recipe, password: string): Promise<string> {
+  return prefix + plain(await derive(password.slice(0, longest * 2), salt, own));
+}
+
+/** `sibling`: of another account with the same e-mail. It shares its salt, so that one hash at sign-in is compared with both [D166]. */
+export function hashPassword(random: Random, password: string, sibling?: string): Promise<string> {
+  return hashBy(sibling === undefined ? newRecipe(random.bytes(16)) : recipeOf(sibling), password);
 }
 
 /** For an e-mail that nobody has: it takes as long as a wrong password, so that the time tells nothing. */
-const nobodys = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=${parameters.parallelism}$${plain(Buffer.alloc(16))}$${plain(Buffer.alloc(32))}`;
-const stored = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+const nobodys = newRecipe(Buffer.alloc(16));
 
-export async function isPassword(hash: string | null | undefined, password: string): Promise<boolean> {
-  const [, memory, passes, parallelism, salt = '', tag = ''] = stored.exec(hash ?? nobodys) ?? [];
-  const expected = Buffer.from(tag, 'base64');
-  if (expected.length === 0) throw new Error('A stored password is not in the form that this program writes.');
-  const own = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism), tagLength: expected.length };
-  const given = await derive(password.slice(0, longest * 2), Buffer.from(salt, 'base64'), own);
-  return timingSafeEqual(given, expected) && hash != null;
+function isEqual(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+}
+
+/** Which of the hashes are of this password. At least one hash is made, and no more than there are different salts. */
+export async function matchPassword(hashes: readonly (string | null)[], password: string): Promise<boolean[]> {
+  const recipes = new Map(hashes.flatMap((hash) => (hash === null ? [] : [recipeOf(hash)])).map((recipe) => [recipe.prefix, recipe]));
+  const made: string[] = [];
+  for (const recipe of recipes.size === 0 ? [nobodys] : recipes.values()) made.push(await hashBy(recipe, password));
+  return hashes.map((hash) => hash !== null && made.some((one) => isEqual(one, hash)));
+}
+
+export async function isPassword(hash: string | null, password: string): Promise<boolean> {
+  return (await matchPassword([hash], password))[0] === true;
 }

@@ -4,10 +4,11 @@ import type { Database } from '../../database/database.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
+import { createKnownBrowsers } from './known-browsers.ts';
 import { createOwnAccount } from './own-account.ts';
 import { createSessionCalls } from './session-calls.ts';
 import { createSessionKeeper } from './session-keeper.ts';
-import { createTries } from './tries.ts';
+import { createTries, type WrongTry } from './tries.ts';
 import { createUserCalls } from './user-calls.ts';
 
 export interface PeopleDeps {
@@ -18,8 +19,12 @@ export interface PeopleDeps {
   isSandbox: boolean;
   /** {base_url}, where links lead. */
   baseUrl: () => string;
-  /** A wrong password or code came from this address. */
-  onFailedLogin?: ((address: string) => void) | undefined;
+  /** A session that was not used for this long has ended. */
+  sessionIdleMs: number;
+  /** Operators can do nothing before they have one-time codes. */
+  requiresTotp: boolean;
+  /** A wrong password or code. */
+  onFailedLogin?: ((failed: WrongTry) => void) | undefined;
 }
 
 export type People = ReturnType<typeof createPeople>;
@@ -33,6 +38,7 @@ export function createPeople(deps: PeopleDeps) {
     /** For event streams: called once when the session has ended, on whatever instance that happened. */
     onSessionEnded: (sessionId: string, ended: () => void): Cancel => keeper.onSessionEnded(sessionId, ended),
     stop: () => keeper.stop(),
+    browsers: createKnownBrowsers(deps),
     ...createSessionCalls(shared),
     ...createUserCalls(shared),
     ...createOwnAccount(shared),

@@ -9,7 +9,16 @@ import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
 import type { Person } from './own-account.ts';
 import type { SessionKeeper } from './session-keeper.ts';
-import { confirmationMs, endSession, insertSession, type ListedSession, listSessions, type NewSession, type Origin } from './sessions.ts';
+import {
+  confirmationMs,
+  endAllSessions,
+  endSession,
+  insertSession,
+  type ListedSession,
+  listSessions,
+  type NewSession,
+  type Origin,
+} from './sessions.ts';
 import { confirmSession, type Proof, type SignedIn, type SignInRequest, signIn } from './sign-in.ts';
 import type { Tries } from './tries.ts';
 import { findUser, insertRow, readEmail } from './users.ts';
@@ -23,6 +32,7 @@ interface Deps {
   tries: Tries;
   keeper: SessionKeeper;
   isSandbox: boolean;
+  sessionIdleMs: number;
 }
 
 export function createSessionCalls(deps: Deps) {
@@ -41,7 +51,7 @@ export function createSessionCalls(deps: Deps) {
       return signedIn;
     },
 
-    /** The sandbox's one button: a user without a password, whom `serve` on the same database does not let in. */
+    /** The sandbox's one button: a user without a password. */
     async enterSandbox(origin: Origin): Promise<{ userId: string; session: NewSession } | undefined> {
       return isSandbox ? database.transaction((queries) => enterSandbox(queries, random, origin)) : undefined;
     },
@@ -59,12 +69,22 @@ export function createSessionCalls(deps: Deps) {
     async endSession(actor: string, sessionId: string, ofUserId?: string): Promise<void> {
       if (!(await end(actor, sessionId, ofUserId))) throw new GatewayError('Record_not_exist', 'There is no session by that id.');
     },
-    listSessions: (userId: string): Promise<ListedSession[]> => listSessions(database.queries, userId),
+    /** Everybody's, the caller's too; returns how many. */
+    async endAllSessions(actor: string): Promise<number> {
+      const count = await database.transaction(async (queries) => {
+        const count = await endAllSessions(queries);
+        await writeAudit(queries, { actor, action: 'session.end-all', subject: 'all', detail: { count } });
+        return count;
+      });
+      keeper.changed();
+      return count;
+    },
+    listSessions: (userId: string): Promise<ListedSession[]> => listSessions(database.queries, userId, deps.sessionIdleMs),
   };
 }
 
 async function enterSandbox(queries: Queries, random: Random, origin: Origin): Promise<{ userId: string; session: NewSession }> {
-  const known = await findUser(queries, sandboxEmail);
+  const known = await queries.selectFrom('users').select('id').where('is_sandbox', '=', 1).executeTakeFirst();
   const standing = { role: 'operator', merchantId: null } as const;
   const userId = known?.id ?? (await insertRow(queries, random, { email: sandboxEmail, name: 'Sandbox', standing, isSandbox: true }));
   await queries.updateTable('users').set({ disabled_at: null }).where('id', '=', userId).execute();

@@ -1,12 +1,12 @@
 // Who a session's cookie stands for, remembered for seconds, and whoever must be told when a session ends: the event streams.
 // A change is felt here at once, on other instances by a wake-up, and five seconds later even if that got lost.
 import type { Database } from '../../database/database.ts';
-import type { Viewer } from '../../http/viewer.ts';
+import type { Role, Viewer } from '../../http/viewer.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { hashSecret } from '../secrets.ts';
 import { createShortLivedCache } from '../short-lived-cache.ts';
-import { findSession, livingSessions } from './sessions.ts';
+import { findSession, livingSessions, touchSession } from './sessions.ts';
 
 const wakeTopic = 'sessions';
 const knownForMs = 5_000;
@@ -16,7 +16,8 @@ const memoryCapacity = 10_000;
 const batch = 500;
 
 export interface SessionKeeper {
-  find(token: string): Promise<Viewer | undefined>;
+  /** `isInUse`: somebody is there, which keeps the session alive. */
+  find(token: string, isInUse?: boolean): Promise<Viewer | undefined>;
   /** Calls once when the session has ended, by whatever: at once if it has already. */
   onSessionEnded(sessionId: string, ended: () => void): Cancel;
   /** After the commit of any change to sessions or users. */
@@ -30,16 +31,28 @@ interface Deps {
   logger: Logger;
   /** The sandbox's own user comes in only there. */
   isSandbox: boolean;
+  /** A session that was not used for this long has ended. */
+  sessionIdleMs: number;
+  /** Operators can do nothing before they have one-time codes. */
+  requiresTotp: boolean;
 }
 
-/** What the audit log calls a person: names can be alike, e-mails cannot. */
-export function actorNamed(user: { name: string; email: string }): string {
-  return `${user.name} <${user.email}>`;
+interface Known {
+  viewer: Viewer;
+  isUseOld: boolean;
 }
 
-export function createSessionKeeper({ database, clock, logger, isSandbox }: Deps): SessionKeeper {
-  const viewers = createShortLivedCache<Viewer>(clock, memoryCapacity, async (tokenHash) => {
-    const found = await findSession(database.queries, tokenHash);
+/**
+ * What the audit log calls a person. Names can be alike; e-mails cannot within a merchant or among operators. A merchant's user may have an
+ * operator's e-mail but is never called an operator: no name holds < or >.
+ */
+export function actorNamed(user: { name: string; email: string; role: Role }): string {
+  return `${user.name} <${user.email}>${user.role === 'operator' ? ', operator' : ''}`;
+}
+
+export function createSessionKeeper({ database, clock, logger, isSandbox, sessionIdleMs, requiresTotp }: Deps): SessionKeeper {
+  const known = createShortLivedCache<Known>(clock, memoryCapacity, async (tokenHash) => {
+    const found = await findSession(database.queries, tokenHash, sessionIdleMs);
     if (!found || (found.isSandbox && !isSandbox)) return { value: undefined, validForMs: unknownForMs };
     const viewer: Viewer = {
       name: found.name,
@@ -50,8 +63,9 @@ export function createSessionKeeper({ database, clock, logger, isSandbox }: Deps
       sessionId: found.id,
       // The sandbox has no password to ask for.
       confirmedUntilMs: found.isSandbox ? Number.POSITIVE_INFINITY : clock.elapsed() + found.confirmedForMs,
+      needsTotp: requiresTotp && found.role === 'operator' && !found.hasTotp && !found.isSandbox,
     };
-    return { value: viewer, validForMs: Math.min(knownForMs, found.leftMs) };
+    return { value: { viewer, isUseOld: found.isUseOld }, validForMs: Math.min(knownForMs, found.leftMs) };
   });
 
   const watchers = new Map<string, Set<() => void>>();
@@ -83,7 +97,7 @@ export function createSessionKeeper({ database, clock, logger, isSandbox }: Deps
   }
 
   async function endMissing(ids: string[]): Promise<void> {
-    const living = await livingSessions(database.queries, ids);
+    const living = await livingSessions(database.queries, ids, sessionIdleMs);
     for (const id of ids) {
       if (living.has(id)) continue;
       const actions = watchers.get(id) ?? [];
@@ -93,14 +107,22 @@ export function createSessionKeeper({ database, clock, logger, isSandbox }: Deps
   }
 
   function heard(): void {
-    viewers.forget();
+    known.forget();
     if (watchers.size > 0) void look();
   }
   const stopListening = database.onWake(wakeTopic, heard);
 
   return {
-    async find(token) {
-      return /^[\w-]{43}$/.test(token) ? viewers.get(hashSecret(token)) : undefined;
+    async find(token, isInUse = true) {
+      const found = /^[\w-]{43}$/.test(token) ? await known.get(hashSecret(token)) : undefined;
+      if (found?.isUseOld === true && isInUse) {
+        found.isUseOld = false;
+        // The answer does not wait for it; if it fails, the next look-up tries again.
+        touchSession(database.queries, found.viewer.sessionId ?? '').catch((error: unknown) =>
+          logger.warn({ err: error }, 'the use of a session could not be written down; trying again'),
+        );
+      }
+      return found?.viewer;
     },
     onSessionEnded(sessionId, ended) {
       const actions = watchers.get(sessionId) ?? new Set();

@@ -1,4 +1,5 @@
-// Sessions as rows, one function a verb. A session lives 12 hours from signing in, whatever it does; it ends by its row's going.
+// Sessions as rows, one function a verb. A session lives 12 hours from signing in, whatever it does, and less if it is not used; it ends
+// by its row's going.
 // The token (256 bits) is kept as its hash. Rotation gives the row another one; the one before serves for some seconds more what the
 // browser had sent already, but never as a confirmed session: whoever stole it before the password was typed gains nothing by it.
 import { sql } from 'kysely';
@@ -10,6 +11,8 @@ import { hashSecret } from '../secrets.ts';
 export const sessionLifetimeMs = 12 * 3_600_000;
 export const confirmationMs = 15 * 60_000;
 export const earlierTokenMs = 10_000;
+/** The use of a session is written down to this precision. */
+export const usedToMs = 60_000;
 const maxPerUser = 20;
 
 export interface Origin {
@@ -40,6 +43,7 @@ export async function insertSession(queries: Queries, random: Random, userId: st
       rotated_at: nowMs,
       confirmed_at: nowMs,
       created_at: nowMs,
+      used_at: nowMs,
       expires_at: sql<number>`now_ms() + ${sessionLifetimeMs}`,
       address: origin.address.slice(0, 64),
       agent: origin.agent.slice(0, 200),
@@ -91,13 +95,32 @@ export interface ListedSession {
   agent: string;
 }
 
+/** The session was used now; without another write if that is known to the minute. */
+export async function touchSession(queries: Queries, sessionId: string): Promise<void> {
+  await queries
+    .updateTable('sessions')
+    .set({ used_at: nowMs })
+    .where('id', '=', sessionId)
+    .where('used_at', '<', sql<number>`now_ms() - ${usedToMs}`)
+    .execute();
+}
+
+/** Of everybody; returns how many. */
+export async function endAllSessions(queries: Queries): Promise<number> {
+  const { numDeletedRows } = await queries.deleteFrom('sessions').executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+const lastUseBefore = (idleMs: number) => sql<number>`now_ms() - ${idleMs}`;
+
 /** Newest first; those that still live. */
-export async function listSessions(queries: Queries, userId: string): Promise<ListedSession[]> {
+export async function listSessions(queries: Queries, userId: string, idleMs: number): Promise<ListedSession[]> {
   return await queries
     .selectFrom('sessions')
     .select(['id', 'user_id as userId', 'created_at as createdAtMs', 'expires_at as expiresAtMs', 'address', 'agent'])
     .where('user_id', '=', userId)
     .where('expires_at', '>', nowMs)
+    .where('used_at', '>', lastUseBefore(idleMs))
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .execute();
@@ -111,31 +134,42 @@ export interface FoundSession {
   role: 'operator' | 'merchant' | 'viewer';
   merchantId: string | null;
   isSandbox: boolean;
+  hasTotp: boolean;
   leftMs: number;
+  /** Its use is to be written down again. */
+  isUseOld: boolean;
   /** Zero and less: over. */
   confirmedForMs: number;
 }
 
-export async function findSession(queries: Queries, tokenHash: string): Promise<FoundSession | undefined> {
+export async function findSession(queries: Queries, tokenHash: string, idleMs: number): Promise<FoundSession | undefined> {
   const row = await queries
     .selectFrom('sessions as s')
     .innerJoin('users as u', 'u.id', 's.user_id')
-    .select(['s.id', 's.token_hash', 's.rotated_at', 's.confirmed_at', 's.expires_at', nowMs.as('now')])
-    .select(['u.id as userId', 'u.email', 'u.name', 'u.role', 'u.merchant_id as merchantId', 'u.is_sandbox'])
+    .select(['s.id', 's.token_hash', 's.rotated_at', 's.confirmed_at', 's.used_at', 's.expires_at', nowMs.as('now')])
+    .select(['u.id as userId', 'u.email', 'u.name', 'u.role', 'u.merchant_id as merchantId', 'u.is_sandbox', 'u.totp_secret'])
     .where((eb) => eb.or([eb('s.token_hash', '=', tokenHash), eb('s.earlier_hash', '=', tokenHash)]))
     .where('u.disabled_at', 'is', null)
     .executeTakeFirst();
   if (!row) return undefined;
   const isEarlier = row.token_hash !== tokenHash;
-  const leftMs = Math.min(row.expires_at, isEarlier ? row.rotated_at + earlierTokenMs : row.expires_at) - row.now;
+  const endsAt = Math.min(row.expires_at, row.used_at + idleMs);
+  const leftMs = Math.min(endsAt, isEarlier ? row.rotated_at + earlierTokenMs : endsAt) - row.now;
   if (leftMs <= 0) return undefined;
   const { id, userId, email, name, role, merchantId } = row;
   const confirmedForMs = isEarlier ? 0 : row.confirmed_at + confirmationMs - row.now;
-  return { id, userId, email, name, role, merchantId, isSandbox: row.is_sandbox === 1, leftMs, confirmedForMs };
+  const [isSandbox, hasTotp, isUseOld] = [row.is_sandbox === 1, row.totp_secret !== null, row.now - row.used_at > usedToMs];
+  return { id, userId, email, name, role, merchantId, isSandbox, hasTotp, leftMs, isUseOld, confirmedForMs };
 }
 
 /** Those of the given that still live. */
-export async function livingSessions(queries: Queries, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await queries.selectFrom('sessions').select('id').where('id', 'in', ids).where('expires_at', '>', nowMs).execute();
+export async function livingSessions(queries: Queries, ids: readonly string[], idleMs: number): Promise<Set<string>> {
+  const rows = await queries
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('expires_at', '>', nowMs)
+    .where('used_at', '>', lastUseBefore(idleMs))
+    .execute();
   return new Set(rows.map(({ id }) => id));
 }

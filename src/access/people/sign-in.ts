@@ -1,17 +1,18 @@
 // Proving who one is: by e-mail and password (and a one-time code), or once more within a session. Each try waits its turn and is counted
 // (tries.ts); what was proven is checked again in the transaction that opens the session, so that a password that was changed, a user who
 // was disabled or a code that was used in between does not let anybody in.
+import { sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import { lockRows, nowMs } from '../../database/dialect.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
-import { isPassword } from './passwords.ts';
+import { hashPassword, isPassword, matchPassword } from './passwords.ts';
 import { actorNamed } from './session-keeper.ts';
 import { endSession, insertSession, type NewSession, type Origin, rotateSession } from './sessions.ts';
 import { findStep } from './totp.ts';
 import type { Tries, Verdict } from './tries.ts';
-import type { UserRow } from './users.ts';
+import { siblingHash, type UserRow } from './users.ts';
 
 export interface SignInRequest {
   /** In one spelling. */
@@ -20,6 +21,8 @@ export interface SignInRequest {
   code?: string | undefined;
   /** The session that the browser had: it ends. */
   earlierSessionId?: string | undefined;
+  /** Who has signed in there before, by the browser's cookie. */
+  browserOf?: string | undefined;
 }
 
 export type SignedIn = { needsCode: true } | { userId: string; session: NewSession };
@@ -31,7 +34,7 @@ interface Deps {
 }
 
 const wrongLogin = () => new GatewayError('Invalid_API_Key', 'The e-mail or the password is wrong.', { httpStatus: 401 });
-const wrongCode = () =>
+export const wrongCode = () =>
   new GatewayError('Invalid_API_Key', 'The code is wrong, too old or was used; wait for the next one.', { httpStatus: 401 });
 const wrong = <Result>(error: GatewayError): Verdict<Result> => ({ is: 'wrong', error });
 
@@ -42,7 +45,7 @@ async function lockProven({ engine }: Database, queries: Queries, proven: UserRo
 }
 
 /** Uses the code up, or says that it is none of the good ones. The row is locked, so two of the same code cannot both count. */
-async function takeCode(queries: Queries, user: UserRow, code: string): Promise<boolean> {
+export async function takeCode(queries: Queries, user: UserRow, code: string): Promise<boolean> {
   const { now } = await queries.selectNoFrom(nowMs.as('now')).executeTakeFirstOrThrow();
   const step = user.totp_secret === null ? undefined : findStep(user.totp_secret, code, now, user.totp_last_step);
   if (step === undefined) return false;
@@ -50,12 +53,30 @@ async function takeCode(queries: Queries, user: UserRow, code: string): Promise<
   return true;
 }
 
-export function signIn({ database, random, tries }: Deps, request: SignInRequest, origin: Origin): Promise<SignedIn> {
-  const { email, password, code } = request;
-  return tries.attempt<SignedIn>({ address: origin.address, email }, async () => {
-    const user = await database.queries.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst();
-    const isRight = await isPassword(user?.password_hash, password);
-    if (!user || !isRight || user.disabled_at !== null) return wrong(wrongLogin());
+/** The accounts of an e-mail, an operator's first: where two have the same password, the first one opens. */
+function accountsOf(queries: Queries, email: string): Promise<UserRow[]> {
+  return queries
+    .selectFrom('users')
+    .selectAll()
+    .where('email', '=', email)
+    .orderBy(sql`case when merchant_id is null then 0 else 1 end`)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+export async function signIn({ database, random, tries }: Deps, request: SignInRequest, origin: Origin): Promise<SignedIn> {
+  const { email, password, code, browserOf } = request;
+  const accounts = await accountsOf(database.queries, email);
+  const knownBy = accounts.some(({ id }) => id === browserOf) ? `browser ${browserOf}` : undefined;
+  return tries.attempt<SignedIn>({ address: origin.address, email, knownBy }, async () => {
+    const found = await accountsOf(database.queries, email);
+    const matches = await matchPassword(
+      found.map((account) => account.password_hash),
+      password,
+    );
+    const user = found.find((account, at) => matches[at] === true && account.disabled_at === null);
+    if (!user) return wrong(wrongLogin());
     if (user.totp_secret !== null && code === undefined) return { is: 'right', result: { needsCode: true } };
     return await database.transaction<Verdict<SignedIn>>(async (queries) => {
       const current = await lockProven(database, queries, user);
@@ -70,7 +91,7 @@ export function signIn({ database, random, tries }: Deps, request: SignInRequest
         merchantId: current.merchant_id ?? undefined,
         detail: { sessionId: session.id, address: origin.address },
       });
-      return { is: 'known', result: { userId: current.id, session } };
+      return { is: 'right', result: { userId: current.id, session } };
     });
   });
 }
@@ -80,28 +101,58 @@ export interface Proof {
   code?: string | undefined;
 }
 
+/** Whoever proves themselves again within a session. */
+export interface Prover {
+  userId: string;
+  address: string;
+}
+
+type Then<Result> = (queries: Queries, user: UserRow) => Promise<Result>;
+
+async function userOf({ database }: Deps, { userId }: Prover): Promise<{ user: UserRow; knownBy: string }> {
+  const user = await database.queries.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
+  if (!user) throw sessionOver();
+  return { user, knownBy: `session ${userId}` };
+}
+
+const wrongPassword = () =>
+  new GatewayError('Invalid_API_Key', 'The password is wrong.', { httpStatus: 401, fields: { needsConfirmation: true } });
+
 /** Within a session: the password or a code once more. `then` runs in the transaction that uses the proof up. */
-export async function proveAgain<Result>(
-  { database, tries }: Deps,
-  user: { userId: string; address: string },
-  proof: Proof,
-  then: (queries: Queries, user: UserRow) => Promise<Result>,
-): Promise<Result> {
-  const row = await database.queries.selectFrom('users').selectAll().where('id', '=', user.userId).executeTakeFirst();
-  if (!row) throw sessionOver();
-  const trier = { address: user.address, email: row.email, isSignedIn: true, userId: row.id };
-  return tries.attempt<Result>(trier, async () => {
-    const { password, code } = proof;
-    if (password !== undefined && !(await isPassword(row.password_hash, password))) {
-      return wrong(new GatewayError('Invalid_API_Key', 'The password is wrong.', { httpStatus: 401, fields: { needsConfirmation: true } }));
-    }
+export async function proveAgain<Result>(deps: Deps, prover: Prover, { password, code }: Proof, then: Then<Result>): Promise<Result> {
+  const { database, tries } = deps;
+  const { user, knownBy } = await userOf(deps, prover);
+  return tries.attempt<Result>({ address: prover.address, email: user.email, knownBy }, async () => {
+    if (password !== undefined && !(await isPassword(user.password_hash, password))) return wrong(wrongPassword());
     return await database.transaction<Verdict<Result>>(async (queries) => {
-      const current = await lockProven(database, queries, row);
+      const current = await lockProven(database, queries, user);
       if (!current) throw sessionOver();
       if (password === undefined && !(await takeCode(queries, current, code ?? ''))) return wrong(wrongCode());
       return { is: 'right', result: await then(queries, current) };
     });
   });
+}
+
+/** As proveAgain, by the password; the new one is hashed only when the current one was right. */
+export async function proveAndHash<Result>(
+  deps: Deps,
+  prover: Prover,
+  passwords: { current: string; next: string },
+  then: (queries: Queries, user: UserRow, passwordHash: string) => Promise<Result>,
+): Promise<Result> {
+  const { database, random, tries } = deps;
+  const { user, knownBy } = await userOf(deps, prover);
+  const trier = { address: prover.address, email: user.email, knownBy };
+  const tryIt = async (): Promise<Verdict<Result>> => {
+    if (!(await isPassword(user.password_hash, passwords.current))) return wrong(wrongPassword());
+    const passwordHash = await hashPassword(random, passwords.next, await siblingHash(database.queries, user));
+    return await database.transaction<Verdict<Result>>(async (queries) => {
+      const current = await lockProven(database, queries, user);
+      if (!current) throw sessionOver();
+      return { is: 'right', result: await then(queries, current, passwordHash) };
+    });
+  };
+  return tries.attempt<Result>(trier, tryIt, 2);
 }
 
 export function sessionOver(): GatewayError {
@@ -110,9 +161,16 @@ export function sessionOver(): GatewayError {
 
 /** A new token for the session, and 15 minutes in which nobody asks again. */
 export function confirmSession(deps: Deps, who: { userId: string; sessionId: string; address: string }, proof: Proof): Promise<NewSession> {
-  return proveAgain(deps, who, proof, async (queries) => {
+  return proveAgain(deps, who, proof, async (queries, user) => {
     const session = await rotateSession(queries, deps.random, who.sessionId);
     if (!session) throw sessionOver();
+    await writeAudit(queries, {
+      actor: actorNamed(user),
+      action: 'session.confirm',
+      subject: user.id,
+      merchantId: user.merchant_id ?? undefined,
+      detail: { sessionId: session.id, address: who.address },
+    });
     return session;
   });
 }

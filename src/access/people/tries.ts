@@ -1,110 +1,109 @@
-// What guessing passwords and codes may cost. Always holds: one try runs at a time, so all guessing together takes one core at most;
-// so many may wait, of one address a few; and wrong ones are counted per address, per user and in all. A right one is never counted.
-// Whoever signed in lately from where they are now (or has a session) waits only behind their like and is counted by themselves alone:
-// others' wrong tries do not keep them out. What is tried within the sessions of a user is counted together as well, wherever it comes from:
-// a stolen cookie can be carried to any number of addresses. Its owner still signs in anew. The counts are this process's own.
+// What guessing passwords and codes may cost. Always holds: one try runs at a time, so all guessing together takes one core at most; a
+// bounded number waits, of one network or person a few; wrong ones are counted per network, per e-mail and in all; and every hash is
+// counted, of right tries too, so that nobody keeps the core busy with a password that is right.
+// A known person (with a signed browser cookie, a session or a one-time link) waits in a lane of their own and is counted by themselves
+// alone: wrong tries of others do not keep them out [D167]. The two lanes alternate, so that neither can starve the other.
+// When all networks together have guessed wrong too often, only those that did so lately are refused. The counts are this process's own.
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { createGate } from '../../kernel/gate.ts';
-import { createRateLimiter, type RateLimiter } from '../../kernel/rate-limiter.ts';
+import { createNetworkLimit } from '../../kernel/network-limit.ts';
+import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 
-const perAddress = { burst: 20, perS: 1 / 10 };
-const perUser = { burst: 10, perS: 1 / 60 };
+const perNetwork = { burst: 20, perS: 1 / 10 };
+const perEmail = { burst: 10, perS: 1 / 60 };
 const perKnown = { burst: 10, perS: 1 / 60 };
-const perSessionsOfUser = { burst: 10, perS: 1 / 60 };
 const inAll = { burst: 100, perS: 1 };
-const waitingPerAddress = 8;
-const waitingInAll = 100;
-const maxKnown = 10_000;
+const hashesEach = { burst: 60, perS: 1 };
+const waitingPerNetwork = 8;
+const waitingPerKnown = 2;
+const waitingInLane = 100;
 
 export interface Trier {
+  /** The network that it comes from. */
   address: string;
   /** The e-mail as typed, in one spelling. */
   email: string;
-  /** They have a session already. */
-  isSignedIn?: boolean;
-  /** Of the session in which they prove themselves again. */
-  userId?: string;
+  /** By what they are known already, and who it says they are: `browser <user>`, `session <user>`, `link <subject>`. */
+  knownBy?: string | undefined;
 }
 
-/** `right`: not counted. `known`: not counted, and remembered as one who comes from there. */
-export type Verdict<Result> = { is: 'right' | 'known'; result: Result } | { is: 'wrong'; error: GatewayError };
+export type Verdict<Result> = { is: 'right'; result: Result } | { is: 'wrong'; error: GatewayError };
 
 export interface Tries {
-  /** Runs the try when its turn comes, or throws Too_Many_Requests without running it. */
-  attempt<Result>(trier: Trier, tryIt: () => Promise<Verdict<Result>>): Promise<Result>;
+  /** Runs the try when its turn comes, or throws Too_Many_Requests without running it. `hashes`: how many it makes at most. */
+  attempt<Result>(trier: Trier, tryIt: () => Promise<Verdict<Result>>, hashes?: number): Promise<Result>;
 }
 
-/** `onWrong`: of which address a try was wrong. */
-export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((address: string) => void) | undefined }): Tries {
-  const gate = createGate(1);
-  const known = new Set<string>();
-  const waiting = { all: 0, ahead: 0, byAddress: new Map<string, number>() };
+export type WrongTry = Pick<Trier, 'address' | 'email'>;
+
+export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wrong: WrongTry) => void) | undefined }): Tries {
+  const gate = createGate(1, { alternates: true });
+  const waiting = { known: 0, unknown: 0, byName: new Map<string, number>() };
+  const networks = createNetworkLimit(clock, perNetwork);
   const limits = {
-    address: createRateLimiter({ clock, ...perAddress }),
-    user: createRateLimiter({ clock, ...perUser }),
+    email: createRateLimiter({ clock, ...perEmail }),
     known: createRateLimiter({ clock, ...perKnown }),
-    sessions: createRateLimiter({ clock, ...perSessionsOfUser }),
     all: createRateLimiter({ clock, ...inAll }),
+    hashes: createRateLimiter({ clock, ...hashesEach }),
   };
   const tooMany = (retryAfterS: number) =>
-    new GatewayError('Too_Many_Requests', 'Too many wrong passwords or codes were tried; wait a little.', { retryAfterS });
+    new GatewayError('Too_Many_Requests', 'Too many passwords or codes were tried; wait a little.', { retryAfterS });
 
-  function countersOf({ address, email, userId }: Trier, isKnown: boolean): [RateLimiter, string][] {
-    if (!isKnown) {
-      return [
-        [limits.address, address],
-        [limits.user, email],
-        [limits.all, ''],
-      ];
-    }
-    const here: [RateLimiter, string] = [limits.known, `${email} ${address}`];
-    return userId === undefined ? [here] : [here, [limits.sessions, userId]];
+  function requireRoom({ address, email, knownBy }: Trier): void {
+    const waits =
+      knownBy === undefined
+        ? [networks.peek(address), limits.email.peek(email), networks.isFresh(address) ? undefined : limits.all.peek('')]
+        : [limits.known.peek(knownBy)];
+    const longest = Math.max(...waits.map((wait) => wait ?? 0));
+    if (longest > 0) throw tooMany(longest);
   }
 
-  function requireRoom(counters: [RateLimiter, string][]): void {
-    const waits = counters.flatMap(([limiter, name]) => limiter.peek(name) ?? []);
+  function countWrong({ address, email, knownBy }: Trier): void {
+    if (knownBy === undefined) {
+      networks.take(address);
+      limits.email.take(email);
+      limits.all.take('');
+    } else limits.known.take(knownBy);
+    onWrong?.({ address, email });
+  }
+
+  function countHashes(names: string[], hashes: number): void {
+    const waits = names.flatMap((name) => Array.from({ length: hashes }, () => limits.hashes.take(name) ?? []).flat());
     if (waits.length > 0) throw tooMany(Math.max(...waits));
   }
 
-  function remember(name: string): void {
-    known.delete(name);
-    known.add(name);
-    const [oldest] = known;
-    if (known.size > maxKnown && oldest !== undefined) known.delete(oldest);
+  /** Runs the work with a place in the lane, or refuses it. */
+  async function inLane<Result>({ address, knownBy }: Trier, work: () => Promise<Result>): Promise<Result> {
+    const lane = knownBy === undefined ? 'unknown' : 'known';
+    const name = knownBy ?? address;
+    const ofName = waiting.byName.get(name) ?? 0;
+    const most = knownBy === undefined ? waitingPerNetwork : waitingPerKnown;
+    if (ofName >= most || waiting[lane] >= waitingInLane) throw tooMany(1);
+    waiting.byName.set(name, ofName + 1);
+    waiting[lane] += 1;
+    try {
+      return await gate.run(work, knownBy !== undefined);
+    } finally {
+      waiting[lane] -= 1;
+      const left = (waiting.byName.get(name) ?? 1) - 1;
+      if (left === 0) waiting.byName.delete(name);
+      else waiting.byName.set(name, left);
+    }
   }
 
   return {
-    async attempt(trier, tryIt) {
-      const { address, email, isSignedIn = false } = trier;
-      const name = `${email} ${address}`;
-      const isKnown = isSignedIn || known.has(name);
-      const counters = countersOf(trier, isKnown);
-      requireRoom(counters);
-      const ofAddress = waiting.byAddress.get(address) ?? 0;
-      const lane = isKnown ? 'ahead' : 'all';
-      if (ofAddress >= waitingPerAddress || waiting[lane] >= waitingInAll) throw tooMany(1);
-      waiting.byAddress.set(address, ofAddress + 1);
-      waiting[lane] += 1;
-      try {
-        return await gate.run(async () => {
-          // Those before may have used up what was left.
-          requireRoom(counters);
-          const verdict = await tryIt();
-          if (verdict.is === 'wrong') {
-            for (const [limiter, counted] of counters) limiter.take(counted);
-            onWrong?.(address);
-            throw verdict.error;
-          }
-          if (verdict.is === 'known') remember(name);
-          return verdict.result;
-        }, isKnown);
-      } finally {
-        waiting[lane] -= 1;
-        const left = (waiting.byAddress.get(address) ?? 1) - 1;
-        if (left === 0) waiting.byAddress.delete(address);
-        else waiting.byAddress.set(address, left);
-      }
+    async attempt(trier, tryIt, hashes = 1) {
+      requireRoom(trier);
+      return inLane(trier, async () => {
+        // Those before may have used up what was left.
+        requireRoom(trier);
+        countHashes(trier.knownBy === undefined ? [trier.address, trier.email] : [trier.knownBy], hashes);
+        const verdict = await tryIt();
+        if (verdict.is === 'right') return verdict.result;
+        countWrong(trier);
+        throw verdict.error;
+      });
     },
   };
 }

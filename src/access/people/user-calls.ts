@@ -5,15 +5,27 @@ import type { Viewer } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
-import { firstOperatorLinkMs, insertLink, type LinkUse, linkMs, type NewLink, type ReadLink, readLink, useLink } from './links.ts';
+import {
+  checkUse,
+  firstOperatorLinkMs,
+  insertLink,
+  type LinkUse,
+  linkMs,
+  type NewLink,
+  type ReadLink,
+  readLink,
+  useLink,
+} from './links.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import { requireRank } from './ranks.ts';
 import { insertSession, type Origin } from './sessions.ts';
+import type { SignedIn } from './sign-in.ts';
 import type { Tries } from './tries.ts';
 import {
   changeUser,
   deleteUser,
   findUser,
+  findVisible,
   insertUser,
   type ListedUser,
   listUsers,
@@ -21,6 +33,8 @@ import {
   lockUser,
   type NewUser,
   noSuchUser,
+  readEmail,
+  siblingHash,
   type UserChange,
   type UserFilter,
 } from './users.ts';
@@ -56,8 +70,6 @@ export function createUserCalls(deps: Deps) {
     findUser: (id: string) => findUser(database.queries, id),
     listUsers: (filter: Omit<UserFilter, 'hasSandboxUser'>): Promise<ListedUser[]> =>
       listUsers(database.queries, { ...filter, hasSandboxUser: isSandbox }),
-    changeUser: (viewer: Viewer, id: string, wanted: UserChange): Promise<void> =>
-      change((queries) => changeUser(engine, queries, viewer, id, wanted)),
     deleteUser: (viewer: Viewer, id: string): Promise<void> => change((queries) => deleteUser(engine, queries, viewer, id)),
     ...createLinkCalls(deps, change),
   };
@@ -94,6 +106,15 @@ function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Dat
       return typeof link === 'string' ? link : urlOf(link);
     },
 
+    /** With a link if they are allowed more than before: they set a new password. */
+    async changeUser(viewer: Viewer, id: string, wanted: UserChange): Promise<Partial<Link>> {
+      const link = await change(async (queries) => {
+        const { needsLink } = await changeUser(engine, queries, viewer, id, wanted);
+        return needsLink ? insertLink(queries, random, { userId: id, purpose: 'invitation', lifetimeMs: linkMs }) : undefined;
+      });
+      return link === undefined ? {} : urlOf(link);
+    },
+
     async renewLink(viewer: Viewer, idOrEmail: string): Promise<Link> {
       const link = await database.transaction((queries) => renewLink(engine, queries, random, viewer, idOrEmail));
       if (!link) throw new Error('A link that replaces every older one is always made.');
@@ -101,15 +122,28 @@ function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Dat
     },
 
     readLink: (token: string): Promise<ReadLink> => readLink(database.queries, token),
-    async useLink(use: Omit<LinkUse, 'passwordHash'> & { password: string }, origin: Origin) {
+    async useLink(use: Omit<LinkUse, 'passwordHash'> & { password: string }, origin: Origin): Promise<SignedIn> {
       checkPassword('password', use.password);
-      // Before the work of a hash: only who has a link causes it.
-      const { email } = await readLink(database.queries, use.token);
-      const trier = { address: origin.address, email: email ?? '', isSignedIn: true };
-      const passwordHash = await tries.attempt(trier, async () => ({ is: 'right', result: await hashPassword(random, use.password) }));
-      return change(async (queries) => {
-        const userId = await useLink(engine, queries, random, { ...use, passwordHash });
-        return { userId, session: await insertSession(queries, random, userId, origin) };
+      // Before the work of a hash: only who has a link causes it, and only with what could succeed.
+      const link = await readLink(database.queries, use.token);
+      checkUse(link, use);
+      if (link.needsCode && use.code === undefined) return { needsCode: true };
+      const email = link.email ?? readEmail(use.email ?? '');
+      const trier = { address: origin.address, email, knownBy: `link ${link.subject}` };
+      return tries.attempt<SignedIn>(trier, async () => {
+        const sibling = await siblingHash(database.queries, { id: link.subject, email });
+        const passwordHash = await hashPassword(random, use.password, sibling);
+        const come = async (queries: Queries) => {
+          const userId = await useLink(engine, queries, random, { ...use, passwordHash });
+          return { userId, session: await insertSession(queries, random, userId, origin) };
+        };
+        return change(come).then(
+          (result) => ({ is: 'right', result }),
+          (error: unknown) => {
+            if (error instanceof GatewayError && error.httpStatus === 401) return { is: 'wrong', error };
+            throw error;
+          },
+        );
       });
     },
   };
@@ -121,9 +155,10 @@ function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Dat
  */
 async function renewLink(engine: Database['engine'], queries: Queries, random: Random, viewer: Viewer, idOrEmail: string) {
   const operators = await lockOperators(engine, queries);
-  const found = await findUser(queries, idOrEmail);
+  const found = await findVisible(queries, viewer, idOrEmail);
   if (found) await lockUser(engine, queries, found.id);
   const user = found && (await findUser(queries, found.id));
+  // Moved to another merchant meanwhile is gone, for a viewer of this one.
   if (!user || (viewer.merchantId !== undefined && user.merchantId !== viewer.merchantId)) throw noSuchUser();
   requireRank(viewer, { role: user.role, merchantId: user.merchantId ?? null });
   if (user.state === 'disabled') throw new GatewayError('The_status_cannot_be_applied', 'The user is disabled; enable them first.');

@@ -28,6 +28,7 @@ export interface ListedUser {
   createdAtMs: number;
 }
 
+const takenEmail = () => new GatewayError('The_status_cannot_be_applied', 'There is a user with this e-mail already.');
 export const noSuchUser = () => new GatewayError('Record_not_exist', 'There is no user by that id.');
 
 /** One spelling of an e-mail. */
@@ -37,6 +38,30 @@ export function readEmail(value: string): string {
     throw invalidRequest('email must be an e-mail address.');
   }
   return email;
+}
+
+/** No < and >, which set the e-mail apart in the audit log, and no marks that turn the direction of writing. */
+export function checkPersonName(value: string): string {
+  const name = checkName(value);
+  if (/[<>\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(name)) {
+    throw invalidRequest('name must not hold <, > or marks that change the direction of writing.');
+  }
+  return name;
+}
+
+/** The password of another account with the same e-mail, if there is one. */
+export async function siblingHash(
+  queries: Queries,
+  { id, email }: { id?: string | undefined; email: string },
+): Promise<string | undefined> {
+  const row = await queries
+    .selectFrom('users')
+    .select('password_hash')
+    .where('email', '=', email)
+    .where('id', '<>', id ?? '')
+    .where('password_hash', 'is not', null)
+    .executeTakeFirst();
+  return row?.password_hash ?? undefined;
 }
 
 function listedUsers(queries: Queries) {
@@ -77,32 +102,52 @@ function toListed(row: ListedRow): ListedUser {
 
 export interface UserFilter {
   merchantId?: string | undefined;
-  /** The last e-mail of the page before. */
+  /** `cursorOf` the last of the page before, or an e-mail, behind which it goes on. */
   after?: string | undefined;
   limit: number;
   /** Elsewhere than in the sandbox its user can do nothing, and is not shown. */
   hasSandboxUser: boolean;
 }
 
+/** Where the next page begins. No e-mail holds a blank. */
+export function cursorOf({ email, id }: ListedUser): string {
+  return `${email} ${id}`;
+}
+
 /** By e-mail. */
 export async function listUsers(queries: Queries, { merchantId, after, limit, hasSandboxUser }: UserFilter): Promise<ListedUser[]> {
+  const [afterEmail = '', afterId] = (after ?? '').split(' ');
   const rows = await listedUsers(queries)
     .$if(merchantId !== undefined, (query) => query.where('u.merchant_id', '=', merchantId ?? ''))
     .$if(!hasSandboxUser, (query) => query.where('u.is_sandbox', '=', 0))
-    .$if(after !== undefined, (query) => query.where('u.email', '>', after ?? ''))
+    .$if(after !== undefined, (query) =>
+      query.where((eb) => {
+        const isSame = afterId === undefined ? [] : [eb.and([eb('u.email', '=', afterEmail), eb('u.id', '>', afterId)])];
+        return eb.or([eb('u.email', '>', afterEmail), ...isSame]);
+      }),
+    )
     .orderBy('u.email')
+    .orderBy('u.id')
     .limit(limit)
     .execute();
   return rows.map(toListed);
 }
 
-/** By id, or by e-mail. */
-export async function findUser(queries: Queries, idOrEmail: string): Promise<ListedUser | undefined> {
-  const wanted = idOrEmail.trim().toLowerCase();
-  const row = await listedUsers(queries)
-    .where((eb) => eb.or([eb('u.id', '=', wanted), eb('u.email', '=', wanted)]))
-    .executeTakeFirst();
+export async function findUser(queries: Queries, id: string): Promise<ListedUser | undefined> {
+  const row = await listedUsers(queries).where('u.id', '=', id).executeTakeFirst();
   return row && toListed(row);
+}
+
+/** By id, or by an e-mail that one of those whom the viewer sees has. */
+export async function findVisible(queries: Queries, { merchantId }: Viewer, idOrEmail: string): Promise<ListedUser | undefined> {
+  const wanted = idOrEmail.trim().toLowerCase();
+  const rows = await listedUsers(queries)
+    .where((eb) => eb.or([eb('u.id', '=', wanted), eb('u.email', '=', wanted)]))
+    .$if(merchantId !== undefined, (query) => query.where('u.merchant_id', '=', merchantId ?? ''))
+    .limit(2)
+    .execute();
+  if (rows.length > 1) throw new GatewayError('The_status_cannot_be_applied', 'Several users have this e-mail; name one by its id.');
+  return rows[0] && toListed(rows[0]);
 }
 
 export interface NewUser extends WantedStanding {
@@ -138,7 +183,7 @@ export async function insertRow(
     .values({
       id: random.uuid(),
       email: user.email,
-      name: checkName(user.name),
+      name: checkPersonName(user.name),
       role: user.standing.role,
       merchant_id: user.standing.merchantId,
       password_hash: null,
@@ -149,10 +194,10 @@ export async function insertRow(
       created_at: nowMs,
       disabled_at: null,
     })
-    .onConflict((conflict) => conflict.column('email').doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .executeTakeFirst();
-  if (!inserted) throw new GatewayError('The_status_cannot_be_applied', 'There is a user with this e-mail already.');
+  if (!inserted) throw takenEmail();
   return inserted.id;
 }
 
@@ -183,7 +228,11 @@ export interface UserChange {
   merchantId?: string | undefined;
   allMerchants?: boolean | undefined;
   isActive?: boolean | undefined;
+  /** false: one-time codes are turned off, for somebody who has lost the app. */
+  totp?: false | undefined;
 }
+
+const rankOf = { viewer: 0, merchant: 1, operator: 2 } as const;
 
 function changedStanding(user: UserRow, change: UserChange): Standing {
   const { role = user.role, merchantId, allMerchants } = change;
@@ -195,9 +244,26 @@ function changedStanding(user: UserRow, change: UserChange): Standing {
   });
 }
 
+/** Whether the new standing allows nothing that the old one did not. */
+function isWithin(standing: Standing, user: UserRow): boolean {
+  return rankOf[standing.role] <= rankOf[user.role] && (user.merchant_id === null || user.merchant_id === standing.merchantId);
+}
+
+async function requireFreeEmail(queries: Queries, user: UserRow, { merchantId }: Standing): Promise<void> {
+  const taken = await queries
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', user.email)
+    .where('merchant_id', merchantId === null ? 'is' : '=', merchantId)
+    .where('id', '<>', user.id)
+    .executeTakeFirst();
+  if (taken) throw takenEmail();
+}
+
 /**
- * Whoever loses or changes a role, a merchant or the right to be here loses all sessions and an open link in the same transaction: the link
- * was shown to somebody who may not let anybody in where the user stands now.
+ * Every change of role or merchant, or of the right to be here, ends all sessions and an open link in the same transaction. A user who is
+ * allowed more than before also loses password and one-time codes, and needs a new link, which is true in the answer: whoever set them
+ * may have been somebody who could invite the user to less [D166].
  */
 export async function changeUser(
   engine: Database['engine'],
@@ -205,7 +271,7 @@ export async function changeUser(
   viewer: Viewer,
   id: string,
   change: UserChange,
-): Promise<void> {
+): Promise<{ needsLink: boolean }> {
   const operators = await lockOperators(engine, queries);
   const user = await lockUser(engine, queries, id);
   const standing = changedStanding(user, change);
@@ -215,7 +281,14 @@ export async function changeUser(
   const isActive = change.isActive ?? user.disabled_at === null;
   if (standing.role !== 'operator' || !isActive) requireAnother(operators, user);
   const isMoved = standing.role !== user.role || standing.merchantId !== user.merchant_id;
-  const name = change.name === undefined ? user.name : checkName(change.name);
+  const isRaised = isMoved && !isWithin(standing, user);
+  if (standing.merchantId !== user.merchant_id) await requireFreeEmail(queries, user, standing);
+  if (change.totp === false && viewer.role !== 'operator') {
+    throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can turn off the one-time codes of somebody else.', {
+      httpStatus: 403,
+    });
+  }
+  const name = change.name === undefined ? user.name : checkPersonName(change.name);
   await queries
     .updateTable('users')
     .set({
@@ -224,9 +297,11 @@ export async function changeUser(
       merchant_id: standing.merchantId,
       disabled_at: isActive ? null : sql<number>`coalesce(disabled_at, now_ms())`,
     })
+    .$if(isRaised, (query) => query.set({ password_hash: null }))
+    .$if(isRaised || change.totp === false, (query) => query.set({ totp_secret: null, totp_pending: null }))
     .where('id', '=', id)
     .execute();
-  if (isMoved || !isActive) {
+  if (isMoved || !isActive || change.totp === false) {
     await endSessionsOf(queries, id);
     await queries.deleteFrom('user_links').where('subject', '=', id).execute();
   }
@@ -235,8 +310,9 @@ export async function changeUser(
     action: 'user.change',
     subject: id,
     merchantId: standing.merchantId ?? user.merchant_id ?? undefined,
-    detail: { email: user.email, name, ...standing, isActive },
+    detail: { email: user.email, name, ...standing, isActive, ...(change.totp === false ? { totp: false } : {}) },
   });
+  return { needsLink: isRaised && isActive };
 }
 
 export async function deleteUser(engine: Database['engine'], queries: Queries, viewer: Viewer, id: string): Promise<void> {

@@ -1,11 +1,12 @@
 // Pieces that the routes about people share: what a user looks like from outside, and who calls.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { knownBrowserMs } from '../../access/people/known-browsers.ts';
 import type { Person } from '../../access/people/own-account.ts';
 import type { People } from '../../access/people/people.ts';
 import type { NewSession } from '../../access/people/sessions.ts';
 import type { ListedUser } from '../../access/people/users.ts';
 import { textField } from '../../http/schemas.ts';
-import { setSessionCookie } from '../../http/session-cookie.ts';
+import { setCookie } from '../../http/session-cookie.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
@@ -69,21 +70,27 @@ export function originOf(request: FastifyRequest): { address: string; agent: str
 
 /** The signed-in person; a machine with the admin token has no account of its own. */
 export function personOf(request: FastifyRequest): Person {
-  const { userId, sessionId, actor } = viewerOf(request);
+  const { userId, sessionId, actor, role } = viewerOf(request);
   if (userId === undefined || sessionId === undefined) {
     throw new GatewayError('API_Key_Wrong_Product', 'The admin token has no account; sign in as a user.', { httpStatus: 403 });
   }
-  return { userId, sessionId, actor, ...originOf(request) };
+  return { userId, sessionId, actor, role, ...originOf(request) };
 }
 
-/** Sets the cookie and says who has come in. */
+export function setSessionCookie(deps: PeopleRoutesDeps, request: FastifyRequest, reply: FastifyReply, session: NewSession): void {
+  setCookie(request, reply, deps, 'session', { value: session.token, lifetimeMs: session.leftMs });
+}
+
+/** Sets the cookies and says who has come in. */
 export async function welcome(
   deps: PeopleRoutesDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   { userId, session }: { userId: string; session: NewSession },
 ) {
-  setSessionCookie(request, reply, deps, session);
+  setSessionCookie(deps, request, reply, session);
+  const value = await deps.people.browsers.sign(userId);
+  setCookie(request, reply, deps, 'browser', { value, lifetimeMs: knownBrowserMs });
   const user = await deps.people.findUser(userId);
   return { user: user && shownUser(user) };
 }

@@ -4,7 +4,7 @@
 import { noSuchPath } from '../../http/envelope.ts';
 import { adminAnswers, dateTimeField, openAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
-import { clearSessionCookie, setSessionCookie } from '../../http/session-cookie.ts';
+import { clearCookie, readCookie } from '../../http/session-cookie.ts';
 import { actorOf, optionalViewerOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
@@ -19,6 +19,7 @@ import {
   type PeopleRoutesDeps,
   passwordField,
   personOf,
+  setSessionCookie,
   shownUser,
   userFields,
   welcome,
@@ -31,9 +32,16 @@ const whoCameIn = {
   example: { user: exampleUser },
 };
 
+const whoCameInOrCode = {
+  description: 'Who has come in, with the cookie set; or needsCode, and the same call is made again with a code.',
+  fields: { user: Type.Object(userFields), needsCode: Type.Boolean() },
+  example: { user: exampleUser },
+};
+
 export function registerSessionRoutes(app: RouteApp, deps: PeopleRoutesDeps): void {
   registerSession(app, deps);
   registerSessionList(app, deps);
+  registerEndOfAll(app, deps);
   registerLinks(app, deps);
 }
 
@@ -52,6 +60,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
           fields: {
             user: Type.Object(userFields),
             confirmedUntil: dateTimeField('Until then no password is asked for.'),
+            needsTotp: Type.Boolean({ description: 'true: nothing else is open before one-time codes are set up.' }),
             isSandbox: Type.Boolean(),
             version: Type.String(),
             basePath: Type.String(),
@@ -60,6 +69,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
           example: {
             user: exampleUser,
             confirmedUntil: exampleTime,
+            needsTotp: false,
             isSandbox: false,
             version: '1.0.0',
             basePath: '/tillgate',
@@ -74,6 +84,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
       return {
         user: user && shownUser(user),
         confirmedUntil: viewer && user && isoTime(people.confirmedUntilMs(viewer)),
+        needsTotp: user && viewer?.needsTotp,
         isSandbox,
         version,
         basePath,
@@ -90,18 +101,16 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
         tags,
         operationId: 'signIn',
         summary: 'Sign in',
-        description: 'Wrong tries are limited per address, per user and in all. An earlier session of this browser ends.',
+        description:
+          'Wrong tries are limited per network, per e-mail and in all; a browser that has signed in before is limited by its own tries alone. An earlier session of this browser ends.',
         body: Type.Object({ email: emailField, password: passwordField, code: Type.Optional(codeField) }),
-        response: adminAnswers({
-          description: 'Who has come in, with the cookie set; or needsCode, and the same call is made again with a code.',
-          fields: { user: Type.Object(userFields), needsCode: Type.Boolean() },
-          example: { user: exampleUser },
-        }),
+        response: adminAnswers(whoCameInOrCode),
       },
     },
     async (request, reply) => {
       const earlierSessionId = optionalViewerOf(request)?.sessionId;
-      const signedIn = await people.signIn({ ...request.body, earlierSessionId }, originOf(request));
+      const browserOf = await people.browsers.read(readCookie(request, deps, 'browser'));
+      const signedIn = await people.signIn({ ...request.body, earlierSessionId, browserOf }, originOf(request));
       return 'needsCode' in signedIn ? signedIn : welcome(deps, request, reply, signedIn);
     },
   );
@@ -138,7 +147,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
     },
     async (request, reply) => {
       if (optionalViewerOf(request)?.sessionId !== undefined) await people.signOut(personOf(request));
-      clearSessionCookie(request, reply, deps);
+      clearCookie(request, reply, deps, 'session');
       return {};
     },
   );
@@ -164,7 +173,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
       const { password, code } = request.body;
       if ((password === undefined) === (code === undefined)) throw invalidRequest('password or code is needed, one of the two.');
       const session = await people.confirm(personOf(request), { password, code });
-      setSessionCookie(request, reply, deps, session);
+      setSessionCookie(deps, request, reply, session);
       return { confirmedUntil: isoTime(session.confirmedUntilMs) };
     },
   );
@@ -238,6 +247,23 @@ function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void 
   );
 }
 
+function registerEndOfAll(app: RouteApp, { people }: PeopleRoutesDeps): void {
+  app.delete(
+    `${apiPath}/sessions`,
+    {
+      config: configOf('endAllSessions'),
+      schema: {
+        tags,
+        operationId: 'endAllSessions',
+        summary: "End everybody's sessions",
+        description: "For an emergency. The caller's own ends too.",
+        response: adminAnswers({ description: 'How many have ended.', fields: { ended: Type.Integer() }, example: { ended: 12 } }),
+      },
+    },
+    async (request) => ({ ended: await people.endAllSessions(actorOf(request)) }),
+  );
+}
+
 function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
   const { people } = deps;
   app.post(
@@ -252,15 +278,21 @@ function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
         response: openAnswers(
           {
             description: "Without an e-mail: the first operator's, who says it when using the link.",
-            fields: { purpose: Type.Enum(['invitation', 'reset']), email: Type.String(), name: Type.String(), expiresAt: moment },
-            example: { purpose: 'invitation', email: 'ana@shop.md', name: 'Ana', expiresAt: exampleTime },
+            fields: {
+              purpose: Type.Enum(['invitation', 'reset']),
+              needsCode: Type.Boolean({ description: 'true: a code of the authenticator app is needed, too.' }),
+              email: Type.String(),
+              name: Type.String(),
+              expiresAt: moment,
+            },
+            example: { purpose: 'invitation', needsCode: false, email: 'ana@shop.md', name: 'Ana', expiresAt: exampleTime },
           },
           'Record_not_exist',
         ),
       },
     },
     async (request) => {
-      const { expiresAtMs, ...link } = await people.readLink(request.body.token);
+      const { expiresAtMs, subject: _subject, ...link } = await people.readLink(request.body.token);
       return { ...link, expiresAt: isoTime(expiresAtMs) };
     },
   );
@@ -273,16 +305,20 @@ function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
         tags,
         operationId: 'useLink',
         summary: 'Set a password with a one-time link, and come in',
-        description: 'All other sessions of the user end, and one-time codes are off until they are set up again.',
+        description: 'All other sessions of the user end. One-time codes stay on: with them, a code is needed here, too.',
         body: Type.Object({
           token: tokenField,
           password: passwordField,
           name: Type.Optional(textField('Another name.', 200)),
           email: Type.Optional(emailField),
+          code: Type.Optional(codeField),
         }),
-        response: openAnswers(whoCameIn, 'Record_not_exist', 'The_status_cannot_be_applied'),
+        response: adminAnswers(whoCameInOrCode, 'Record_not_exist', 'The_status_cannot_be_applied'),
       },
     },
-    async (request, reply) => welcome(deps, request, reply, await people.useLink(request.body, originOf(request))),
+    async (request, reply) => {
+      const signedIn = await people.useLink(request.body, originOf(request));
+      return 'needsCode' in signedIn ? signedIn : welcome(deps, request, reply, signedIn);
+    },
   );
 }

@@ -1,8 +1,8 @@
 // Users in the cabinet: invite, change, remove, let them set a password again; and what people do with their own account.
 
+import { cursorOf, type ListedUser } from '../../access/people/users.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
-import { setSessionCookie } from '../../http/session-cookie.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
@@ -20,6 +20,7 @@ import {
   passwordField,
   personOf,
   roleField,
+  setSessionCookie,
   shownUser,
   userFields,
 } from './people-schemas.ts';
@@ -34,11 +35,14 @@ const changeBody = Type.Object({
   role: Type.Optional(roleField),
   ...standingFields,
   isActive: Type.Optional(Type.Boolean({ description: 'false: they cannot come in, and their sessions end.' })),
+  totp: Type.Optional(
+    Type.Literal(false, { description: 'false: one-time codes are turned off, for somebody who has lost the app; operators only.' }),
+  ),
 });
 const usersQuery = Type.Object({
   ...merchantQuery.properties,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'How many at most (50).' })),
-  cursor: Type.Optional(textField('`next` of the page before.', 254)),
+  cursor: Type.Optional(textField('`next` of the page before.', 300)),
 });
 const done = (description: string) => adminAnswers({ description, example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied');
 
@@ -69,7 +73,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
       const { merchantId, cursor, limit = 50 } = request.query;
       const users = await people.listUsers({ merchantId: scopeOf(request, merchantId), after: cursor, limit: limit + 1 });
       const page = users.slice(0, limit);
-      return { users: page.map(shownUser), next: users.length > limit ? page.at(-1)?.email : undefined };
+      return { users: page.map(shownUser), next: users.length > limit ? cursorOf(page[limit - 1] as ListedUser) : undefined };
     },
   );
 
@@ -139,11 +143,15 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
         operationId: 'changeUser',
         summary: 'Change a user',
         description:
-          'With another role or merchant, or when they are made inactive, their sessions and an open link end at once: whoever is still invited needs a new link. The last operator stays one.',
+          'With another role or merchant, or when they are made inactive, their sessions and an open link end at once. A user who is allowed more than before also loses password and one-time codes, and the answer has a new link for them. The last operator stays one.',
         params: idParams,
         body: changeBody,
         response: adminAnswers(
-          { description: 'As they are now.', fields: { user: Type.Object(userFields) }, example: { user: exampleUser } },
+          {
+            description: 'As they are now; with a link to hand over if they are allowed more than before.',
+            fields: { user: Type.Object(userFields), ...linkFields },
+            example: { user: exampleUser },
+          },
           'Record_not_exist',
           'The_status_cannot_be_applied',
         ),
@@ -152,9 +160,10 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
     async (request) => {
       const id = request.params.id.toLowerCase();
       const { merchantId, ...change } = request.body;
-      await people.changeUser(viewerOf(request), id, { ...change, merchantId: merchantId?.toLowerCase() });
+      const wanted = { ...change, merchantId: merchantId?.toLowerCase() };
+      const { link, expiresAtMs } = await people.changeUser(viewerOf(request), id, wanted);
       const user = await people.findUser(id);
-      return { user: user && shownUser(user) };
+      return { user: user && shownUser(user), link, linkExpiresAt: expiresAtMs === undefined ? undefined : isoTime(expiresAtMs) };
     },
   );
 
@@ -218,7 +227,7 @@ function registerOwnAccount(app: RouteApp, deps: PeopleRoutesDeps): void {
       },
     },
     async (request, reply) => {
-      setSessionCookie(request, reply, deps, await people.changePassword(personOf(request), request.body));
+      setSessionCookie(deps, request, reply, await people.changePassword(personOf(request), request.body));
       return {};
     },
   );

@@ -1,7 +1,7 @@
 // Passwords as they are kept.
 import { argon2Sync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { checkPassword, hashPassword, isPassword } from '../../../src/access/people/passwords.ts';
+import { checkPassword, hashPassword, isPassword, matchPassword } from '../../../src/access/people/passwords.ts';
 import { systemRandom } from '../../../src/kernel/system.ts';
 
 describe('a password', () => {
@@ -25,8 +25,19 @@ describe('a password', () => {
     expect(await isPassword(stored, 'another password')).toBe(false);
   });
 
+  it('is compared with all accounts of an e-mail by one hash, because they share their salt', async () => {
+    const one = await hashPassword(systemRandom, 'correct horse battery');
+    const other = await hashPassword(systemRandom, 'another good password', one);
+    const saltOf = (hash: string) => hash.split('$')[4];
+    expect(saltOf(other)).toBe(saltOf(one));
+    expect(await matchPassword([one, null, other], 'another good password')).toEqual([false, false, true]);
+    expect(await matchPassword([one, null, other], 'correct horse battery')).toEqual([true, false, false]);
+    const apart = await hashPassword(systemRandom, 'correct horse battery');
+    expect(await matchPassword([one, apart, other], 'correct horse battery')).toEqual([true, true, false]);
+  });
+
   it('of nobody is never right', async () => {
-    expect(await isPassword(undefined, '')).toBe(false);
+    expect(await isPassword(null, '')).toBe(false);
     expect(await isPassword(null, 'anything at all')).toBe(false);
     await expect(isPassword('plain text', 'plain text')).rejects.toThrow(/not in the form/);
   });
@@ -37,9 +48,32 @@ describe('a password', () => {
     expect(await isPassword(stored, composed.normalize('NFD'))).toBe(true);
     expect(() => checkPassword('next', 'elevenchars')).toThrow(/next must have 12 to 256/);
     expect(() => checkPassword('next', 'x'.repeat(257))).toThrow(/next must have 12 to 256/);
-    expect(checkPassword('next', '🔑'.repeat(12))).toBe('🔑'.repeat(12));
-    expect(checkPassword('next', 'x'.repeat(256))).toBe('x'.repeat(256));
+    const keys = '🔑🔒🚪🏠🐈🐕🌲🌳🍎🍐🍞🧀';
+    expect(checkPassword('next', keys)).toBe(keys);
+    const long = 'bread and butter'.repeat(16);
+    expect(checkPassword('next', long)).toBe(long);
+    expect(() => checkPassword('next', `${long}x`)).toThrow(/next must have 12 to 256/);
   });
+
+  it.each([
+    '1qaz2wsx3edc',
+    'Password1234',
+    'Parola2026!!!',
+    '!!!Tillgate!!!',
+    '123456123456',
+    'aaaaaaaaaaaaa',
+    'QwertyUIOP[]',
+    '🔑'.repeat(12),
+  ])('is none that is tried first: %s', (common) => {
+    expect(() => checkPassword('next', common)).toThrow(/next is one of the passwords that are tried first/);
+  });
+
+  it.each(['bread and butter', 'something quite new', 'a better one!', 'correct horse battery', 'piață și pâine', 'tick-tack-tick-tack'])(
+    'may be %s',
+    (good) => {
+      expect(checkPassword('next', good)).toBe(good);
+    },
+  );
 
   it('counts to its last letter, and what is far longer than any is not worked through', async () => {
     const long = 'x'.repeat(255);

@@ -18,7 +18,16 @@ describe.each(engines)('sessions on %s', (engine) => {
     onTestFinished(() => database.close());
     const logger = recordingLogger();
     const start = (own: TestDatabase) => {
-      const people = createPeople({ database: own, clock, random: systemRandom, logger, isSandbox: true, baseUrl: () => '' });
+      const people = createPeople({
+        database: own,
+        clock,
+        random: systemRandom,
+        logger,
+        isSandbox: true,
+        sessionIdleMs: 2 * 3_600_000,
+        requiresTotp: false,
+        baseUrl: () => '',
+      });
       onTestFinished(people.stop);
       return people;
     };

@@ -51,7 +51,7 @@ describe.each(engines)('on %s', (engine) => {
         return database.transaction(work);
       },
     };
-    deps = { database: later, random: systemRandom, tries: createTries({ clock, onWrong: (address) => wrongFrom.push(address) }) };
+    deps = { database: later, random: systemRandom, tries: createTries({ clock, onWrong: ({ address }) => wrongFrom.push(address) }) };
   });
   afterEach(() => database.close());
 

@@ -29,7 +29,16 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
   const { clock, random, logger } = world;
   const { database, ledger, cards, fiscal, link, invoices, callbacks } = world.life;
   const access = createAccess({ database, clock, random });
-  const people = createPeople({ database, clock, random, logger, isSandbox: false, baseUrl: () => '' });
+  const people = createPeople({
+    database,
+    clock,
+    random,
+    logger,
+    isSandbox: false,
+    sessionIdleMs: 2 * 3_600_000,
+    requiresTotp: false,
+    baseUrl: () => '',
+  });
   const banks = [{ code: 'bank1', name: 'Bank One' }];
   const devices = createDevices({ database, clock, random, banks, addresses: () => ({ mqttUrl: 'mqtt://x', queueUrl: 'ws://x' }) });
   const { key, id: keyId } = await seedKey(database.queries, world.merchantId, { name: 'ERP Centru' });

@@ -52,6 +52,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** A page that nobody has touched for this long says so, and what it reads by itself does not keep the session alive. */
+const untouchedMs = 5 * 60_000;
+let touchedAtMs = Date.now();
+for (const event of ['pointerdown', 'keydown', 'wheel']) addEventListener(event, () => (touchedAtMs = Date.now()), { passive: true });
+
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export async function call<Fields>(method: Method, path: string, options: CallOptions = {}): Promise<Fields> {
@@ -76,6 +81,7 @@ async function send<Fields>(method: Method, path: string, { query, body, headers
       headers: {
         accept: 'application/json',
         ...(method === 'GET' ? {} : { 'x-tillgate-request': '1' }),
+        ...(Date.now() - touchedAtMs < untouchedMs ? {} : { 'x-tillgate-idle': '1' }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },

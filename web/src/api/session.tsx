@@ -19,6 +19,8 @@ export interface User {
 export interface Session {
   user?: User;
   confirmedUntil?: string;
+  /** Nothing else is open before one-time codes are set up. */
+  needsTotp?: boolean;
   isSandbox: boolean;
   version: string;
   basePath: string;

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
+import { AskDialog } from '../parts/dialog.tsx';
 import { CodeEntry, Entry, Said } from '../parts/entry.tsx';
 import { PageHead, Read } from '../parts/page.tsx';
 import { QrCode } from '../parts/qr-code.tsx';
@@ -24,11 +25,12 @@ export function Account() {
   return (
     <>
       <PageHead name={t('page.account')} sub={`${session.user.name} · ${session.user.email} · ${t(`role.${session.user.role}`)}`} />
+      {session.needsTotp === true && <p className="second">{t('account.needsTotp')}</p>}
       <div className="account">
-        <Password />
+        {session.needsTotp !== true && <Password />}
         <OneTimeCodes />
       </div>
-      <Sessions />
+      {session.needsTotp !== true && <Sessions />}
     </>
   );
 }
@@ -133,7 +135,10 @@ function OneTimeCodes() {
 function Sessions() {
   const { t } = useTranslation();
   const sessions = useRead<{ sessions: OpenSession[] }>('/sessions');
+  const { session } = useViewer();
+  const [isEndingAll, setIsEndingAll] = useState(false);
   const end = useChange(['/sessions', '/session']);
+  const endAll = useChange(['/session']);
   const columns: Column<OpenSession>[] = [
     {
       head: t('account.browser'),
@@ -163,6 +168,25 @@ function Sessions() {
       <Read of={sessions} rows={2}>
         {(list) => <Table label={t('account.sessions')} columns={columns} rows={list.sessions} keyOf={(one) => one.id} />}
       </Read>
+      {session.user.role === 'operator' && (
+        <button type="button" className="btn" onClick={() => setIsEndingAll(true)}>
+          {t('account.endAll.button')}
+        </button>
+      )}
+      {isEndingAll && (
+        <AskDialog
+          title={t('account.endAll.title')}
+          consequence={t('account.endAll.consequence')}
+          action={t('account.endAll.do')}
+          isDanger
+          isRunning={endAll.isPending}
+          error={endAll.error}
+          onClose={() => setIsEndingAll(false)}
+          onConfirm={() => endAll.mutate({ method: 'DELETE', path: '/sessions' })}
+        >
+          {null}
+        </AskDialog>
+      )}
     </section>
   );
 }

@@ -15,7 +15,12 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Moment } from '../parts/values.tsx';
 import { InviteUser, type ListedUser } from './invite-user.tsx';
 
-type Doing = { kind: 'role'; role: Role } | { kind: 'active'; isActive: boolean } | { kind: 'remove' } | { kind: 'link' };
+type Doing =
+  | { kind: 'role'; role: Role }
+  | { kind: 'active'; isActive: boolean }
+  | { kind: 'remove' }
+  | { kind: 'link' }
+  | { kind: 'codes' };
 
 export function Users() {
   const { t } = useTranslation();
@@ -32,6 +37,7 @@ export function Users() {
     const roles: Role[] = isOperator ? ['operator', 'merchant', 'viewer'] : ['merchant', 'viewer'];
     return [
       ...(isOperator || user.state === 'invited' ? [{ word: t('users.link.button'), run: to({ kind: 'link' }) }] : []),
+      ...(isOperator && user.hasTotp === true ? [{ word: t('users.codes.button'), run: to({ kind: 'codes' }) }] : []),
       ...roles
         .filter((role) => role !== user.role && (role !== 'merchant' || user.merchantId !== undefined))
         .map((role) => ({ word: t('users.role.button', { role: t(`role.${role}`) }), run: to({ kind: 'role', role }) })),
@@ -104,6 +110,7 @@ function DoToUser({ user, what, onClose, onLink }: { user: ListedUser; what: Doi
     const path = `/users/${user.id}`;
     if (what.kind === 'link') change.mutate({ path: `${path}/link` });
     else if (what.kind === 'remove') change.mutate({ method: 'DELETE', path });
+    else if (what.kind === 'codes') change.mutate({ method: 'PATCH', path, body: { totp: false } });
     else change.mutate({ method: 'PATCH', path, body: what.kind === 'role' ? { role: what.role } : { isActive: what.isActive } });
   };
   const role = what.kind === 'role' ? t(`role.${what.role}`) : '';

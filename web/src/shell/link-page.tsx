@@ -4,13 +4,15 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../api/client.ts';
-import { Entry, Said } from '../parts/entry.tsx';
+import { CodeEntry, Entry, Said } from '../parts/entry.tsx';
 import { Read } from '../parts/page.tsx';
 import { ExactMoment } from '../parts/values.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
 interface LinkFacts {
   purpose: 'invitation' | 'reset';
+  /** One-time codes are on, and stay on. */
+  needsCode: boolean;
   /** Absent for the first operator, who says it here. */
   email?: string;
   name?: string;
@@ -44,6 +46,7 @@ function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
+  const [code, setCode] = useState('');
   const [error, setError] = useState<string>();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -51,7 +54,8 @@ function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
       setError(t('link.differ'));
       return;
     }
-    call('POST', '/links/use', { body: { token, password, ...(name === '' ? {} : { name }), ...(email === '' ? {} : { email }) } }).then(
+    const given = Object.fromEntries(Object.entries({ name, email, code }).filter(([, value]) => value !== ''));
+    call('POST', '/links/use', { body: { token, password, ...given } }).then(
       async () => {
         go('/overview', { replace: true });
         await client.resetQueries();
@@ -79,6 +83,7 @@ function SetPassword({ token, link }: { token: string; link: LinkFacts }) {
         onChange={setPassword}
       />
       <Entry label={t('link.again')} type="password" autoComplete="new-password" value={again} onChange={setAgain} />
+      {link.needsCode && <CodeEntry label={t('signIn.code')} hint={t('signIn.codeHint')} value={code} onChange={setCode} />}
       <button type="submit" className="btn primary block">
         {t('link.action')}
       </button>

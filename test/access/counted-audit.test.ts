@@ -1,6 +1,6 @@
-// Failed logins in the audit log: one entry per address and minute, whoever guesses however often.
+// Failed logins and refused calls in the audit log: one entry per actor, subject and minute, however many there are.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFailedLogins, type FailedLogins } from '../../src/access/failed-logins.ts';
+import { type CountedAudit, createCountedAudit } from '../../src/access/counted-audit.ts';
 import type { Database } from '../../src/database/database.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
@@ -8,7 +8,11 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const clock = createVirtualClock(undefined, { settle: 'microtasks' });
 let database: Database;
-let logins: FailedLogins;
+let audit: CountedAudit;
+const logins = {
+  note: (subject: string, about?: string) => audit.note({ actor: 'unknown', action: 'login.fail', subject, about }),
+  stop: () => audit.stop(),
+};
 let isDown: boolean;
 let logger: RecordingLogger;
 
@@ -18,7 +22,7 @@ beforeEach(async () => {
   database = await memoryDatabase(clock);
   const transaction: Database['transaction'] = (work) =>
     isDown ? Promise.reject(new Error('The database is away.')) : database.transaction(work);
-  logins = createFailedLogins({ database: { ...database, transaction }, clock, logger });
+  audit = createCountedAudit({ database: { ...database, transaction }, clock, logger });
 });
 afterEach(() => database.close());
 
@@ -49,7 +53,7 @@ describe('failed logins', () => {
     await clock.advance(60_000);
     const written = await entries();
     expect(written).toHaveLength(201);
-    expect(written.at(-1)).toEqual(['login.fail', 'other addresses', 4_800]);
+    expect(written.at(-1)).toEqual(['login.fail', 'others', 4_800]);
   });
 
   it('that could not be written are tried again a minute later, by themselves', async () => {
@@ -78,5 +82,20 @@ describe('failed logins', () => {
     await logins.stop();
     expect(await entries()).toEqual([['login.fail', '192.0.2.1', 2]]);
     expect(clock.pending).toBe(0);
+  });
+
+  it('name the first few accounts that were tried, and whose log the entry is in', async () => {
+    for (let count = 0; count < 20; count += 1) logins.note('192.0.2.1', `user${count % 10}@shop.md`);
+    audit.note({ actor: 'Ana <ana@shop.md>', action: 'access.refuse', subject: 'a', merchantId: 'm', about: 'createMerchant' });
+    await clock.advance(60_000);
+    const rows = await database.queries.selectFrom('audit_log').select(['actor', 'merchant_id', 'detail']).orderBy('id').execute();
+    expect(rows).toEqual([
+      {
+        actor: 'unknown',
+        merchant_id: null,
+        detail: JSON.stringify({ count: 20, about: [0, 1, 2, 3, 4].map((number) => `user${number}@shop.md`) }),
+      },
+      { actor: 'Ana <ana@shop.md>', merchant_id: 'm', detail: '{"count":1,"about":["createMerchant"]}' },
+    ]);
   });
 });

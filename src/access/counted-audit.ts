@@ -1,0 +1,82 @@
+// What happens too often for an entry each, in the audit log: failed logins to the cabinet and refused calls. One entry a minute for each
+// actor and subject, with their number and the first few things that it was about. Somebody who guesses makes thousands, and they must
+// neither fill the log nor cost the database a write each; so they are counted here and written when the minute ends.
+// A process that is killed loses the minute at hand. More subjects than are kept apart are counted together.
+import type { Database } from '../database/database.ts';
+import type { Cancel, Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { type AuditEntry, writeAudit } from './audit.ts';
+
+const minuteMs = 60_000;
+const maxEntries = 200;
+const maxNamed = 5;
+
+export interface Counted extends Omit<AuditEntry, 'detail'> {
+  /** The account that was tried, the call that was refused. */
+  about?: string | undefined;
+}
+
+export interface CountedAudit {
+  note(counted: Counted): void;
+  /** Writes what was counted so far. */
+  stop(): Promise<void>;
+}
+
+interface Count {
+  entry: Omit<AuditEntry, 'detail'>;
+  count: number;
+  about: Set<string>;
+}
+
+export function createCountedAudit({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): CountedAudit {
+  let counts = new Map<string, Count>();
+  let timer: Cancel | undefined;
+
+  function add(entry: Count['entry'], number: number, about: Iterable<string>): void {
+    const nameOf = ({ actor, action, subject }: Count['entry']) => JSON.stringify([actor, action, subject]);
+    const isKept = counts.has(nameOf(entry)) || counts.size < maxEntries;
+    const counted = isKept ? entry : { actor: 'others', action: entry.action, subject: 'others' };
+    const name = nameOf(counted);
+    const known = counts.get(name) ?? { entry: counted, count: 0, about: new Set() };
+    counts.set(name, known);
+    known.count += number;
+    for (const one of about) if (known.about.size < maxNamed) known.about.add(one);
+  }
+
+  function writeLater(): void {
+    timer ??= clock.after(minuteMs, () => {
+      timer = undefined;
+      void write();
+    });
+  }
+
+  async function write(): Promise<void> {
+    if (counts.size === 0) return;
+    const written = counts;
+    counts = new Map();
+    try {
+      await database.transaction(async (queries) => {
+        for (const { entry, count, about } of written.values()) {
+          await writeAudit(queries, { ...entry, detail: { count, ...(about.size === 0 ? {} : { about: [...about] }) } });
+        }
+      });
+    } catch (error) {
+      logger.warn({ err: error, entries: written.size }, 'counted entries could not be written to the audit log; it will be tried again');
+      for (const { entry, count, about } of written.values()) add(entry, count, about);
+      writeLater();
+    }
+  }
+
+  return {
+    note({ about, ...entry }) {
+      add(entry, 1, about === undefined ? [] : [about]);
+      writeLater();
+    },
+    async stop() {
+      timer?.();
+      await write();
+      // What could not be written now is not tried again.
+      timer?.();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+// Browsers in which somebody has signed in, known again by a signed cookie: wrong tries of others do not keep them out [D167].
+// The cookie names its user and the day; it opens nothing by itself. Its key lies in the database, so that it counts on every gateway
+// and after a restart.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../../database/database.ts';
+import { keepFact } from '../../database/facts.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Random } from '../../kernel/random.ts';
+
+export const knownBrowserMs = 180 * 24 * 3_600_000;
+
+export interface KnownBrowsers {
+  /** What the cookie says. */
+  sign(userId: string): Promise<string>;
+  /** The user who signed in there; undefined: forged, or too long ago. */
+  read(cookie: string | undefined): Promise<string | undefined>;
+}
+
+export function createKnownBrowsers({ database, clock, random }: { database: Database; clock: Clock; random: Random }): KnownBrowsers {
+  let key: string | undefined;
+
+  async function macOf(text: string): Promise<Buffer> {
+    key ??= await keepFact(database.queries, 'browser key', Buffer.from(random.bytes(32)).toString('hex'));
+    return createHmac('sha256', key).update(text).digest();
+  }
+
+  return {
+    async sign(userId) {
+      const text = `${userId}.${Math.floor(clock.now() / 1000)}`;
+      return `${text}.${(await macOf(text)).toString('base64url')}`;
+    },
+    async read(cookie) {
+      const [, text = '', userId, seconds, mac = ''] = /^(([\w-]{36})\.(\d{1,12}))\.([\w-]{43})$/.exec(cookie ?? '') ?? [];
+      if (userId === undefined) return undefined;
+      const isOurs = timingSafeEqual(await macOf(text), Buffer.from(mac, 'base64url'));
+      return isOurs && clock.now() - Number(seconds) * 1000 < knownBrowserMs ? userId : undefined;
+    },
+  };
+}

@@ -1,0 +1,40 @@
+// How often a network may guess wrong. IPv4 counts by address. IPv6 counts by /64, /56 and /48 at once, because one customer may hold any
+// of them: each wider network has twice the allowance of the narrower one.
+import ipaddr from 'ipaddr.js';
+import type { Clock } from './clock.ts';
+import { createRateLimiter } from './rate-limiter.ts';
+
+export interface Allowance {
+  burst: number;
+  perS: number;
+}
+
+export interface NetworkLimit {
+  /** Whole seconds until the network may guess again; undefined: now. */
+  peek(network: string): number | undefined;
+  take(network: string): void;
+  /** Whether it has not guessed wrong lately, nor anybody in the widest network around it. */
+  isFresh(network: string): boolean;
+}
+
+const prefixes = [64, 56, 48];
+
+/** From the narrowest to the widest. `network` is what networkOf gives. */
+function widened(network: string): string[] {
+  if (!ipaddr.IPv6.isValid(network)) return [network];
+  return prefixes.map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${network}/${bits}`).toString()}/${bits}`);
+}
+
+export function createNetworkLimit(clock: Clock, { burst, perS }: Allowance): NetworkLimit {
+  const limiters = prefixes.map((_bits, level) => createRateLimiter({ clock, burst: burst * 2 ** level, perS: perS * 2 ** level }));
+  return {
+    peek(network) {
+      const waits = widened(network).flatMap((name, level) => limiters[level]?.peek(name) ?? []);
+      return waits.length === 0 ? undefined : Math.max(...waits);
+    },
+    take(network) {
+      for (const [level, name] of widened(network).entries()) limiters[level]?.take(name);
+    },
+    isFresh: (network) => widened(network).every((name, level) => limiters[level]?.isFull(name) === true),
+  };
+}
