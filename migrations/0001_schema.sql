@@ -345,7 +345,7 @@ create table turns (
 -- totp_last_step: each one-time code counts once, so only later ones are taken. is_sandbox: comes in without a password, where `serve` never lets it.
 create table users (
   id text primary key,
-  email text not null unique check (email <> ''),
+  email text not null check (email <> ''),
   name text not null check (name <> ''),
   role text not null check (role in ('operator', 'merchant', 'viewer')),
   merchant_id text references merchants (id),
@@ -359,10 +359,13 @@ create table users (
   check (role <> 'operator' or merchant_id is null),
   check (role <> 'merchant' or merchant_id is not null)
 );
+-- The same e-mail may have an account in several merchants: whether an address is known elsewhere is no merchant's business [D166].
+create unique index users_by_email on users (email, coalesce(merchant_id, ''));
 create index users_by_merchant on users (merchant_id, email);
 
 -- A session ends by its row's going: with its user, password or role in the same transaction, and by itself at expires_at.
 -- earlier_hash: the token before the last rotation, good for a moment more for requests that were under way, and never as a confirmed one.
+-- used_at: when the session was last used, to the minute; an idle one ends [D168].
 create table sessions (
   id text primary key,
   user_id text not null references users (id),
@@ -371,6 +374,7 @@ create table sessions (
   rotated_at int8 not null,
   confirmed_at int8 not null,
   created_at int8 not null,
+  used_at int8 not null,
   expires_at int8 not null,
   address text not null,
   agent text not null
