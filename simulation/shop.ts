@@ -95,10 +95,11 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   };
 }
 
-/** The database itself notes when a settled command is settled again. */
+/** The database itself notes when a settled command is settled again: only a dispute lets it, and a CloseDoc that was made after all [D143]. */
 async function watchSettlements(database: Database): Promise<void> {
   await sql`create trigger settled_twice after update on commands
     when old.settled_at is not null and (new.settled_at is not old.settled_at or new.state <> old.state)
+      and old.state <> 'disputed' and new.state <> 'disputed' and not (old.name = 'CloseDoc' and old.state <> 'done' and new.state = 'done')
     begin insert into audit_log (at, actor, action, subject, detail) values (now_ms(), 'simulation', 'settled twice', old.id, '{}'); end`.execute(
     database.queries,
   );

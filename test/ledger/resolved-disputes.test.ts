@@ -1,0 +1,156 @@
+// How a dispute is resolved, in both directions [D143]: as executed with all effects of done, as not executed with all effects of refused.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { operationStatus } from '../../src/ledger/operation-status.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { createSaleWorld } from '../support/sale-world.ts';
+
+let world: Awaited<ReturnType<typeof createSaleWorld>>;
+beforeEach(async () => {
+  world = await createSaleWorld();
+});
+afterEach(() => world.stop());
+
+const decide = (id: string, state: 'done' | 'refused', closesReview = false) =>
+  world.meanwhile(world.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', closesReview }));
+const statusOf = (names: { oid: string } | { documentNr: string }) =>
+  world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
+
+/** Charged or printed, with the answer lost and the device away; a person decides, and the device is back. */
+async function decidedUnheard(
+  deviceId: string,
+  begin: () => ReturnType<typeof world.pay>,
+  state: 'done' | 'refused',
+  onReturn: (answer: AnswerMessage) => AnswerMessage | undefined = (answer) => answer,
+) {
+  world.onAnswer = () => undefined;
+  expect((await world.run(begin())).code).toBe(3);
+  world.setAway(deviceId, true);
+  await world.clock.advance(30 * 60_000);
+  const { id } = await world.lastCommand();
+  await decide(id, state);
+  world.onAnswer = onReturn;
+  world.setAway(deviceId, false);
+  await world.clock.advance(60_000);
+  return id;
+}
+
+/** A payment with its numbers, its document closed or not. */
+async function paidOn(deviceId: string, isClosed: boolean) {
+  const documentNr = world.random.uuid();
+  const { oid, report } = await world.run(world.pay(deviceId, 10, documentNr));
+  const named = { merchantId: world.merchantId, deviceId, documentNr, operationId: String(report?.['operationId']) };
+  if (isClosed) await world.run(world.cards.closeDoc(named));
+  return { id: String(oid), named, token: String(report?.['token']), rrn: String(report?.['rrn']) };
+}
+const find = async (id: string) => await world.ledger.find(id);
+
+describe('a CloseDoc', () => {
+  it('that was called refused and was made closes the document when the terminal says so: the terminal is free', async () => {
+    const terminal = await world.terminal();
+    const { id, named } = await paidOn(terminal.id, false);
+    await decidedUnheard(terminal.id, () => world.cards.closeDoc(named), 'refused');
+    expect(await world.lastCommand('CloseDoc')).toMatchObject({ state: 'done', disputedFrom: null });
+    expect(await find(id)).toMatchObject({ documentState: 'closed' });
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+  });
+
+  it('that was called done and was not made opens the document again when it is resolved so', async () => {
+    const terminal = await world.terminal();
+    const { id, named } = await paidOn(terminal.id, false);
+    const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+    const close = await decidedUnheard(terminal.id, () => world.cards.closeDoc(named), 'done', no);
+    expect(await find(close)).toMatchObject({ state: 'disputed', disputedFrom: 'done' });
+    await decide(close, 'refused', true);
+    expect(await find(id)).toMatchObject({ documentState: 'open' });
+    world.onAnswer = (answer) => answer;
+    expect((await world.run(world.cards.closeDoc(named))).code).toBe(0);
+    expect(await find(id)).toMatchObject({ documentState: 'closed' });
+  });
+});
+
+describe('a void', () => {
+  const voidOf = ({ named, token }: Awaited<ReturnType<typeof paidOn>>) =>
+    world.cards.cancelTransaction({ ...named, amountBani: 1_000, token });
+
+  it('that was called refused and was made voids the payment when it is resolved as executed', async () => {
+    const terminal = await world.terminal();
+    const sale = await paidOn(terminal.id, true);
+    const id = await decidedUnheard(terminal.id, () => voidOf(sale), 'refused');
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3, state: 'Disputed' });
+    await decide(id, 'done', true);
+    expect(await find(sale.id)).toMatchObject({ documentState: 'voided' });
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 22, state: 'Voided' });
+  });
+
+  it('that was called done and was not made gives the payment back when it is resolved so', async () => {
+    const terminal = await world.terminal();
+    const sale = await paidOn(terminal.id, true);
+    const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+    const id = await decidedUnheard(terminal.id, () => voidOf(sale), 'done', no);
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3 });
+    await decide(id, 'refused', true);
+    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
+    expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 0, state: 'Closed' });
+  });
+});
+
+it('a payment that was called done and was not made frees its terminal at once, and its number when it is resolved so', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', never);
+  expect(await find(id)).toMatchObject({ state: 'disputed', documentState: null });
+  world.onAnswer = (answer) => answer;
+  expect((await world.run(world.pay(terminal.id, 5, world.random.uuid()))).code).toBe(0);
+  expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(3);
+  await decide(id, 'refused', true);
+  expect(await statusOf({ oid: id })).toMatchObject({ code: 50, state: 'Refused' });
+});
+
+it('a refund that was called done and was not made gives its amount back when it is resolved so', async () => {
+  const terminal = await world.terminal();
+  const { id: paymentId, named, rrn } = await paidOn(terminal.id, true);
+  const refund = (amountBani: number, key?: string) =>
+    world.cards.refund({ ...named, rrn, amountBani, currency: undefined, idempotency: key ? { key, requestHash: key } : undefined });
+  const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+  const id = await decidedUnheard(terminal.id, () => refund(1_000), 'done', never);
+  await decide(id, 'refused', true);
+  world.onAnswer = (answer) => answer;
+  expect(await statusOf({ oid: paymentId })).toMatchObject({ code: 0, state: 'Closed' });
+  expect((await world.run(refund(1_000, 'again'))).code).toBe(50);
+});
+
+it('a payment that was called done with its numbers keeps them when the device denies it and it is resolved as executed', async () => {
+  const terminal = await world.terminal();
+  const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+  world.onAnswer = () => undefined;
+  expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+  world.setAway(terminal.id, true);
+  await world.clock.advance(30 * 60_000);
+  const { id } = await world.lastCommand();
+  const numbers = { operationId: '000001', rrn: '9' };
+  await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'In the list.', actor: 'ana', ...numbers }));
+  world.onAnswer = never;
+  world.setAway(terminal.id, false);
+  await world.clock.advance(60_000);
+  expect(await find(id)).toMatchObject({ state: 'disputed' });
+  await decide(id, 'done', true);
+  expect(await statusOf({ oid: id })).toMatchObject({ code: 0, report: numbers });
+});
+
+describe('completion notices', () => {
+  it('of a cash movement that was called refused and was made end with Completed once the dispute is resolved', async () => {
+    const register = await world.register();
+    const callbackUri = 'https://erp.example/?oid=#OID#&state=#State#';
+    const cashIn = () =>
+      world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, callbackUri, hashRequest: () => 'in' });
+    const id = await decidedUnheard(register.id, cashIn, 'refused');
+    expect(await find(id)).toMatchObject({ state: 'disputed' });
+    expect((await world.run(cashIn())).code).toBe(31);
+    await decide(id, 'done', true);
+    await world.clock.advance(10_000);
+    const states = world.callbackUrls.filter((url) => url.includes(id)).map((url) => new URL(url).searchParams.get('state'));
+    expect(states).toEqual(['Unknown', 'Refused', 'Unknown', 'Completed']);
+    expect(register.fiscalMemory().documents()).toHaveLength(1);
+  });
+});
