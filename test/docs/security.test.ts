@@ -35,6 +35,16 @@ describe('SECURITY.md', () => {
     expect(claims.length).toBeGreaterThan(35);
   });
 
+  it('judges every chapter of OWASP ASVS 5 that applies, and names the others', () => {
+    const section = page.split(/^## /m).find((text) => text.startsWith('Measured by OWASP ASVS 5.0')) ?? '';
+    const [, table = ''] = /<!-- asvs:[^>]*-->\n([\s\S]*?)\n<!-- end of asvs -->/.exec(section) ?? [];
+    const rows = table.split('\n').slice(2);
+    for (const row of rows) expect(row).toMatch(/^\| V\d+ [^|]+ \| (?:done|done except|partly) \| [^|]{40,} \|$/);
+    const applying = rows.map((row) => /^\| (V\d+)/.exec(row)?.[1]);
+    const others = [...(/Not applicable: ([^\n]*)/.exec(section)?.[1] ?? '').matchAll(/V\d+/g)].map(([chapter]) => chapter);
+    expect([...applying, ...others].sort()).toEqual(Array.from({ length: 17 }, (_, at) => `V${at + 1}`).sort());
+  });
+
   it.each(claims)('shows by a test that exists: $claim', ({ file, title }) => {
     expect(existsSync(new URL(file, root)), file).toBe(true);
     expect(readFileSync(new URL(file, root), 'utf8'), `${file} has no test "${title}"`).toContain(title);
