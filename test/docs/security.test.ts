@@ -42,7 +42,8 @@ describe('SECURITY.md', () => {
     for (const row of rows) expect(row).toMatch(/^\| V\d+ [^|]+ \| (?:done|done except|partly) \| [^|]{40,} \|$/);
     const applying = rows.map((row) => /^\| (V\d+)/.exec(row)?.[1]);
     const others = [...(/Not applicable: ([^\n]*)/.exec(section)?.[1] ?? '').matchAll(/V\d+/g)].map(([chapter]) => chapter);
-    expect([...applying, ...others].sort()).toEqual(Array.from({ length: 17 }, (_, at) => `V${at + 1}`).sort());
+    const chapters = Array.from({ length: 17 }, (_, at) => `V${at + 1}`);
+    expect([applying.length + others.length, new Set([...applying, ...others])]).toEqual([17, new Set(chapters)]);
   });
 
   it.each(claims)('shows by a test that exists: $claim', ({ file, title }) => {
