@@ -24,7 +24,10 @@ interface TemplateParts {
   pieces: ({ literal: string } | { placeholder: Placeholder })[];
 }
 
-const placeholderPattern = /#(OID|State|ReceiptID|DeviceID)#/y;
+/** Plain, or as an encoder of URLs writes it [D151]. */
+const placeholderPattern = /(?:#|%23)(OID|State|ReceiptID|DeviceID)(?:#|%23)/y;
+/** A word between two of these signs was meant to be a placeholder. */
+const wordPattern = /(?:#|%23)([A-Za-z_]+)(?:#|%23)/y;
 
 /** Throws Invalid_Request, naming CallbackURI, unless the template can be expanded for every state. */
 export function checkTemplate(text: string): void {
@@ -47,7 +50,7 @@ function cut(text: string): TemplateParts {
 
   const authorityEnd = endOfAuthority(text, scheme.length);
   const authority = text.slice(scheme.length, authorityEnd);
-  if (/[#\\]/.test(authority)) throw broken('must not have a placeholder or a backslash before its path');
+  if (/[#\\]|%23/.test(authority)) throw broken('must not have a placeholder or a backslash before its path');
   return { origin: parseOrigin(scheme, authority), pieces: cutPathAndQuery(text.slice(authorityEnd)) };
 }
 
@@ -58,7 +61,7 @@ function endOfAuthority(text: string, start: number): number {
     if (text[at] !== '#') continue;
     const placeholder = placeholderAt(text, at);
     if (placeholder === undefined) return at;
-    at += placeholder.length + 1;
+    at += placeholder.length - 1;
   }
   return text.length;
 }
@@ -86,29 +89,34 @@ function cutPathAndQuery(text: string): TemplateParts['pieces'] {
   let literal = text.startsWith('/') ? '' : '/';
   let at = 0;
   while (at < text.length) {
-    if (text[at] !== '#') {
-      literal += text[at];
-      at += 1;
+    const placeholder = placeholderAt(text, at);
+    if (placeholder !== undefined) {
+      pieces.push({ literal: encodeLiteral(literal) }, { placeholder: placeholder.name });
+      literal = '';
+      at += placeholder.length;
       continue;
     }
-    const placeholder = placeholderAt(text, at);
-    if (placeholder === undefined) {
-      // A fragment is never sent. A second `#` in it is a placeholder that would be lost unnoticed: misspelt, or in the fragment.
-      if (text.includes('#', at + 1))
-        throw broken('knows only the placeholders #OID#, #State#, #ReceiptID# and #DeviceID#, in path and query');
-      break;
+    // A fragment is never sent. A second `#` in it is a placeholder that would be lost unnoticed: misspelt, or in the fragment.
+    if (isOtherWordAt(text, at) || (text[at] === '#' && text.includes('#', at + 1))) {
+      throw broken('knows only the placeholders #OID#, #State#, #ReceiptID# and #DeviceID#, in path and query');
     }
-    pieces.push({ literal: encodeLiteral(literal) }, { placeholder });
-    literal = '';
-    at += placeholder.length + 2;
+    if (text[at] === '#') break;
+    literal += text[at];
+    at += 1;
   }
   pieces.push({ literal: encodeLiteral(literal) });
   return pieces;
 }
 
-function placeholderAt(text: string, at: number): Placeholder | undefined {
+function placeholderAt(text: string, at: number): { name: Placeholder; length: number } | undefined {
   placeholderPattern.lastIndex = at;
-  return placeholderPattern.exec(text)?.[1] as Placeholder | undefined;
+  const match = placeholderPattern.exec(text);
+  return match ? { name: match[1] as Placeholder, length: match[0].length } : undefined;
+}
+
+function isOtherWordAt(text: string, at: number): boolean {
+  wordPattern.lastIndex = at;
+  return wordPattern.test(text);
 }
 
 /** What the merchant wrote stays as it is, save characters that a request line cannot carry. */

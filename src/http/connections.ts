@@ -130,6 +130,12 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
           response.appendHeader(line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2));
         response.writeHead(error.httpStatus).end(body);
       });
+      // A client that speaks plain HTTP to the TLS port would only see its connection end. Node has no public way to the bare socket; where
+      // there is none the connection ends as before.
+      server.on('tlsClientError', (error: Error & { code?: string }, { _parent: bare }: { _parent?: Duplex }) => {
+        if (error.code === 'ERR_SSL_HTTP_REQUEST' && bare?.writable)
+          refuse(bare, protocolFailure(400, 'This port speaks HTTPS: the URL must begin with https://.'));
+      });
       server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
         refuse(socket, protocolFailure(405, 'The method CONNECT is not allowed here.'), ['Allow: GET, POST']);
       });

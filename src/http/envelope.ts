@@ -26,8 +26,9 @@ export function protocolFailure(httpStatus: number, sentence: string, cause?: un
 }
 
 /** In one place, because a path that hides must answer as one that does not exist. */
-export function noSuchPath(): GatewayError {
-  return protocolFailure(404, 'There is no such path.');
+export function noSuchPath(missingBasePath?: string): GatewayError {
+  const hint = missingBasePath === undefined ? '' : ` All paths begin with ${missingBasePath}.`;
+  return protocolFailure(404, `There is no such path.${hint}`);
 }
 
 // Fastify's own errors, in sentences of ours. What is not listed keeps its status and gets a general sentence.

@@ -127,6 +127,12 @@ export function checkQuery(query: unknown): void {
   }
 }
 
+/** Unpacking would let a small body become a large one; ERPs' bodies are small anyway. */
+export function checkEncoding(contentEncoding: string | undefined): void {
+  if (contentEncoding === undefined || contentEncoding.trim().toLowerCase() === 'identity') return;
+  throw new GatewayError('Invalid_Request', 'The body must not be compressed: leave the header Content-Encoding out.', { httpStatus: 415 });
+}
+
 export function checkCharset(contentType: string | undefined): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType ?? '')?.[1]?.toLowerCase();
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') {

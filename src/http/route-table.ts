@@ -16,7 +16,7 @@ function toExpression(pattern: string): RegExp {
   return new RegExp(`^${parts.join('').replace(/\/$/, '')}/?$`, 'i');
 }
 
-export function createRouteTable(): RouteTable {
+export function createRouteTable(basePath: string): RouteTable {
   const routes: { expression: RegExp; methods: readonly string[] }[] = [];
 
   /** The methods that the path answers to; empty if there is no such path. */
@@ -31,10 +31,16 @@ export function createRouteTable(): RouteTable {
     },
     refuseUnknown(request, reply) {
       if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
-      const methods = methodsFor(request.url.split('?', 1)[0] ?? '');
-      if (methods.length === 0) throw noSuchPath();
+      const path = request.url.split('?', 1)[0] ?? '';
+      const methods = methodsFor(path);
+      // Said of every path outside, whether it exists with the base path or not: which paths are hidden is nobody's business.
+      if (methods.length === 0) throw noSuchPath(isUnder(basePath, path) ? undefined : basePath);
       reply.header('allow', methods.join(', '));
       throw protocolFailure(405, `The method must be ${methods.join(' or ')}.`);
     },
   };
+}
+
+function isUnder(basePath: string, path: string): boolean {
+  return basePath === '' || `${path.toLowerCase()}/`.startsWith(`${basePath.toLowerCase()}/`);
 }

@@ -25,7 +25,7 @@ import { type Connections, createConnections } from './connections.ts';
 import { registerDocsPage } from './docs-page.ts';
 import type { Demo } from './examples.ts';
 import { createHostCheck } from './host-check.ts';
-import { checkCharset, parseJsonBody } from './json-body.ts';
+import { checkCharset, checkEncoding, parseJsonBody } from './json-body.ts';
 import { maxAnonymousBodyBytes, takesSmallBodiesOnly } from './large-bodies.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
@@ -123,7 +123,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     failed: (error) => options.logger.error({ err: error }, 'the login of a device could not be judged'),
     loggedIn: newcomers.loggedIn,
   });
-  const routeTable = createRouteTable();
+  const routeTable = createRouteTable(basePath);
 
   const app = createApp(options, limits, { admission, connections, upgrades });
   newcomers.attach(app.server);
@@ -260,6 +260,7 @@ function readJsonBodies(app: FastifyInstance, limits: HttpLimits, clock: Clock, 
   const intake = createBodyIntake({ clock, ...limits });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    checkEncoding(request.headers['content-encoding']);
     checkCharset(request.headers['content-type']);
     const { access } = request.routeOptions.config;
     const maxBytes = access !== undefined && takesSmallBodiesOnly(access) ? maxAnonymousBodyBytes : limits.bodyBytes;

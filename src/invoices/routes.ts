@@ -130,7 +130,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
       },
     },
     async (request) => {
-      const { state, receiptId } = await invoices.status(request.query.QR, askerOf(request));
+      const { state, receiptId } = await invoices.status(scannedQr(request.query.QR), askerOf(request));
       return { Status: state, ReceiptID: receiptId };
     },
   );
@@ -180,7 +180,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
     },
     async (request) => {
       const asker = askerOf(request);
-      const invoice = await invoices.scan(request.query.QR, asker);
+      const invoice = await invoices.scan(scannedQr(request.query.QR), asker);
       return {
         OID: invoice.oid,
         Status: invoice.state,
@@ -227,12 +227,17 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
     },
     async (request) => {
       const { QR, ReceiptID, DeviceID } = request.query;
-      await invoices.pay(QR, { receiptId: ReceiptID, deviceId: DeviceID }, askerOf(request));
+      await invoices.pay(scannedQr(QR), { receiptId: ReceiptID, deviceId: DeviceID }, askerOf(request));
       return {};
     },
   );
 
   registerPictureRoutes(app, invoices);
+}
+
+/** Scanners add a line break or a blank. */
+function scannedQr(text: string): string {
+  return text.trim();
 }
 
 /** Within which merchant the invoice is looked for, and who is named in its history. */

@@ -33,6 +33,24 @@ describe('expanding a template', () => {
     );
   });
 
+  it('replaces placeholders that an encoder of URLs has written as well [D151]', () => {
+    const template = 'https://erp.example/%23OID%23/x?s=%23State%23&r=#ReceiptID%23&c=%23fff&d=%23DeviceID%23';
+    expect(expandTemplate(template, { OID: oid, State: 'Payed', ReceiptID: 'R', DeviceID: 'D' })).toBe(
+      `https://erp.example/${oid}/x?s=Payed&r=R&c=%23fff&d=D`,
+    );
+  });
+
+  it.each(['?id=%23oid%23', '?id=#Oid#', '/%23Status%23', '?a=#OID#&b=%23Receipt_ID%23', '?a=%23State#&b=#state%23'])(
+    'refuses a word that is no placeholder, with the list of those that are: %s',
+    (rest) => {
+      expect(() => checkTemplate(`https://erp.example${rest}`)).toThrow('#OID#, #State#, #ReceiptID# and #DeviceID#');
+    },
+  );
+
+  it('refuses an encoded placeholder before the path', () => {
+    expect(() => checkTemplate('https://%23OID%23.example/')).toThrow('before its path');
+  });
+
   it('leaves what has no value empty', () => {
     expect(expandTemplate('http://erp.example/?r=#ReceiptID#&d=#DeviceID#', { OID: oid, State: 'Scanned', DeviceID: null })).toBe(
       'http://erp.example/?r=&d=',

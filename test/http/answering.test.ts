@@ -223,7 +223,7 @@ describe('the line of a request', () => {
 describe('an unknown path', () => {
   let table: ReturnType<typeof createRouteTable>;
   beforeEach(() => {
-    table = createRouteTable();
+    table = createRouteTable('');
     table.add(['GET', 'HEAD'], '/base/things/:id');
     table.add(['DELETE', 'GET'], '/base/things/:id/');
     table.add(['POST'], '/base/a.b/*');

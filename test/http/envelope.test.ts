@@ -109,6 +109,28 @@ describe('failures', () => {
     expect([response.statusCode, response.json().errorMessage]).toEqual([404, 'Invalid_Request: There is no such path.']);
   });
 
+  it('names the base path to whoever leaves it out, whether the rest exists or not', async () => {
+    for (const path of ['/Device/sample/Pay', '/nothing', '/']) {
+      const response = await sample.server.app.inject(path);
+      expect([response.statusCode, response.json().errorMessage]).toEqual([
+        404,
+        `Invalid_Request: There is no such path. All paths begin with ${base}.`,
+      ]);
+    }
+    const inside = await sample.server.app.inject(`${base.toUpperCase()}/nothing`);
+    expect(inside.json().errorMessage).toBe('Invalid_Request: There is no such path.');
+  });
+
+  it.each(['gzip', 'br', 'deflate'])('refuses a body that is compressed (%s), and says so', async (encoding) => {
+    const headers = { 'x-api-key': posKey, 'content-encoding': encoding };
+    const answer = await post('/Device/sample/Pay', '{}', headers);
+    expect([answer.status, answer.body.errorMessage]).toEqual([
+      415,
+      'Invalid_Request: The body must not be compressed: leave the header Content-Encoding out.',
+    ]);
+    expect((await post('/Device/sample/Pay', '{}', { ...headers, 'content-encoding': 'identity' })).status).toBe(400);
+  });
+
   it('refuses U+0000 in a query', async () => {
     const response = await sample.server.app.inject(`${base}/Invoice/sample?QR=a%00b`);
     expect([response.statusCode, response.json().errorMessage]).toEqual([

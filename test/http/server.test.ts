@@ -239,7 +239,12 @@ describe('HTTPS', () => {
     });
     expect(body).toBe('{"errorCode":0,"errorMessage":""}');
     expect(headers).toMatchObject({ 'strict-transport-security': 'max-age=31536000', 'referrer-policy': 'no-referrer' });
-    await expect(fetch(`http://127.0.0.1:${port}${base}/health/live`)).rejects.toThrow();
+    // The connection that speaks plain HTTP is told why it is refused.
+    const plain = await fetch(`http://127.0.0.1:${port}${base}/health/live`);
+    expect([plain.status, await plain.json()]).toEqual([
+      400,
+      { errorCode: 40, errorMessage: 'Invalid_Request: This port speaks HTTPS: the URL must begin with https://.' },
+    ]);
   });
 });
 

@@ -87,6 +87,8 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect(decode(new Uint8ClampedArray(png.data), png.width, png.height)?.data).toBe(QR);
 
     expect(await get('Status', { QR })).toEqual({ errorCode: 0, errorMessage: '', Status: 0, ReceiptID: '' });
+    // Scanners add a line break.
+    expect(await get('Status', { QR: ` ${QR}\r\n` })).toMatchObject({ errorCode: 0, Status: 0 });
     expect(await get('Get', { QR, APIKey: qrKey })).toEqual({
       errorCode: 0,
       errorMessage: '',

@@ -92,7 +92,7 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
     commands,
     facts: () => ({ battery: 100, paper: roll.paper, signal: 90, bank: bank.name, firmware: deps.firmware, features: ['paid'] }),
     judge(name, args) {
-      return whyNot(name, args) ?? (mishaps.lookingAt(name, args).has('busy') ? busy : undefined);
+      return whyNot(name, args) ?? (mishaps.isBusy(name, args) ? busy : undefined);
     },
     execute,
     recover: receipts.recover,

@@ -43,7 +43,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     const hasAmount = name === 'Pay' || name === 'Refund' || name === 'CancelTransaction';
     if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
     if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
-    if (mishaps.lookingAt(name, args).has('busy')) return { outcome: 'busy', reason: 'Somebody is in the menu of the terminal.' };
+    if (mishaps.isBusy(name, args)) return { outcome: 'busy', reason: 'Somebody is in the menu of the terminal.' };
     return undefined;
   }
 

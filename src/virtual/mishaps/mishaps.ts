@@ -17,8 +17,10 @@ export interface ArmedMishaps {
 export interface Mishaps {
   /** Looks, and changes nothing. */
   lookingAt(name: string, args: JsonObject): Befalls;
-  /** The same, and what was armed for one command is used up. */
+  /** The same, and what was armed for one command is used up, as is a magic amount for its document [D171]. */
   take(name: string, args: JsonObject): Befalls;
+  /** Whether somebody is in the menu; a document meets that once, too. */
+  isBusy(name: string, args: JsonObject): boolean;
   armed(): ArmedMishaps;
   arm(change: Partial<ArmedMishaps>): void;
 }
@@ -35,18 +37,35 @@ const nothingArmed: ArmedMishaps = { loseAnswer: false, answerTwice: false, pape
 
 export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps {
   let armed: ArmedMishaps = nothingArmed;
+  const usedUp = new Set<string>();
 
   function lookingAt(name: string, args: JsonObject): Befalls {
     const amountBani = amountOf(name, args);
     if (amountBani === undefined) return new Set();
-    const magic = hasMagic ? magicOf(kind, amountBani) : undefined;
+    const document = documentOf(name, args);
+    const isUsedUp = document !== undefined && usedUp.has(document);
+    const magic = hasMagic && !isUsedUp ? magicOf(kind, amountBani) : undefined;
     return new Set([...(magic === undefined ? [] : [magic]), ...armedOnes(armed)]);
+  }
+
+  function useUp(name: string, args: JsonObject): void {
+    const document = documentOf(name, args);
+    if (document === undefined) return;
+    usedUp.add(document);
+    const [oldest] = usedUp;
+    if (usedUp.size > maxUsedUp && oldest !== undefined) usedUp.delete(oldest);
   }
 
   return {
     lookingAt,
+    isBusy(name, args) {
+      if (!lookingAt(name, args).has('busy')) return false;
+      useUp(name, args);
+      return true;
+    },
     take(name, args) {
       const befalls = lookingAt(name, args);
+      useUp(name, args);
       if (amountOf(name, args) !== undefined) armed = { ...nothingArmed, paperOut: armed.paperOut };
       return befalls;
     },
@@ -55,6 +74,15 @@ export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps
       armed = { ...armed, ...change };
     },
   };
+}
+
+/** Documents that are remembered; for older ones an amount is magic again. */
+const maxUsedUp = 1_000;
+
+/** What a second try has in common with the first; undefined: it has no name, and meets the same again. */
+function documentOf(name: string, { documentNr, receipt }: JsonObject): string | undefined {
+  const number = documentNr ?? (receipt as { Uid?: unknown } | undefined)?.Uid;
+  return typeof number === 'string' ? `${name} ${number}` : undefined;
 }
 
 function armedOnes({ loseAnswer, answerTwice, paperOut, powerCut }: ArmedMishaps): Mishap[] {
