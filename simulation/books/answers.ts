@@ -1,6 +1,20 @@
 // Every answer against the commands [D59, D61]: 0 means that what its OID names was done; 1, 2, 30, 31, 40, 41 and 50 mean that this call's
 // own command was not; and whoever began a command and was told 0, 3 or 50 knows its OID.
-import type { Books } from './books.ts';
+import type { CallRecord } from '../erp/caller.ts';
+import type { BookedCommand, Books } from './books.ts';
+
+/** By what the till asked for, and what the command keeps of that: the gateway's own rows would agree with each other after a loss. */
+function differences({ asked }: CallRecord, command: BookedCommand): string[] {
+  if (!asked) return [];
+  const pairs: [string, string | number | null, string | number | null][] = [
+    ['device', asked.deviceId ?? command.deviceId, command.deviceId],
+    ['CallbackURI', asked.callbackUri ?? null, command.callbackUri],
+    ['amount', asked.amountBani ?? null, command.amountBani],
+    ['documentNr', asked.documentNr ?? null, command.documentNr],
+    ['Receipt.Uid', asked.receiptUid ?? null, command.receiptUid],
+  ];
+  return pairs.filter(([, wanted, kept]) => wanted !== kept).map(([what, wanted, kept]) => `the ${what} ${kept} instead of ${wanted}`);
+}
 
 const meansNotDone: readonly (number | undefined)[] = [1, 2, 30, 31, 40, 41, 50];
 const namesItsCommand: readonly (number | undefined)[] = [0, 3, 50];
@@ -11,6 +25,7 @@ export function checkAnswers({ shop, commands, erp }: Books): void {
     const call = command.request === null ? undefined : erp.calls.get(command.request);
     if (!call) continue;
     const name = `${call.name} (${call.id}) was answered ${call.code}`;
+    for (const difference of differences(call, command)) shop.violated(`${name}, and its command ${command.id} has ${difference}`);
     // Resolved since as executed: what the caller got before was an operator's wrong decision [D143].
     const wasDisputed = command.disputedFrom !== null;
     if (command.state === 'done' && !wasDisputed && meansNotDone.includes(call.code))

@@ -29,17 +29,34 @@ export interface Via {
 
 export type Call = (life: GatewayLife, via: Via) => Promise<unknown>;
 
+/** What a till asked for, as far as a command keeps it. The books hold the commands against this and not against themselves. */
+export interface Asked {
+  /** Absent where any of several devices may be asked. */
+  deviceId?: string | undefined;
+  callbackUri?: string | undefined;
+  amountBani?: number | undefined;
+  documentNr?: string | undefined;
+  receiptUid?: string | undefined;
+}
+
 /** What became of a call, for the books. */
 export interface CallRecord {
   id: string;
   name: string;
+  asked: Asked | undefined;
   code: number | undefined;
   oid: string | undefined;
 }
 
+export interface Asking {
+  asked?: Asked | undefined;
+  /** The gateway that said nothing before; mostly another one is asked, as a proxy does. */
+  silent?: number | undefined;
+  atMostMs?: number | undefined;
+}
+
 export interface Caller {
-  /** `silent`: the gateway that said nothing before; mostly another one is asked, as a proxy does. */
-  ask(name: string, call: Call, silent?: number, atMostMs?: number): Promise<Answer>;
+  ask(name: string, call: Call, how?: Asking): Promise<Answer>;
   readonly calls: ReadonlyMap<string, CallRecord>;
   readonly byCode: Record<string, number>;
   /** Callers who hung up on a gateway that stood still, and calls that went to another one after silence. */
@@ -70,8 +87,8 @@ export function createCaller(shop: Shop, random: Random): Caller {
     return pickFrom(isElsewhere ? others : fleet.places);
   }
 
-  function ask(name: string, call: Call, silent?: number, atMostMs = patienceMs): Promise<Answer> {
-    const record: CallRecord = { id: `call ${calls.size + 1}`, name, code: undefined, oid: undefined };
+  function ask(name: string, call: Call, { asked, silent, atMostMs = patienceMs }: Asking = {}): Promise<Answer> {
+    const record: CallRecord = { id: `call ${calls.size + 1}`, name, asked, code: undefined, oid: undefined };
     calls.set(record.id, record);
     const place = choosePlace(silent);
     const patientMs = Math.min(patienceMs, atMostMs);

@@ -5,6 +5,7 @@
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Answer } from './caller.ts';
 import { type Clerk, oftenLeft, sparingBusy } from './clerk.ts';
+import { checkClose } from './closes.ts';
 import type { Recognised } from './recognition.ts';
 import { recognised, type Style, styles } from './recognition.ts';
 
@@ -89,6 +90,7 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
     const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30, ...(sale.isForInvoice ? [22] : [])], pay, {
       isUnnamed: style === 'neither',
+      asked: call,
     });
     // A payment that a person called refused, and whose terminal cannot tell any more, may be made once more.
     const charges = chargesOf(sale).filter(({ entry }) => !shop.hastyPerson.isBeyondHelp(entry.reference));
@@ -185,10 +187,13 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
 async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
   const named = recognised(clerk, clerk.pick(['key', 'neither']), ['day', target.id]);
   const call = { merchantId: clerk.shop.merchantId, deviceId: target.id };
-  await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }), {
+  const sinceMs = clerk.shop.clock.now();
+  const closed = await clerk.insist(`${name} closeDay`, [0, 50], (life, via) => life.cards.closeDay({ ...call, ...named, ...via }), {
     leaveRate: oftenLeft,
     isUnnamed: !named.idempotency,
+    asked: call,
   });
+  checkClose(clerk, `${name} closeDay`, target, sinceMs, closed);
 }
 
 /** A customer who changes his mind; sometimes two people ask the gateway at once to stop it, so that one's no takes back the other's mark. */

@@ -2,7 +2,7 @@
 import type { Random } from '../../src/kernel/random.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { Shop } from '../shop.ts';
-import type { Answer, Call, Caller } from './caller.ts';
+import type { Answer, Asked, Call, Caller } from './caller.ts';
 
 export interface Counts {
   sales: number;
@@ -42,6 +42,7 @@ interface Insistence {
   leaveRate?: number;
   /** Nothing but its content shows that a repeat is one. */
   isUnnamed?: boolean;
+  asked?: Asked | undefined;
 }
 
 /** Amounts ending so make a virtual device misbehave; most do not. Not `busyForEver`. */
@@ -91,7 +92,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
   }
 
   async function insist(name: string, ends: readonly number[], call: Call, how: Insistence = {}): Promise<Answer | undefined> {
-    const { leaveRate = 0, isUnnamed = false } = how;
+    const { leaveRate = 0, isUnnamed = false, asked } = how;
     let silentSinceMs: number | undefined;
     let answer: Answer | undefined;
     let calmSinceMs: number | undefined;
@@ -111,7 +112,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
         counts.left += 1;
         return undefined;
       }
-      answer = await caller.ask(name, call, answer?.code === undefined ? answer?.gateway : undefined, leftMs);
+      answer = await caller.ask(name, call, { asked, silent: answer?.code === undefined ? answer?.gateway : undefined, atMostMs: leftMs });
       if (leaveRate > 0 && (answer.code === 3 || answer.code === undefined) && chance(leaveRate)) {
         counts.left += 1;
         return undefined;

@@ -38,7 +38,7 @@ export async function sellByInvoice(clerk: Clerk, intents: InvoiceIntent[]): Pro
   if (dice < 0.15) return;
   if (dice < 0.25) return cancel(invoice);
   await clerk.pause(clerk.between(500, 30_000));
-  const isCard = dice < 0.4;
+  const isCard = dice < 0.4 && invoice.target.kind === 'terminal';
   const { intent } = invoice;
   const paying = { documentNr: intent.oid, abortRate: 0.4, onAborted: () => void (intent.isAborted = true) };
   if (isCard && !(await sellByCard(clerk, invoice.target, paying))) return;
@@ -73,8 +73,8 @@ async function create(clerk: Clerk, intents: InvoiceIntent[]): Promise<Invoice |
   shop.trace(`${name} is ${oid}, valid for ${validForMs ?? 'ever'}`);
   const intent: InvoiceIntent = { name, pointOfSalesCode, hasKey, oid, paidBy: [], isAborted: false, orphans: [] };
   intents.push(intent);
-  const terminals = shop.devices.filter(({ kind }) => kind === 'terminal');
-  return { clerk, intent, qr, target: clerk.pick(terminals) };
+  // A register takes QR sales too; a card pays at a terminal only.
+  return { clerk, intent, qr, target: clerk.pick(shop.devices) };
 }
 
 async function scan({ clerk, intent, qr, target }: Invoice): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { GatewayLife } from '../gateway-life.ts';
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Via } from './caller.ts';
 import { type Clerk, oftenLeft } from './clerk.ts';
+import { checkClose } from './closes.ts';
 import { type Recognised, recognised, type Style, styles } from './recognition.ts';
 
 export async function useRegister(clerk: Clerk, target: ShopDevice): Promise<void> {
@@ -35,7 +36,7 @@ async function moveCash(clerk: Clerk, target: ShopDevice, way: 'cashIn' | 'cashO
     name,
     rivalling ? [...ends, usedKey] : ends,
     (life, via) => life.fiscal[way]({ ...call, ...recognition, ...via }),
-    { leaveRate: oftenLeft, isUnnamed: style === 'neither' },
+    { leaveRate: oftenLeft, isUnnamed: style === 'neither', asked: call },
   );
   const rivalMoved = await rivalling;
   const moved = timesMoved(clerk, amountBani);
@@ -57,7 +58,7 @@ async function moveUnderSameKey(clerk: Clerk, target: ShopDevice, { idempotency 
   if (clerk.chance(0.5)) await clerk.pause(clerk.between(1, 3_000));
   const name = `sale ${clerk.random.uuid()} cashIn ${amountBani} under the key of another`;
   const rival = (life: GatewayLife, via: Via) => life.fiscal.cashIn({ ...call, ...recognition, ...via });
-  await clerk.insist(name, [...ends, usedKey], rival, { leaveRate: oftenLeft });
+  await clerk.insist(name, [...ends, usedKey], rival, { leaveRate: oftenLeft, asked: call });
   return () => timesMoved(clerk, amountBani);
 }
 
@@ -73,10 +74,13 @@ async function makeReport(clerk: Clerk, target: ShopDevice, isFiscal: boolean): 
   const name = `sale ${clerk.random.uuid()} ${isFiscal ? 'Z' : 'X'} at ${target.name}`;
   const call = { merchantId: shop.merchantId, deviceId: target.id, callbackUri: shop.receiver.template(), isFiscal };
   const recognition = recognised(clerk, keyOrNone(clerk), ['report', target.id, isFiscal]);
-  await clerk.insist(name, ends, (life, via) => life.fiscal.createReport({ ...call, ...recognition, ...via }), {
+  const sinceMs = shop.clock.now();
+  const made = await clerk.insist(name, ends, (life, via) => life.fiscal.createReport({ ...call, ...recognition, ...via }), {
     leaveRate: oftenLeft,
     isUnnamed: !recognition.idempotency,
+    asked: call,
   });
+  checkClose(clerk, name, target, sinceMs, made);
 }
 
 async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
@@ -114,7 +118,8 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
       return life.fiscal.printReceipt({ ...call, deviceId, ...recognition, ...via });
     };
     // A proxy that repeats. Without any name two at once are two receipts, so only what has one is doubled.
+    const asked = { callbackUri: call.callbackUri, amountBani: bani, receiptUid: isNamed ? uid : undefined };
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name}, doubled`, print);
-    return clerk.insist(name, ends, print, { leaveRate: oftenLeft / 3, isUnnamed: style === 'neither' });
+    return clerk.insist(name, ends, print, { leaveRate: oftenLeft / 3, isUnnamed: style === 'neither', asked });
   }
 }

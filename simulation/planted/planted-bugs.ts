@@ -2,7 +2,8 @@
 import { batchBugs } from './batch-bugs.ts';
 import { invoiceBatchBugs } from './invoice-batch-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
+import { meanwhileBugs } from './meanwhile-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { roomBugs } from './room-bugs.ts';
 
-export const plantedBugs: readonly PlantedBug[] = [...ledgerBugs, ...batchBugs, ...invoiceBatchBugs, ...roomBugs];
+export const plantedBugs: readonly PlantedBug[] = [...ledgerBugs, ...batchBugs, ...invoiceBatchBugs, ...roomBugs, ...meanwhileBugs];

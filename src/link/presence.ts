@@ -7,7 +7,8 @@ import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface PresenceBook {
   /**
-   * `isPrompt`: somebody waits for it. Only then is its clock reading fresh; a device may send an old answer again.
+   * `isPrompt`: somebody waits for it. Only then is its clock reading fresh; a device may send an old answer again, which counts only while
+   * nothing else was measured.
    * That is also how `expired` corrects an offset that was too small.
    */
   noteAnswer(channel: ChannelName, deviceId: string, answer: AnswerMessage, isPrompt: boolean): Sighting;

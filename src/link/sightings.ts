@@ -74,7 +74,9 @@ export class Sightings implements SeenDevice {
 
   noteAnswer(channel: ChannelName, answer: AnswerMessage, isPrompt: boolean): Sighting {
     if (answer.journalId !== undefined) this.#journalId = answer.journalId;
-    return { isReconnect: this.#heard(channel, isPrompt ? answer.clock : undefined), isReboot: false };
+    // An old answer makes the device's clock look late, which is safe; without it the gateway's own would count, which may be wrong.
+    const isNearest = isPrompt || this.#offset.read() === undefined;
+    return { isReconnect: this.#heard(channel, isNearest ? answer.clock : undefined), isReboot: false };
   }
 
   notePresence(channel: ChannelName, presence: PresenceMessage): Sighting {

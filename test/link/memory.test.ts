@@ -70,7 +70,7 @@ describe('the presence book', () => {
     ]);
     expect(book.isLiveAnywhere(deviceId)).toBe(false);
     book.noteGone('mqtt', deviceId);
-    expect(book.all()).toEqual([]);
+    expect([...book.all()]).toEqual([]);
   });
 
   it('takes a device for live for 75 seconds after a message, where it was heard', async () => {
@@ -88,7 +88,7 @@ describe('the presence book', () => {
     expect(presence()).toEqual({ isReconnect: true, isReboot: false });
     expect(book.of(deviceId)?.liveSinceMs).toEqual({ mqtt: clock.now() });
     presence({}, 'queue');
-    expect(book.all()).toMatchObject([{ deviceId, snapshot: { liveOn: ['mqtt', 'queue'] } }]);
+    expect([[...book.all()].map(([id]) => id), book.of(deviceId)?.liveOn]).toEqual([[deviceId], ['mqtt', 'queue']]);
   });
 
   it('counts nobody as live on a channel that is down, nor one who has left it', () => {
@@ -126,6 +126,16 @@ describe('the presence book', () => {
     expect(book.clockOffsetMs(deviceId)).toBe(2_000);
     presence({ clock: undefined, bootId: journalId });
     expect(book.clockOffsetMs(deviceId)).toBe(2_000);
+  });
+
+  it('measures the clock by an old answer while it has nothing else: too small is safe, the gateway’s own clock is not', () => {
+    const { book, reading, presence, answer } = setUp();
+    answer(false, { clock: reading(-250_000) });
+    expect(book.clockOffsetMs(deviceId)).toBe(-250_000);
+    answer(false, { clock: reading(-200_000) });
+    expect(book.clockOffsetMs(deviceId)).toBe(-250_000);
+    presence({ clock: reading(-240_000) });
+    expect(book.clockOffsetMs(deviceId)).toBe(-240_000);
   });
 
   it('keeps a device live and its clock measured while the gateway’s wall clock is set', async () => {

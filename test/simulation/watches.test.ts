@@ -83,17 +83,19 @@ describe('who watches the wires', () => {
     closedByHand = [] as string[],
     said = undefined as string | undefined,
     guessed = undefined as string | undefined,
+    clockSkewMs = 0,
+    clockSetAtMs = Number.NEGATIVE_INFINITY,
   } = {}) {
     const clock = createEventClock();
     const storage = {
       peek: (sql: string, [subject]: readonly unknown[]) =>
         sql.includes('audit_log')
           ? closedByHand.filter((id) => id === subject).map((id) => ({ id }))
-          : [{ issued_at: clock.now() - ageMs }],
+          : [{ issued_at: clock.now() - ageMs, answer_by: clock.now() + 60_000 }],
     };
     const journal = () => ({ unfinished: () => running, find: () => ({ outcome: said }) });
-    const device = { journal, bank: { charges: () => charges, entries: () => [] } };
-    const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0 } as unknown as ShopDevice;
+    const device = { journal, faults: () => ({ clockSkewMs }), bank: { charges: () => charges, entries: () => [] } };
+    const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0, clockSetAtMs } as unknown as ShopDevice;
     return watchWire({ clock, storage, devices: [target], trace: () => {}, violated, hasGuessed: (id) => id === guessed });
   }
 
@@ -144,6 +146,21 @@ describe('who watches the wires', () => {
     expect(violations).toEqual([]);
     watching({ ageMs: 10_001 })(command());
     expect(violations).toEqual(['Pay one went to terminal 1 10001 ms after it was issued']);
+  });
+
+  it('tells of a command whose device may answer when a person may have decided, in the device’s own clock [D63]', () => {
+    const nowMs = createEventClock().now();
+    const answerBy = (ms: number) => command({ answerBy: new Date(nowMs + 60_000 + ms).toISOString() });
+    watching()(answerBy(120_000));
+    watching({ clockSkewMs: 600_000 })(answerBy(720_000));
+    watching({ clockSetAtMs: 1 })(answerBy(600_000));
+    expect(violations).toEqual([]);
+    watching()(answerBy(120_001));
+    watching({ clockSkewMs: -600_000 })(answerBy(0));
+    expect(violations).toEqual([
+      'Pay one lets terminal 1 answer 120001 ms later than its row says',
+      'Pay one lets terminal 1 answer 600000 ms later than its row says',
+    ]);
   });
 
   it('tells of a copy with a fresh time to begin [D65]', () => {
