@@ -416,6 +416,23 @@ create table hour_sums (
 );
 create index hour_sums_by_start on hour_sums (start_ms);
 
+-- What a person may type to find a sale and no other index holds: authorization codes, the last digits of cards (with a star before
+-- them), numbers of receipts and invoices. Filled in the background from rows that are settled; letters and digits only, in lower case.
+create table search_terms (
+  merchant_id text not null,
+  term text not null,
+  kind text not null check (kind in ('command', 'invoice')),
+  subject_id text not null,
+  primary key (merchant_id, term, subject_id)
+);
+create index search_terms_by_subject on search_terms (subject_id);
+-- How far each of the two was read.
+create table search_progress (
+  kind text primary key,
+  at int8 not null,
+  id text not null
+);
+
 -- Steps of a command that may come without end (an ERP that asks again, a device that repeats its answer): the first are in
 -- command_events like any other, all of them are counted here.
 create table command_step_counts (

@@ -114,7 +114,8 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     });
     known = addressesOf(config, listening.url, embeddedBroker);
     certificate?.watch(server.renewCertificate);
-    for (const room of [rooms.ledger, rooms.callbacks, rooms.presenceKeeper, rooms.removal, rooms.hourKeeper]) room.start();
+    for (const room of [rooms.ledger, rooms.callbacks, rooms.presenceKeeper, rooms.removal, rooms.hourKeeper, rooms.searchKeeper])
+      room.start();
     logger.info({ ...known, instanceId: id, engine: database.engine, embedded }, 'the gateway is ready');
     void rooms.brokerAdmins.check();
   }
@@ -133,7 +134,18 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     await server.stop(graceMs + lastAnswersMs);
     cancelLetGo();
     for (const part of [certificate, devices, rooms.rabbitmqConnections, access, people]) part?.stop();
-    for (const part of [countedAudit, removal, hourKeeper, presenceKeeper, link, ledger, callbacks, invoices, instance]) {
+    for (const part of [
+      countedAudit,
+      removal,
+      hourKeeper,
+      rooms.searchKeeper,
+      presenceKeeper,
+      link,
+      ledger,
+      callbacks,
+      invoices,
+      instance,
+    ]) {
       // The database may be away: what cannot be written now is found by the others when the leases run out.
       await part?.stop().catch((error: unknown) => logger.warn({ err: error }, 'a part of the gateway could not say goodbye'));
     }

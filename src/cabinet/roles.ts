@@ -79,6 +79,7 @@ export const calls = {
   rotateQrSecret: { who: operators, isConfirmed: true },
 
   listCommands: { who: everyone },
+  totalCommands: { who: everyone },
   exportCommands: { who: everyone },
   search: { who: everyone },
   listReview: { who: everyone },

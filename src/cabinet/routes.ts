@@ -61,10 +61,10 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerSessionRoutes(app, deps);
   registerUserRoutes(app, deps);
   registerSigningRoutes(app, deps);
-  registerSalePageRoutes(app, deps);
+  const mismatches = createMismatches();
+  registerSalePageRoutes(app, { ...deps, mismatches });
   registerMoneyStepRoutes(app, deps);
   registerInvoiceViewRoutes(app, { ...deps, csvExports });
-  const mismatches = createMismatches();
   registerAttentionRoutes(app, { ...deps, mismatches });
   registerOverviewRoutes(app, { ...deps, mismatches });
   registerEventRoutes(app, deps);

@@ -5,6 +5,7 @@ import { baniToLei } from '../kernel/money.ts';
 import { Type } from '../kernel/schema-type.ts';
 import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
 import type { ListedCommand } from './views/lists/commands-list.ts';
+import { erpStates, receiptStates } from './views/lists/sale-columns.ts';
 import { shownStateOf, shownStates } from './views/shown-state.ts';
 
 export const listedCommandFields = {
@@ -28,6 +29,8 @@ export const listedCommandFields = {
   merchantId: Type.String(),
   merchantName: Type.String(),
   durationMs: Type.Optional(Type.Integer()),
+  receipt: Type.Optional(Type.Enum([...receiptStates], { description: 'Of a payment in a list: its receipt.' })),
+  erp: Type.Optional(Type.Enum([...erpStates], { description: 'Of a payment in a list: whether the ERP knows how it ended.' })),
   documentState: Type.Optional(Type.Enum(['open', 'closed', 'voided'])),
   settledBy: Type.Optional(Type.String()),
   review: Type.Optional(Type.Object({ since: moment, reason: Type.String() })),

@@ -23,6 +23,8 @@ export interface Schema {
   user_links: UserLinksTable;
   notes: NotesTable;
   hour_sums: HourSumsTable;
+  search_terms: SearchTermsTable;
+  search_progress: SearchProgressTable;
   command_step_counts: CommandStepCountsTable;
   migration_promises: MigrationPromisesTable;
   database_facts: DatabaseFactsTable;
@@ -296,6 +298,19 @@ interface HourSumsTable {
   start_ms: number;
   made_at: number;
   figures: string;
+}
+
+interface SearchTermsTable {
+  merchant_id: string;
+  term: string;
+  kind: 'command' | 'invoice';
+  subject_id: string;
+}
+
+interface SearchProgressTable {
+  kind: 'command' | 'invoice';
+  at: number;
+  id: string;
 }
 
 interface CommandStepCountsTable {

@@ -84,6 +84,7 @@ async function remove({ engine, transaction }: Database, id: string): Promise<bo
     if ((await stillRemovable(queries, [id])).length === 0) return false;
     await queries.deleteFrom('command_events').where('command_id', '=', id).execute();
     await queries.deleteFrom('command_step_counts').where('command_id', '=', id).execute();
+    await queries.deleteFrom('search_terms').where('subject_id', '=', id).execute();
     await queries
       .updateTable('commands')
       .set({

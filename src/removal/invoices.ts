@@ -72,6 +72,7 @@ async function remove({ engine, transaction }: Database, oid: string): Promise<b
     const invoice = await lockRows(engine, queries.selectFrom('invoices').select('receipt').where('oid', '=', oid)).executeTakeFirst();
     if (!invoice || (await stillRemovable(queries, [oid])).length === 0) return false;
     await queries.deleteFrom('invoice_events').where('oid', '=', oid).execute();
+    await queries.deleteFrom('search_terms').where('subject_id', '=', oid).execute();
     await queries
       .updateTable('invoices')
       .set({

@@ -4,6 +4,7 @@ import { createCountedAudit } from '../access/counted-audit.ts';
 import { createPeople } from '../access/people/people.ts';
 import { createEventHub } from '../cabinet/events/event-hub.ts';
 import { createHourKeeper } from '../cabinet/overview/hour-keeper.ts';
+import { createSearchKeeper } from '../cabinet/sales/search-keeper.ts';
 import { createCallbacks } from '../callbacks/callbacks.ts';
 import { createCards } from '../cards/cards.ts';
 import type { Config } from '../config.ts';
@@ -95,6 +96,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
   const events = createEventHub({ ...shared, link, streamBounds: { maxPerUser: config.streamsPerUser, maxInAll: config.streams } });
   const hourKeeper = createHourKeeper(shared);
+  const searchKeeper = createSearchKeeper(shared);
   const removal = createRemoval({
     ...shared,
     keeping: { commandsDays: config.keepCommandsDays, invoicesDays: config.keepInvoicesDays, auditDays: config.keepAuditDays },
@@ -118,5 +120,6 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     events,
     removal,
     hourKeeper,
+    searchKeeper,
   };
 }

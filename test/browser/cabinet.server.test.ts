@@ -84,11 +84,11 @@ describe('a sale', () => {
   });
 
   it('closes its document from a dialog that said before what will happen', async () => {
-    await page.getByRole('button', { name: 'Close the document' }).click();
+    await page.getByRole('button', { name: 'Close document' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('No money moves.').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Close it' }).click();
+    await dialog.getByRole('button', { name: 'Close document' }).click();
     await page.getByText('Nothing to do.').waitFor();
   });
 

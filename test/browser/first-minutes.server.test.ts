@@ -81,7 +81,7 @@ describe('an empty sandbox', () => {
 
   it('has its only merchant chosen in every form', async () => {
     await open('/keys');
-    await page.getByRole('button', { name: 'New key' }).first().click();
+    await page.getByRole('button', { name: 'Create key' }).first().click();
     const field = page.getByRole('dialog').getByLabel('Merchant');
     await expect.poll(() => field.inputValue()).not.toBe('');
     await page.keyboard.press('Escape');

@@ -88,7 +88,7 @@ describe('the other steps', () => {
   it('void takes the whole payment back', async () => {
     const sale = await paid(shop, 75);
     await openStep(sale.path, 'Void…', 'Takes the whole payment back');
-    await dialog().getByRole('button', { name: 'Void it' }).click();
+    await dialog().getByRole('button', { name: 'Void payment' }).click();
     await heading(page, /void|taken back/i);
     const rows = await served.commandsOf(sale.documentNr);
     expect(rows.map(({ name, state }) => `${name} ${state}`)).toEqual(['Pay done', 'CancelTransaction done']);
@@ -96,8 +96,8 @@ describe('the other steps', () => {
 
   it('close frees the terminal', async () => {
     const sale = await paid(shop, 80);
-    await openStep(sale.path, 'Close the document', 'No money moves.');
-    await dialog().getByRole('button', { name: 'Close it' }).click();
+    await openStep(sale.path, 'Close document', 'No money moves.');
+    await dialog().getByRole('button', { name: 'Close document' }).click();
     await page.getByText('Nothing to do.').waitFor();
     asked = await paid(shop, 81);
     expect(asked.answer.errorCode).toBe(0);
@@ -158,8 +158,8 @@ describe('the other steps', () => {
       CallbackURI: 'http://127.0.0.1:9/erp?oid=#OID#',
       Receipt: { Number: 'C-1', Items: [{ Name: 'Tea', Quantity: 1, Price: 30 }] },
     });
-    await openStep(`/invoices/${String(OID)}`, 'Cancel the invoice…', 'Nobody can scan or pay it any more.');
-    await dialog().getByRole('button', { name: 'Cancel it' }).click();
+    await openStep(`/invoices/${String(OID)}`, 'Cancel invoice…', 'Nobody can scan or pay it any more.');
+    await dialog().getByRole('button', { name: 'Cancel invoice' }).click();
     await heading(page, /cancel/i);
   });
 });
@@ -169,14 +169,14 @@ describe('after fifteen minutes', () => {
     const sale = await paid(other, 50);
     served.clock.leapTo(served.clock.now() + 111 * 60_000);
     await openStep(sale.path, 'Void…', 'Takes the whole payment back');
-    await dialog().getByRole('button', { name: 'Void it' }).click();
+    await dialog().getByRole('button', { name: 'Void payment' }).click();
     const ask = page.getByRole('dialog', { name: 'Is it still you?' });
     await ask.getByLabel('Password').fill('not the password at all');
-    await ask.getByRole('button', { name: 'It is me' }).click();
+    await ask.getByRole('button', { name: 'That was me' }).click();
     await ask.getByText('The password is wrong.').waitFor();
     expect((await served.commandsOf(sale.documentNr)).map(({ name }) => name)).toEqual(['Pay']);
     await ask.getByLabel('Password').fill(who.password);
-    await ask.getByRole('button', { name: 'It is me' }).click();
+    await ask.getByRole('button', { name: 'That was me' }).click();
     await heading(page, /void|taken back/i);
     expect((await served.commandsOf(sale.documentNr)).map(({ name, state }) => `${name} ${state}`)).toEqual([
       'Pay done',

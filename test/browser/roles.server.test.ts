@@ -72,7 +72,7 @@ describe('a merchant', () => {
 
   it('makes a key that is shown once', async () => {
     await open(page, served.cabinet, '/keys');
-    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Second till');
     await page
       .getByRole('dialog')
@@ -90,7 +90,7 @@ describe('a merchant', () => {
 
   it('pairs a device by a code and the QR of the same', async () => {
     await open(page, served.cabinet, '/devices');
-    await page.getByRole('button', { name: 'New device' }).click();
+    await page.getByRole('button', { name: 'Register device' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Till two');
     await page.getByRole('dialog').getByRole('button', { name: 'Register it' }).click();
     const code = (await page.getByRole('dialog').locator('.pairing b').textContent()) ?? '';
@@ -107,8 +107,8 @@ describe('a viewer', () => {
     await page.getByText('You can look here').waitFor();
     for (const name of ['Refund…', 'Void…', 'Ask the device again']) expect(await page.getByRole('button', { name }).count()).toBe(0);
     for (const [path, button] of [
-      ['/keys', 'New key'],
-      ['/devices', 'New device'],
+      ['/keys', 'Create key'],
+      ['/devices', 'Register device'],
       ['/users', 'Invite'],
       ['/callbacks', 'Send dead ones again…'],
       ['/merchants', 'New merchant'],

@@ -69,9 +69,9 @@ describe('two instances', () => {
 
   it('carry the main journey: a list, its object, a step with its consequence, and back', async () => {
     await rows().first().click();
-    await page.getByRole('button', { name: 'Cancel the invoice…' }).click();
+    await page.getByRole('button', { name: 'Cancel invoice…' }).click();
     await page.getByRole('dialog').getByText('Nobody can scan or pay it any more.').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel invoice' }).click();
     await heading(page, /cancel/i);
     await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
     await page.goBack();

@@ -33,6 +33,7 @@ const rowsInFields: Record<string, RowKind | 'close' | 'name' | undefined> = {
   close: 'close',
   q: 'name',
   subject: 'name',
+  actor: 'name',
   ...Object.fromEntries(
     [
       'cursor',
@@ -49,6 +50,7 @@ const rowsInFields: Record<string, RowKind | 'close' | 'name' | undefined> = {
       'maxAmount',
       'period',
       'timeZone',
+      'action',
     ].map((field) => [field, undefined]),
   ),
 };
@@ -65,7 +67,15 @@ const freeTextOf = (schema: unknown) =>
     .filter(([, { type, enum: choices, format }]) => type === 'string' && choices === undefined && format === undefined)
     .map(([field]) => field);
 /** Lists without a row of a merchant, only about oneself, or sums without a name. */
-const showsNoRow = ['listSessions', 'readDevelopers', 'streamEvents', 'exportDayClose', 'readPlayground'];
+const showsNoRow = [
+  // Figures only; commands-list.test.ts has whose.
+  'totalCommands',
+  'listSessions',
+  'readDevelopers',
+  'streamEvents',
+  'exportDayClose',
+  'readPlayground',
+];
 const standings = {
   operator: { role: 'operator', isBound: false },
   merchant: { role: 'merchant', isBound: true },

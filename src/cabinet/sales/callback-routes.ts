@@ -2,7 +2,7 @@
 
 import { writeAudit } from '../../access/audit.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
-import { findCallback, type ListedCallback, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
+import { findCallback, type ListedCallback, listAttemptsOf, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -63,6 +63,15 @@ const attemptFields = {
   responseHead: Type.Optional(Type.String()),
 };
 
+/** Of one page of the list: a callback is tried a few times, and again when it is resent. */
+const maxAttempts = 5_000;
+const lastFields = { status: Type.Optional(Type.Integer()), error: Type.Optional(Type.String()), durationMs: Type.Integer() };
+
+function shownLast(attempt: { status: number | null; error: string | null; durationMs: number } | undefined) {
+  if (!attempt) return undefined;
+  return { status: attempt.status ?? undefined, error: attempt.error ?? undefined, durationMs: attempt.durationMs };
+}
+
 const exampleCallback = {
   id: exampleIds.callback,
   merchantId: exampleIds.merchant,
@@ -98,7 +107,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
         querystring: listQuery,
         response: adminAnswers({
           description: 'Callbacks, newest first.',
-          fields: { callbacks: listOf(callbackFields), ...nextField },
+          fields: { callbacks: listOf({ ...callbackFields, last: Type.Optional(Type.Object(lastFields)) }), ...nextField },
           example: { callbacks: [exampleCallback] },
         }),
       },
@@ -109,7 +118,16 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       const after = cursor === undefined ? last && { atMs: last.createdAtMs, id: last.id } : readCursor(cursor);
       const filter = { state, subjectId: subjectId?.toLowerCase(), q: q?.trim() || undefined };
       const page = await listCallbackPage(database.queries, scopeOfView(request, merchantId), filter, { limit, after });
-      return { callbacks: page.callbacks.map(shown), next: page.next && writeCursor(page.next) };
+      const attempts = await listAttemptsOf(
+        database.queries,
+        page.callbacks.map(({ id }) => id),
+        maxAttempts,
+      );
+      const lastOf = new Map(attempts.map(({ callbackId, ...attempt }) => [callbackId, attempt]));
+      return {
+        callbacks: page.callbacks.map((callback) => ({ ...shown(callback), last: shownLast(lastOf.get(callback.id)) })),
+        next: page.next && writeCursor(page.next),
+      };
     },
   );
 

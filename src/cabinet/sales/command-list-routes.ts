@@ -4,8 +4,9 @@ import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
+import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { formatLei } from '../../kernel/money.ts';
+import { baniToLei, formatLei } from '../../kernel/money.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import { ledgerCommandNames } from '../../link/protocol.ts';
 import {
@@ -25,18 +26,25 @@ import { apiPath, exampleTime, listOf, moment, tags } from '../shared-schemas.ts
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
 import type { CommandFilter } from '../views/lists/command-filter.ts';
 import { type ListedCommand, listCommands } from '../views/lists/commands-list.ts';
+import { totalOfCommands } from '../views/lists/commands-total.ts';
 import { writeCursor } from '../views/lists/cursor.ts';
 import type { CsvExports } from '../views/lists/export.ts';
+import { readSaleColumns } from '../views/lists/sale-columns.ts';
 import { search } from '../views/lists/search.ts';
-import { shownStateOf, shownStates } from '../views/shown-state.ts';
+import { type ShownState, shownStateOf, shownStates } from '../views/shown-state.ts';
 
 const optional = Type.Optional;
 
 const filterFields = {
   mode: optional(Type.Enum(['cards', 'fiscal'])),
   name: optional(Type.Enum([...ledgerCommandNames])),
-  state: optional(Type.Enum([...shownStates])),
-  q: optional(textField('Document, rrn, operation id, Receipt.Uid, receipt number, id or its beginning, amount.', 128)),
+  state: optional(textField('One of the states, or several with commas between them.', 200)),
+  q: optional(
+    textField(
+      'Document, rrn, operation id, Receipt.Uid, receipt or authorization number or the beginning of one, the last four digits of a card, amount.',
+      128,
+    ),
+  ),
   deviceId: optional(uuidField('Only on this device.')),
   bank: optional(textField('Code of a bank.', 32)),
   shop: optional(textField('Point-of-sale code.', 100)),
@@ -51,7 +59,7 @@ function filterOf(query: Static<typeof listQuery>): CommandFilter {
   return {
     mode: query.mode,
     name: query.name,
-    state: query.state,
+    states: statesOf(query.state),
     q: q === '' ? undefined : q,
     deviceId: query.deviceId?.toLowerCase(),
     bank: query.bank,
@@ -60,6 +68,15 @@ function filterOf(query: Static<typeof listQuery>): CommandFilter {
     maxBani: amountOf('maxAmount', query.maxAmount),
     ...spanOf(query),
   };
+}
+
+function statesOf(text: string | undefined): ShownState[] | undefined {
+  if (text === undefined || text === '') return undefined;
+  return text.split(',').map((name) => {
+    const state = shownStates.find((one) => one === name.trim());
+    if (state === undefined) throw invalidRequest(`state must be of ${shownStates.join(', ')}.`);
+    return state;
+  });
 }
 
 const csvHead = [
@@ -127,7 +144,39 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
       const { query } = request;
       const scope = scopeOfView(request, query.merchantId);
       const { commands, next } = await listCommands(database.queries, scope, filterOf(query), pageOfQuery(query));
-      return { commands: commands.map(shownCommand), next: next && writeCursor(next) };
+      const columns = await readSaleColumns(database.queries, commands);
+      return {
+        commands: commands.map((command) => ({ ...shownCommand(command), ...columns.get(command.id) })),
+        next: next && writeCursor(next),
+      };
+    },
+  );
+
+  app.get(
+    `${apiPath}/commands/total`,
+    {
+      config: configOf('totalCommands'),
+      schema: {
+        tags,
+        operationId: 'totalCommands',
+        summary: 'How many payments and fiscal operations a filter lets through, and what they come to',
+        querystring: listQuery,
+        response: adminAnswers({
+          description: 'Of at most the newest twenty thousand.',
+          fields: {
+            count: Type.Integer(),
+            doneCount: Type.Integer({ description: 'Those that were done and not voided.' }),
+            doneSum: Type.Number({ description: 'Their amounts, in lei.' }),
+            isCut: Type.Boolean({ description: 'There are more.' }),
+          },
+          example: { count: 507, doneCount: 494, doneSum: 41_289.3, isCut: false },
+        }),
+      },
+    },
+    async (request) => {
+      const scope = scopeOfView(request, request.query.merchantId);
+      const { doneBani, ...total } = await totalOfCommands(database.queries, scope, filterOf(request.query));
+      return { ...total, doneSum: baniToLei(doneBani) };
     },
   );
 
@@ -178,6 +227,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
               title: textShown,
               at: moment,
               amount: optional(Type.Number()),
+              shop: optional(Type.String()),
             }),
           },
           example: {

@@ -11,8 +11,8 @@ import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
-import { readShopDay, readShops } from '../views/figures/day-close.ts';
-import { compareDay, lineNames } from '../views/figures/day-compare.ts';
+import { readPrinted, readShopDay, readShops } from '../views/figures/day-close.ts';
+import { compareDay, groupKinds, lineNames } from '../views/figures/day-compare.ts';
 import { readNote } from '../views/figures/notes.ts';
 import { readListed } from '../views/lists/commands-list.ts';
 import { csvLine, csvStart } from '../views/lists/csv.ts';
@@ -29,7 +29,8 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
   async function readDay(scope: Scope, closeId: string) {
     const day = await readShopDay(database.queries, scope, closeId);
     if (!day) throw new GatewayError('Record_not_exist', 'There is no close of a bank day and no Z report by that id.');
-    const { lines, groups, canCompare, unexplained, operations } = compareDay(day.sources);
+    const printed = await readPrinted(database.queries, day);
+    const { lines, groups, equation, canCompare, unexplained, operations } = compareDay(day.sources, printed);
     const own: Scope = { merchantId: day.merchantId };
     const note = await readNote(database.queries, 'dayClose', closeId);
     return {
@@ -50,13 +51,15 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
         difference: lei(differenceBani),
       })),
       groups: await Promise.all(
-        groups.map(async ({ kind, sumBani, operationIds }) => ({
+        groups.map(async ({ kind, sumBani, effectBani, operationIds }) => ({
           kind,
           sum: lei(sumBani),
+          effect: lei(effectBani),
           count: operationIds.length,
           operations: (await readListed(database.queries, own, operationIds.slice(0, maxShown))).map(shownCommand),
         })),
       ),
+      equation: equation && { bank: lei(equation.bankBani), z: lei(equation.zBani), rest: lei(equation.restBani) },
       unexplained: { bank: lei(unexplained.bankBani), z: lei(unexplained.zBani) },
       operations,
       note: note && { at: isoTime(note.atMs), actor: note.actor, reason: note.reason },
@@ -144,11 +147,18 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
                 difference: optional(Type.Number()),
               }),
               groups: listOf({
-                kind: Type.Enum(['noReceipt', 'byTerminal', 'byRegister', 'suspect']),
+                kind: Type.Enum([...groupKinds]),
                 sum: Type.Number(),
+                effect: Type.Number({ description: 'What the group adds to bank minus Z; the equation’s rest is what no group explains.' }),
                 count: Type.Integer(),
                 operations: listOf(listedCommandFields),
               }),
+              equation: optional(
+                Type.Object(
+                  { bank: Type.Number(), z: Type.Number(), rest: Type.Number() },
+                  { description: 'Card sales: bank minus Z is the sum of the groups’ effects and the rest.' },
+                ),
+              ),
               unexplained: Type.Object({ bank: optional(Type.Number()), z: optional(Type.Number()) }),
               operations: Type.Integer(),
               note: optional(Type.Object({ at: moment, actor: Type.String(), reason: Type.String() })),
@@ -159,7 +169,8 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
               sources: [],
               canCompare: { bank: true, z: true },
               lines: [{ line: 'cardSales', bank: 24_918.4, z: 24_829.4, ledger: 24_918.4, difference: 89 }],
-              groups: [{ kind: 'noReceipt', sum: 89, count: 1, operations: [exampleListed] }],
+              equation: { bank: 24_918.4, z: 24_829.4, rest: 0 },
+              groups: [{ kind: 'noReceipt', sum: 89, effect: 89, count: 1, operations: [exampleListed] }],
               unexplained: { bank: 0, z: 0 },
               operations: 184,
               note: { at: exampleTime, actor: 'Ana', reason: 'Printed the next day.' },

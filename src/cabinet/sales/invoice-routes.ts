@@ -18,6 +18,7 @@ import type { CsvExports } from '../views/lists/export.ts';
 import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/lists/invoices-list.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 import { type InvoicePage, readInvoicePage } from '../views/sale/invoice-page.ts';
+import { resendSteps } from '../views/sale/next-steps.ts';
 import { text } from '../views/texts.ts';
 import { pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-routes.ts';
 
@@ -113,6 +114,7 @@ function shownPage(page: InvoicePage, qr: string) {
     unclear: [],
     raw: { request: { Receipt: page.rawReceipt } },
     steps: [
+      ...resendSteps(callbacks),
       {
         action: 'cancel',
         isAllowed: isCancellable,

@@ -1,6 +1,6 @@
 // The page of one sale. No logic: the views put it together, here it gets its spelling.
 
-import type { Database } from '../../database/database.ts';
+import type { Database, Queries } from '../../database/database.ts';
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -9,14 +9,17 @@ import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { findHolder } from '../../ledger/store.ts';
 import { scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
 import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
+import type { Mismatches, MismatchKind } from '../views/figures/mismatches.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale/sale-model.ts';
 import type { PaperReceipt, SalePage } from '../views/sale/sale-page.ts';
 import { readSalePage } from '../views/sale/sale-page.ts';
+import { text } from '../views/texts.ts';
 
 export interface SalePageDeps {
   database: Database;
@@ -80,6 +83,8 @@ export const pageParts = {
     whyNot: optional(textShown),
     maxAmount: optional(Type.Number()),
     closesReview: optional(Type.Boolean()),
+    callbackId: optional(Type.String({ description: 'Of `resend`: which callback.' })),
+    notice: optional(Type.String({ description: 'Of `resend`: what it tells.' })),
     consequence: textShown,
   }),
 };
@@ -152,7 +157,18 @@ function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timelin
   };
 }
 
-export function registerSalePageRoutes(app: RouteApp, { database, clock, ledger }: SalePageDeps): void {
+/** Under which kind of mismatch Attention lists the sale, if it does. */
+async function mismatchOf(queries: Queries, { sale }: SalePage, nowMs: number, mismatches: Mismatches): Promise<MismatchKind | undefined> {
+  const { id, name, merchantId } = sale.command;
+  if (name !== 'Pay' && name !== 'PrintReceipt') return undefined;
+  const found = await mismatches.read(queries, { merchantId }, nowMs);
+  return (['paymentWithoutReceipt', 'receiptWithoutPayment'] as const).find((kind) => found[kind].includes(id));
+}
+
+export function registerSalePageRoutes(
+  app: RouteApp,
+  { database, clock, ledger, mismatches }: SalePageDeps & { mismatches: Mismatches },
+): void {
   const commands = listOf(listedCommandFields);
   app.get(
     `${apiPath}/commands/:id`,
@@ -170,6 +186,12 @@ export function registerSalePageRoutes(app: RouteApp, { database, clock, ledger 
             description: 'The page.',
             fields: {
               command: Type.Object(listedCommandFields),
+              holder: optional(
+                Type.Object(
+                  { id: Type.String(), name: Type.String() },
+                  { description: 'Another operation that keeps the device from taking a new one.' },
+                ),
+              ),
               ...pageParts,
               related: Type.Object({
                 payment: optional(Type.Object(listedCommandFields)),
@@ -203,7 +225,15 @@ export function registerSalePageRoutes(app: RouteApp, { database, clock, ledger 
       const events = await ledger.timelineOf(id);
       const page = await readSalePage(database.queries, scopeOfView(request), id, events, clock.now());
       if (!page) throw new GatewayError('Record_not_exist', 'There is no such command.');
-      return shownPage(page);
+      const { command } = page.sale;
+      const holder = await findHolder(database.queries, command.deviceId);
+      const listedAs = await mismatchOf(database.queries, page, clock.now(), mismatches);
+      return {
+        ...shownPage(page),
+        // What Attention lists is never "nothing to do".
+        ...(listedAs !== undefined && page.advice.key === 'advice.nothing' ? { advice: text(`advice.${listedAs}`) } : {}),
+        ...(holder && holder.id !== command.id ? { holder: { id: holder.id, name: holder.name } } : {}),
+      };
     },
   );
 }

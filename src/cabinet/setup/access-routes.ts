@@ -57,6 +57,8 @@ const auditQuery = Type.Object({
   ...pageFields,
   ...merchantQuery.properties,
   subject: Type.Optional(textField('Only what was done to the thing with this id.', 100)),
+  actor: Type.Optional(textField('Only what this person or key did; among the newest fifty thousand entries.', 254)),
+  action: Type.Optional(textField('Only this action, such as key.create; among the newest fifty thousand entries.', 60)),
   before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only entries older than the one with this id.' })),
 });
 
@@ -98,6 +100,8 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
         merchantId: scopeOf(request, query.merchantId),
         limit: query.limit ?? defaultPage,
         subject: query.subject,
+        actor: query.actor,
+        action: query.action,
         beforeId: query.before,
       });
       return { audit: entries.map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })) };

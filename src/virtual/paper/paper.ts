@@ -58,7 +58,7 @@ export function verificationText(shop: Shop, document: ReceiptDocument): string 
 export function receiptPaper(shop: Shop, receipt: PricedReceipt, document: ReceiptDocument): Printout {
   const lines = [
     ...wrap(shop.name).map(centre),
-    centre('FISCAL RECEIPT'),
+    centre('BON FISCAL'),
     rule,
     ...receipt.lines.flatMap((line) => [
       ...wrap(line.name),

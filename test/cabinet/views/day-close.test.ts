@@ -69,6 +69,31 @@ describe('a day in three books', () => {
     expect(result).toMatchObject({ groups: [], unexplained: { bankBani: 0, zBani: 0 } });
   });
 
+  it('tells no receipt, another register and another payment code apart, and they add up to the difference', () => {
+    const otherCode = operation({ id: 'p-c', name: 'PrintReceipt', amountBani: 3_000, receiptUid: 'C' });
+    const sources = [
+      source('bank', { amount: 100, totals: { sales: 100, refunds: 0 } }, [pay('a', 40), pay('b', 20), pay('c', 30), pay('d', 10)]),
+      source('z', { totals: { card: 47, cash: 0, cashIn: 0, cashOut: 0 } }, [print('a', 40), otherCode, print('own', 5)]),
+    ];
+    const result = compareDay(sources, new Set(['b']));
+    expect(result.groups.map(({ kind, effectBani, operationIds }) => [kind, effectBani, operationIds])).toEqual([
+      ['noReceipt', 1_000, ['d']],
+      ['otherRegister', 2_000, ['b']],
+      ['otherCode', 3_000, ['c']],
+      ['byRegister', -500, ['p-own']],
+    ]);
+    // 100 − 47 = 10 + 20 + 30 − 5 − 2, and the last is in nobody's operations.
+    expect(result.equation).toEqual({ bankBani: 10_000, zBani: 4_700, restBani: -200 });
+  });
+
+  it('shows the net as differing where the sales differ', () => {
+    const result = compareDay([
+      source('bank', { amount: 189, totals: { sales: 189, refunds: 0 } }, [pay('a', 100), pay('b', 89)]),
+      source('z', { totals: { card: 100, cash: 0, cashIn: 0, cashOut: 0 } }, [print('a', 100)]),
+    ]);
+    expect(lineOf(result, 'cardNet')?.differenceBani).toBe(8_900);
+  });
+
   it('finds the sale without a receipt that makes the whole difference', () => {
     const result = compareDay([
       source('bank', { amount: 189, totals: { sales: 189, refunds: 0 } }, [pay('a', 100), pay('b', 89)]),
@@ -81,7 +106,7 @@ describe('a day in three books', () => {
       ledgerBani: 18_900,
       differenceBani: 8_900,
     });
-    expect(result.groups).toEqual([{ kind: 'noReceipt', sumBani: 8_900, operationIds: ['b'] }]);
+    expect(result.groups).toEqual([{ kind: 'noReceipt', sumBani: 8_900, effectBani: 8_900, operationIds: ['b'] }]);
     expect(result.unexplained).toEqual({ bankBani: 0, zBani: 0 });
   });
 
@@ -91,8 +116,8 @@ describe('a day in three books', () => {
       source('z', { totals: { card: 50, cash: 0, cashIn: 0, cashOut: 0 } }, [print('own', 50)]),
     ]);
     expect(result.groups).toEqual([
-      { kind: 'byTerminal', sumBani: 10_000, operationIds: ['a'] },
-      { kind: 'byRegister', sumBani: 5_000, operationIds: ['p-own'] },
+      { kind: 'byTerminal', sumBani: 10_000, effectBani: 10_000, operationIds: ['a'] },
+      { kind: 'byRegister', sumBani: 5_000, effectBani: -5_000, operationIds: ['p-own'] },
     ]);
     expect(result.unexplained).toEqual({ bankBani: 0, zBani: 0 });
   });
@@ -104,7 +129,7 @@ describe('a day in three books', () => {
       source('bank', { amount: 150, totals: { sales: 150, refunds: 0 } }, [{ ...pay('a', 100), settledBy: 'person' }]),
     ]);
     expect(more.unexplained.bankBani).toBe(5_000);
-    expect(more.groups).toContainEqual({ kind: 'suspect', sumBani: 10_000, operationIds: ['a'] });
+    expect(more.groups).toContainEqual({ kind: 'suspect', sumBani: 10_000, effectBani: 0, operationIds: ['a'] });
   });
 
   it('says that it cannot compare without totals', () => {
@@ -200,13 +225,18 @@ describe('the day of a shop over HTTP', () => {
       expect(day['lines']).toEqual([
         { line: 'cardSales', bank: 219, z: 0, ledger: 219, difference: 219 },
         { line: 'cardRefunds', bank: 10, ledger: 10, difference: 0 },
-        { line: 'cardNet', bank: 209, ledger: 209, difference: 0 },
+        { line: 'cardNet', bank: 209, ledger: 209, difference: 219 },
         { line: 'cashSales', z: 130, ledger: 130, difference: 0 },
         { line: 'cashIn', z: 50, ledger: 50, difference: 0 },
         { line: 'cashOut', z: 0, ledger: 0, difference: 0 },
         { line: 'drawer', z: 180, ledger: 180, difference: 0 },
       ]);
-      expect(day['groups']).toMatchObject([{ kind: 'noReceipt', sum: 89, operations: [{ id: unprinted }] }]);
+      expect(day['groups']).toMatchObject([
+        { kind: 'noReceipt', sum: 89, effect: 89, operations: [{ id: unprinted }] },
+        // Receipts of this till say "paid otherwise", because the terminal has charged the card.
+        { kind: 'otherCode', sum: 130, effect: 130 },
+      ]);
+      expect(day['equation']).toEqual({ bank: 219, z: 0, rest: 0 });
       expect(day['unexplained']).toEqual({ bank: 0, z: 0 });
     }
     expect((await world.look(`/day-close.csv?close=${String(z['OID'])}`)).text).toContain('noReceipt');

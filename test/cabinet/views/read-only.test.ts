@@ -23,6 +23,8 @@ const readable = [
   'callback_attempts',
   'notes',
   'hour_sums',
+  'search_terms',
+  'receipt_payments',
 ];
 /** The cabinet's own tables: a person's notes, and sums that can be made again. */
 const writers: Record<string, string> = { 'figures/notes.ts': 'notes', 'figures/hour-sums.ts': 'hour_sums' };

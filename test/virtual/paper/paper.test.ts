@@ -37,7 +37,7 @@ describe('a printed receipt', () => {
   it('has lines, letters, totals, payment and change, no wider than the roll', async () => {
     const { text } = await print(receipt);
     for (const part of [
-      'FISCAL RECEIPT',
+      'BON FISCAL',
       '2 x 12.5',
       '25.00 A',
       '5.00 B',

@@ -32,8 +32,10 @@ export interface DayLine {
 }
 
 export interface DayGroup {
-  kind: 'noReceipt' | 'byTerminal' | 'byRegister' | 'suspect';
+  kind: 'noReceipt' | 'otherRegister' | 'otherCode' | 'byTerminal' | 'byRegister' | 'suspect';
   sum: number;
+  /** What it adds to bank minus Z. */
+  effect: number;
   count: number;
   operations: CommandRow[];
 }
@@ -44,6 +46,8 @@ export interface DayClose {
   canCompare: { bank: boolean; z: boolean };
   lines: DayLine[];
   groups: DayGroup[];
+  /** Card sales: bank minus Z is the sum of the groups' effects and the rest. */
+  equation?: { bank: number; z: number; rest: number };
   unexplained: { bank?: number; z?: number };
   operations: number;
   note?: { at: string; actor: string; reason: string };

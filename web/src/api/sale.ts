@@ -45,6 +45,8 @@ interface RelatedCallback {
 export const invoiceStates = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'] as const;
 
 export interface SalePage extends StoryPage {
+  /** The operation that keeps the device from taking a new one, unless it is this one. */
+  holder?: { id: string; name: string };
   command: CommandRow;
   related: {
     payment?: CommandRow;

@@ -73,6 +73,12 @@ export function SessionProvider({ session, children }: { session: Session & { us
   return <Context value={value}>{children}</Context>;
 }
 
+/** A bank by its name; a code that nobody knows is shown as it is. */
+export function useBankName(): (code: string | undefined) => string | undefined {
+  const { session } = useViewer();
+  return (code) => session.banks.find((bank) => bank.code === code)?.name ?? code;
+}
+
 export function useViewer(): SessionContext {
   const context = useContext(Context);
   if (!context) throw new Error('useViewer outside of a session');

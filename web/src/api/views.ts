@@ -40,6 +40,9 @@ export interface CommandRow {
   merchantName: string;
   durationMs?: number;
   documentState?: string;
+  /** Of a payment in a list. */
+  receipt?: 'printed' | 'none' | 'notRequested';
+  erp?: 'notified' | 'waiting' | 'dead';
   settledBy?: string;
   shop?: string;
   review?: { since: string; reason: string };
@@ -50,12 +53,20 @@ export interface CommandList {
   next?: string;
 }
 
+export interface CommandTotal {
+  count: number;
+  doneCount: number;
+  doneSum: number;
+  isCut: boolean;
+}
+
 export interface Found {
   kind: 'command' | 'invoice' | 'device' | 'callback';
   id: string;
   title: Said;
   at?: string;
   amount?: number;
+  shop?: string;
 }
 
 export type Lane = 'erp' | 'gateway' | 'mqtt' | 'queue' | 'device' | 'bank' | 'person';
@@ -81,7 +92,7 @@ export interface UnclearSpan {
   toMs?: number;
 }
 
-export type StepAction = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide' | 'cancel';
+export type StepAction = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide' | 'cancel' | 'resend';
 
 export interface NextStep {
   action: StepAction;
@@ -90,6 +101,9 @@ export interface NextStep {
   maxAmount?: number;
   /** It is settled and contradicted: decided is only whether it may be tried again. */
   closesReview?: boolean;
+  /** Of `resend`: which callback, and what it tells. */
+  callbackId?: string;
+  notice?: string;
   consequence: Said;
 }
 

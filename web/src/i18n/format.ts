@@ -1,11 +1,32 @@
-// Amounts, times and durations as people read them. An amount looks the same in every language, as on receipts and in exports:
-// two places, thousands by comma, a true minus sign. Times are in the viewer's own zone.
+// Amounts, times and durations as people read them, in the form of the page's language: 1,234.50 in English, 1.234,50 in Romanian,
+// 1 234,50 in Russian; always two places and a true minus sign. Times are in the viewer's own zone.
 import type { TFunction } from 'i18next';
 
-const amounts = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const numberFormats = new Map<string, Intl.NumberFormat>();
+/** English as it is written on receipts. Thousands from 1.000 on, which Romanian writes without being asked twice only from 10.000 on. */
+const numberTags: Readonly<Record<string, string>> = { en: 'en-US', ro: 'ro-RO', ru: 'ru-RU' };
+
+function numberFormat(places: number): Intl.NumberFormat {
+  const language = document.documentElement.lang;
+  const key = `${language} ${places}`;
+  let format = numberFormats.get(key);
+  if (!format) {
+    format = new Intl.NumberFormat(numberTags[language] ?? 'en-US', {
+      minimumFractionDigits: places,
+      maximumFractionDigits: places,
+      useGrouping: 'always',
+    });
+    numberFormats.set(key, format);
+  }
+  return format;
+}
 
 export function lei(amount: number): string {
-  return `${amount < 0 ? '−' : ''}${amounts.format(Math.abs(amount))}`;
+  return `${amount < 0 ? '−' : ''}${numberFormat(2).format(Math.abs(amount))}`;
+}
+
+export function decimal(value: number, places: number): string {
+  return numberFormat(places).format(value);
 }
 
 export function duration(ms: number, t: TFunction): string {
@@ -20,7 +41,7 @@ export function duration(ms: number, t: TFunction): string {
 }
 
 function trimmed(seconds: number): string {
-  return seconds.toFixed(1).replace(/\.0$/, '');
+  return decimal(seconds, Math.round(seconds * 10) % 10 === 0 ? 0 : 1);
 }
 
 function withRest(whole: string, rest: number, unit: 's' | 'min' | 'h', t: TFunction): string {
@@ -39,6 +60,7 @@ export function ago(iso: string, nowMs: number, language: string, t: TFunction):
 const shapes = {
   short: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
   full: { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  minute: { hour: '2-digit', minute: '2-digit' },
   clock: { hour: '2-digit', minute: '2-digit', second: '2-digit' },
   day: { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;

@@ -50,8 +50,9 @@ export async function useLanguage(language: Language): Promise<void> {
   if (!i18next.hasResourceBundle(language, 'translation')) {
     i18next.addResourceBundle(language, 'translation', (await catalogues[language]()).default);
   }
-  await i18next.changeLanguage(language);
+  // Before the pages are drawn anew: amounts take their form from it.
   document.documentElement.lang = language;
+  await i18next.changeLanguage(language);
 }
 
 export async function chooseLanguage(language: Language): Promise<void> {

@@ -4,17 +4,19 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { type Attention as Answer, type AttentionItem, type AttentionKind, attentionKinds } from '../api/attention.ts';
+import type { Overview } from '../api/overview.ts';
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import { duration, lei } from '../i18n/format.ts';
+import { duration, exactTime, lei } from '../i18n/format.ts';
 import { AskDialog, Field } from '../parts/dialog.tsx';
 import { ChoiceFilter, useFilters } from '../parts/filters.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { useSaid, useSideLine } from '../parts/said.ts';
 import { StateShape } from '../parts/state-mark.tsx';
-import { Moment, useNowMs } from '../parts/values.tsx';
+import { useNowMs } from '../parts/values.tsx';
 import { StepDialog } from './sale-steps.tsx';
 
+const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const erpIsUnaware = new Set<AttentionKind>(['erpNotTold', 'paydRefused', 'contradiction']);
 
 export function Attention() {
@@ -22,6 +24,9 @@ export function Attention() {
   const { scope } = useViewer();
   const filters = useFilters();
   const list = useRead<Answer>('/attention', { ...scope });
+  const day = useRead<Overview>('/overview', { ...scope, period: 'today', timeZone });
+  const { recall = 0, lateAnswer = 0, lastTransaction = 0, person = 0 } = day.data?.settledAlone ?? {};
+  const settledToday = recall + lateAnswer + lastTransaction + person;
   const chosen = filters.get('kind');
   return (
     <>
@@ -35,10 +40,11 @@ export function Attention() {
           return items.length === 0 ? (
             <Blank icon="check" title={t('attention.empty.title')}>
               <p>{t('attention.empty.hint')}</p>
+              {settledToday > 0 && <p>{t('attention.settledCount', { count: settledToday })}</p>}
             </Blank>
           ) : (
             <>
-              <SumLine items={items} />
+              <SumLine items={items} settledToday={settledToday} />
               {isCut && <p className="note">{t('attention.isCut')}</p>}
               <div className="filters">
                 <ChoiceFilter
@@ -65,7 +71,7 @@ export function Attention() {
   );
 }
 
-function SumLine({ items }: { items: AttentionItem[] }) {
+function SumLine({ items, settledToday }: { items: AttentionItem[]; settledToday: number }) {
   const { t } = useTranslation();
   const nowMs = useNowMs();
   const sum = (some: AttentionItem[]) => some.reduce((all, { amount = 0 }) => all + amount, 0);
@@ -83,6 +89,10 @@ function SumLine({ items }: { items: AttentionItem[] }) {
       <div>
         <b>{lei(sum(items.filter(({ kind }) => erpIsUnaware.has(kind))))} MDL</b>
         <span>{t('attention.unaware')}</span>
+      </div>
+      <div>
+        <b>{settledToday}</b>
+        <span>{t('attention.settledToday')}</span>
       </div>
     </div>
   );
@@ -108,10 +118,11 @@ function Group({ kind, items, first }: { kind: AttentionKind; items: AttentionIt
 }
 
 function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const said = useSaid();
   const sideLine = useSideLine();
   const { may } = useViewer();
+  const nowMs = useNowMs();
   const [isOpen, setIsOpen] = useState(false);
   const resend = useChange(['/attention', '/callbacks', '/overview']);
   const path = item.commandId === undefined ? `/invoices/${item.oid}` : `/payments/${item.commandId}`;
@@ -121,18 +132,18 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
     else setIsOpen(true);
   };
   return (
-    <article className="card case">
+    <article className="card case row-link">
       <div className="what">
         {item.amount !== undefined && (
           <b>
             {lei(item.amount)} <small>MDL</small>
           </b>
         )}
-        <span>
-          <Moment at={item.since} />
+        <span title={exactTime(item.since, i18n.language, 'full')}>
+          {t('attention.waits', { span: duration(Math.max(0, nowMs - Date.parse(item.since)), t) })}
         </span>
         <span className="cut">{item.deviceName}</span>
-        <Link className="link mono" href={path}>
+        <Link className="link mono case-link" href={path}>
           {item.commandId?.slice(0, 8) ?? `OID ${item.oid?.slice(0, 8)}`}
         </Link>
       </div>

@@ -1,9 +1,10 @@
 // Who did what, newest first. What is written here is written in one transaction with the deed.
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { exactTime, lei } from '../i18n/format.ts';
-import { TextFilter, useFilters } from '../parts/filters.tsx';
+import { type Choice, ChoiceFilter, TextFilter, useFilters } from '../parts/filters.tsx';
 import { Pager } from '../parts/list.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -18,6 +19,15 @@ interface Entry {
   detail: Record<string, unknown>;
 }
 
+/** Where the thing that was changed has a page of its own. */
+function pathOf({ action, subject }: Entry): string | undefined {
+  const [kind] = action.split('.');
+  if (kind === 'command') return `/payments/${subject}`;
+  if (kind === 'invoice') return `/invoices/${subject}`;
+  if (kind === 'device') return `/devices?device=${subject}`;
+  return kind === 'callback' && isId.test(subject) ? `/callbacks?callback=${subject}` : undefined;
+}
+
 const pageSize = 50;
 
 export function Audit() {
@@ -26,14 +36,40 @@ export function Audit() {
   const filters = useFilters();
   const audit = useRead<{ audit: Entry[]; next?: string }>(
     '/audit',
-    { ...scope, limit: pageSize, subject: filters.get('q'), before: filters.cursor },
+    {
+      ...scope,
+      limit: pageSize,
+      subject: filters.get('q'),
+      actor: filters.get('actor'),
+      action: filters.get('action'),
+      before: filters.cursor,
+    },
     { keepsPrevious: true },
   );
+  const wordOf = (action: string) => t(`audit.action.${action.replaceAll('.', '-')}`, { defaultValue: action });
+  // What this page shows, and what is chosen.
+  const choicesOf = (field: 'actor' | 'action', word: (value: string) => string): Choice[] =>
+    [...new Set([filters.get(field) ?? '', ...(audit.data?.audit ?? []).map((entry) => entry[field])])]
+      .filter((value) => value !== '')
+      .sort()
+      .map((value) => ({ value, word: word(value) }));
   const columns: Column<Entry>[] = [
     { head: t('list.when'), cell: (entry) => <Moment at={entry.at} /> },
     { head: t('audit.who'), cell: (entry) => <span className="strong">{entry.actor}</span> },
-    { head: t('audit.what'), cell: (entry) => t(`audit.action.${entry.action.replaceAll('.', '-')}`, { defaultValue: entry.action }) },
-    { head: t('audit.subject'), cell: (entry) => <Copyable text={entry.subject} /> },
+    { head: t('audit.what'), cell: (entry) => wordOf(entry.action) },
+    {
+      head: t('audit.subject'),
+      cell: (entry) => {
+        const path = pathOf(entry);
+        return path === undefined ? (
+          <Copyable text={entry.subject} />
+        ) : (
+          <Link className="link mono" href={path}>
+            {shortId(entry.subject)}
+          </Link>
+        );
+      },
+    },
     { head: t('audit.detail'), className: 'wrap', cell: (entry) => <Detail detail={entry.detail} /> },
   ];
   return (
@@ -41,6 +77,8 @@ export function Audit() {
       <PageHead name={t('page.audit')} sub={t('audit.sub')} />
       <div className="filters">
         <TextFilter filters={filters} label={t('audit.find')} />
+        <ChoiceFilter filters={filters} name="actor" label={t('audit.filter.actor')} choices={choicesOf('actor', (actor) => actor)} />
+        <ChoiceFilter filters={filters} name="action" label={t('audit.filter.action')} choices={choicesOf('action', wordOf)} />
       </div>
       <Read of={audit}>
         {(list) =>

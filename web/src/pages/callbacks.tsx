@@ -3,6 +3,7 @@ import './callbacks.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useViewer } from '../api/session.tsx';
+import { duration } from '../i18n/format.ts';
 import { ChoiceFilter, type Filters, TextFilter, useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { ListView, useListPage } from '../parts/list-page.tsx';
@@ -25,6 +26,7 @@ export interface Callback {
   createdAt: string;
   nextAttemptAt?: string;
   endedAt?: string;
+  last?: { status?: number; error?: string; durationMs: number };
 }
 
 const pageSize = 50;
@@ -91,6 +93,18 @@ function Deliveries({ filters }: { filters: Filters }) {
     { head: t('callbacks.about'), cell: about },
     { head: t('callbacks.host'), className: 'address', cell: (one) => <Address url={one.url} /> },
     { head: t('callbacks.tries'), cell: (one) => <span className="num">{one.attempts}</span>, className: 'right' },
+    {
+      head: t('callbacks.last'),
+      cell: (one) =>
+        one.last ? (
+          <span className="nowrap">
+            {one.last.status ?? one.last.error ?? t('callbacks.noAnswer')}
+            <span className="faint"> · {duration(one.last.durationMs, t)}</span>
+          </span>
+        ) : (
+          t('none')
+        ),
+    },
     { head: t('callbacks.next'), cell: (one) => (one.state === 'pending' ? <Moment at={one.nextAttemptAt} /> : t('none')) },
   ];
   return (

@@ -3,16 +3,27 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
-import { useViewer } from '../api/session.tsx';
-import type { CommandRow, CommandList as Commands } from '../api/views.ts';
+import { useBankName, useViewer } from '../api/session.tsx';
+import type { CommandRow, CommandList as Commands, CommandTotal } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
-import { AmountFilter, ChoiceFilter, type Filters, periodOf, periods, ShareView, TextFilter, useFilters } from '../parts/filters.tsx';
+import {
+  AmountFilter,
+  ChoiceFilter,
+  type Filters,
+  ManyFilter,
+  PeriodFilter,
+  periodOf,
+  ShareView,
+  TextFilter,
+  useFilters,
+} from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { ListView, useListPage } from '../parts/list-page.tsx';
 import { PageHead } from '../parts/page.tsx';
+import { SavedViews } from '../parts/saved-views.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
 import { useIsPhone } from '../parts/use-width.ts';
-import { Moment } from '../parts/values.tsx';
+import { ListMoment } from '../parts/values.tsx';
 
 export type Mode = 'cards' | 'fiscal';
 
@@ -24,33 +35,47 @@ const names: Record<Mode, string[]> = {
   cards: ['Pay', 'Refund', 'CancelTransaction', 'CloseDoc', 'CloseDay'],
   fiscal: ['PrintReceipt', 'MoneyIn', 'MoneyOut', 'Report'],
 };
+const receiptMarks = { printed: 'printed', none: 'warn', notRequested: 'none' } as const;
+const erpMarks = { notified: 'told', waiting: 'pending', dead: 'dead' } as const;
 const moneyLess = new Set(['declined', 'busy', 'never', 'voided']);
 
 export function CommandList({ mode, base }: { mode: Mode; base: string }) {
   const { t } = useTranslation();
-  const { scope, session } = useViewer();
+  const { scope } = useViewer();
   const filters = useFilters();
   const isPhone = useIsPhone();
-  const devices = useRead<{ devices: { id: string; name: string; kind: string }[] }>('/devices', { ...scope });
+  const devices = useRead<{ devices: ListedDevice[] }>('/devices', { ...scope });
+  // Whoever looks for a number looks in all time.
+  const standard = filters.get('q') === undefined ? 'today' : 'all';
+  const period = filters.get('period') ?? standard;
   const wanted = {
     mode,
     ...scope,
     q: filters.get('q'),
     state: filters.get('state'),
-    name: filters.get('name'),
+    // A sale is its payment; what closed, refunded or voided it is shown on it.
+    name: filters.get('name') ?? (mode === 'cards' ? 'Pay' : undefined),
     deviceId: filters.get('deviceId'),
     bank: filters.get('bank'),
+    shop: filters.get('shop'),
     minAmount: filters.get('minAmount'),
     maxAmount: filters.get('maxAmount'),
-    ...periodOf(filters.get('period') ?? 'all'),
+    ...periodOf(period),
   };
   const page = useListPage({ path: '/commands', base, wanted, filters, rowsOf: ({ commands }: Commands) => commands });
-  const bankName = (code: string | undefined) => session.banks.find((bank) => bank.code === code)?.name ?? code ?? '';
-  const kind = mode === 'cards' ? 'terminal' : 'register';
+  const nameOfBank = useBankName();
+  const bankName = (code: string | undefined) => nameOfBank(code) ?? '';
+  const total = useRead<CommandTotal>('/commands/total', wanted, { keepsPrevious: true });
+  const shops = [
+    ...new Set((devices.data?.devices ?? []).flatMap(({ pointOfSalesCode }) => (pointOfSalesCode === undefined ? [] : [pointOfSalesCode]))),
+  ].sort();
 
   return (
     <>
-      <PageHead name={t(mode === 'cards' ? 'page.payments' : 'page.fiscal')} sub={t(`list.sub.${mode}`)}>
+      <PageHead
+        name={t(mode === 'cards' ? 'page.payments' : 'page.fiscal')}
+        sub={total.data ? t(total.data.isCut ? 'list.totalCut' : 'list.total', { ...total.data }) : t(`list.sub.${mode}`)}
+      >
         <a className="btn" href={addressOf('/commands.csv', wanted)} download aria-label={t('list.csv')}>
           <Icon name="export" />
           <span className="not-phone">{t('list.csv')}</span>
@@ -58,8 +83,11 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
       </PageHead>
       <div className="filters">
         <TextFilter filters={filters} label={t(`list.find.${mode}`)} />
-        <PeriodFilter filters={filters} />
-        <ChoiceFilter
+        <PeriodFilter filters={filters} standard={standard} />
+        {shops.length > 1 && (
+          <ChoiceFilter filters={filters} name="shop" label={t('fact.shop')} choices={shops.map((shop) => ({ value: shop, word: shop }))} />
+        )}
+        <ManyFilter
           filters={filters}
           name="state"
           label={t('list.state')}
@@ -69,26 +97,13 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
           filters={filters}
           name="name"
           label={t('list.mode')}
+          {...(mode === 'cards' ? { none: 'Pay' } : {})}
           choices={names[mode].map((name) => ({ value: name, word: t(`command.${name}`) }))}
         />
-        {mode === 'cards' && (
-          <ChoiceFilter
-            filters={filters}
-            name="bank"
-            label={t('list.bank')}
-            choices={session.banks.map(({ code, name }) => ({ value: code, word: name }))}
-          />
-        )}
-        <ChoiceFilter
-          filters={filters}
-          name="deviceId"
-          label={t('list.device')}
-          choices={(devices.data?.devices ?? [])
-            .filter((device) => device.kind === kind)
-            .map(({ id, name }) => ({ value: id, word: name }))}
-        />
+        <PlaceFilters filters={filters} mode={mode} devices={devices.data?.devices ?? []} />
         <AmountFilter filters={filters} />
         <span className="grow" />
+        <SavedViews base={base} />
         {!isPhone && <ShareView />}
       </div>
       <ListView
@@ -120,16 +135,34 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
   );
 }
 
-export function PeriodFilter({ filters }: { filters: Filters }) {
+interface ListedDevice {
+  id: string;
+  name: string;
+  kind: string;
+  pointOfSalesCode?: string;
+}
+
+function PlaceFilters({ filters, mode, devices }: { filters: Filters; mode: Mode; devices: readonly ListedDevice[] }) {
   const { t } = useTranslation();
+  const { session } = useViewer();
+  const kind = mode === 'cards' ? 'terminal' : 'register';
   return (
-    <ChoiceFilter
-      filters={filters}
-      name="period"
-      label={t('list.date')}
-      none="all"
-      choices={periods.map((period) => ({ value: period, word: t(`period.${period}`) }))}
-    />
+    <>
+      {mode === 'cards' && (
+        <ChoiceFilter
+          filters={filters}
+          name="bank"
+          label={t('list.bank')}
+          choices={session.banks.map(({ code, name }) => ({ value: code, word: name }))}
+        />
+      )}
+      <ChoiceFilter
+        filters={filters}
+        name="deviceId"
+        label={t('list.device')}
+        choices={devices.filter((device) => device.kind === kind).map(({ id, name }) => ({ value: id, word: name }))}
+      />
+    </>
   );
 }
 
@@ -146,6 +179,7 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
   const { t } = useTranslation();
   const { session, merchantId } = useViewer();
   const isCards = mode === 'cards';
+  const isSales = isCards && rows.every(({ name }) => name === 'Pay');
   const showsMerchant = merchantId === undefined && session.user.merchantId === undefined;
   const dash = <span className="faint">–</span>;
   return (
@@ -159,13 +193,14 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
               <th scope="col" className="amount">
                 {t('list.amountMdl')}
               </th>
-              <th scope="col">{t('list.mode')}</th>
-              <th scope="col">{t('list.device')}</th>
+              {!isSales && <th scope="col">{t('list.mode')}</th>}
+              <th scope="col">{t('list.shopDevice')}</th>
               {showsMerchant && <th scope="col">{t('list.merchant')}</th>}
               {isCards && <th scope="col">{t('list.bank')}</th>}
               {isCards && <th scope="col">{t('list.rrn')}</th>}
               {isCards && <th scope="col">{t('list.operation')}</th>}
-              <th scope="col">{t(isCards ? 'list.document' : 'list.receipt')}</th>
+              <th scope="col">{t('list.receipt')}</th>
+              {isSales && <th scope="col">{t('list.erp')}</th>}
             </tr>
           </thead>
           <tbody>
@@ -178,7 +213,7 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
               >
                 <td className="second">
                   <Link href={`${base}/${row.id}`} className="row-open" onClick={(event) => event.stopPropagation()}>
-                    <Moment at={row.at} />
+                    <ListMoment at={row.at} />
                   </Link>
                 </td>
                 <td>
@@ -186,14 +221,27 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
                 </td>
                 <td className={moneyLess.has(row.shownState) ? 'amount idle' : 'amount'}>
                   {row.amount === undefined ? dash : lei(signed(row))}
+                  {row.refunded !== undefined && row.refunded < (row.amount ?? 0) && <small className="faint"> {lei(-row.refunded)}</small>}
                 </td>
-                <td className="second">{t(`command.${row.name}`, { defaultValue: row.name })}</td>
-                <td>{row.deviceName}</td>
+                {!isSales && <td className="second">{t(`command.${row.name}`, { defaultValue: row.name })}</td>}
+                <td>
+                  {row.shop !== undefined && <span className="second">{row.shop} · </span>}
+                  {row.deviceName}
+                </td>
                 {showsMerchant && <td className="second">{row.merchantName}</td>}
                 {isCards && <td className="second">{row.bank === undefined ? dash : bankName(row.bank)}</td>}
                 {isCards && <td className="mono">{row.rrn ?? dash}</td>}
                 {isCards && <td className="mono">{row.operationId ?? dash}</td>}
-                <td className="mono">{(isCards ? row.documentNr?.slice(0, 8) : (row.receiptNumber ?? row.receiptUid)) ?? dash}</td>
+                <td>
+                  {row.receipt === undefined ? (
+                    <span className="mono">{row.receiptNumber ?? row.receiptUid ?? dash}</span>
+                  ) : (
+                    <State state={receiptMarks[row.receipt]} word={t(`list.receiptState.${row.receipt}`)} />
+                  )}
+                </td>
+                {isSales && (
+                  <td>{row.erp === undefined ? dash : <State state={erpMarks[row.erp]} word={t(`list.erpState.${row.erp}`)} />}</td>
+                )}
               </tr>
             ))}
           </tbody>

@@ -1,7 +1,7 @@
 // The day of a shop: bank, Z report and ledger side by side over exactly one period, differences marked and explained.
 import './day-close.css';
 import { Menu } from '@mantine/core';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';
@@ -23,7 +23,8 @@ export function DayClose() {
   const filters = useFilters();
   const shops = useRead<{ shops: Shop[] }>('/day-close/shops', { ...scope });
   const all = shops.data?.shops ?? [];
-  const shop = all.find((one) => keyOf(one) === filters.get('shop')) ?? all[0];
+  const newest = newestOf(all);
+  const shop = all.find((one) => keyOf(one) === filters.get('shop')) ?? newest;
   const close = shop?.closes.find(({ id }) => id === filters.get('close')) ?? shop?.closes[0];
   const wanted = { ...scope, close: close?.id };
   const nameOf = (one: Shop | undefined) =>
@@ -49,7 +50,7 @@ export function DayClose() {
       </PageHead>
       <Read of={shops}>
         {() =>
-          !shop || !close ? (
+          !shop ? (
             <Blank icon="dayClose" title={t('dayClose.empty.title')}>
               <p>{t('dayClose.empty.hint')}</p>
             </Blank>
@@ -61,22 +62,30 @@ export function DayClose() {
                   name="shop"
                   showsDefault
                   label={t('fact.shop')}
-                  none={all[0] && keyOf(all[0])}
+                  none={newest && keyOf(newest)}
                   choices={all.map((one) => ({ value: keyOf(one), word: nameOf(one) }))}
                 />
-                <ChoiceFilter
-                  filters={filters}
-                  name="close"
-                  showsDefault
-                  label={t('dayClose.close')}
-                  none={shop.closes[0]?.id}
-                  choices={shop.closes.map((one) => ({
-                    value: one.id,
-                    word: `${t(`dayClose.kind.${one.kind}`)} · ${shop.devices.find(({ id }) => id === one.deviceId)?.name ?? ''} · ${exactTime(one.at, i18n.language)}`,
-                  }))}
-                />
+                {close && (
+                  <ChoiceFilter
+                    filters={filters}
+                    name="close"
+                    showsDefault
+                    label={t('dayClose.close')}
+                    none={shop.closes[0]?.id}
+                    choices={shop.closes.map((one) => ({
+                      value: one.id,
+                      word: `${t(`dayClose.kind.${one.kind}`)} · ${shop.devices.find(({ id }) => id === one.deviceId)?.name ?? ''} · ${exactTime(one.at, i18n.language)}`,
+                    }))}
+                  />
+                )}
               </div>
-              <Read of={day}>{(fields) => <Books day={fields} closeId={close.id} />}</Read>
+              {close ? (
+                <Read of={day}>{(fields) => <Books day={fields} closeId={close.id} />}</Read>
+              ) : (
+                <Blank icon="dayClose" title={t('dayClose.empty.title')}>
+                  <p>{t('dayClose.empty.hint')}</p>
+                </Blank>
+              )}
             </>
           )
         }
@@ -107,6 +116,12 @@ function RunMenu({ shop, onRun }: { shop: Shop; onRun: (run: { device: { id: str
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** The shop with the newest close; without any close the first one. */
+function newestOf(shops: readonly Shop[]): Shop | undefined {
+  const newestClose = (shop: Shop) => Math.max(0, ...shop.closes.map(({ at }) => Date.parse(at)));
+  return shops.reduce<Shop | undefined>((best, shop) => (best && newestClose(best) >= newestClose(shop) ? best : shop), undefined);
 }
 
 const keyOf = ({ merchantId, code }: Shop) => `${merchantId} ${code}`;
@@ -155,10 +170,13 @@ function Books({ day, closeId }: { day: Day; closeId: string }) {
       {(differing.length > 0 || day.groups.length > 0) && (
         <section className="why">
           <div>
+            {day.equation && <Equation equation={day.equation} groups={day.groups} />}
             {day.groups.map((group) => (
               <Group key={group.kind} group={group} />
             ))}
-            {differing.length > 0 && day.groups.length === 0 && <p className="second">{t('dayClose.unexplained')}</p>}
+            {differing.length > 0 && day.groups.length === 0 && !day.equation?.rest && (
+              <p className="second">{t('dayClose.unexplained')}</p>
+            )}
           </div>
           <div>
             <h2>{t('dayClose.next')}</h2>
@@ -232,6 +250,40 @@ function BookHead({ name, day }: { name: 'bank' | 'z'; day: Day }) {
         </span>
       )}
     </th>
+  );
+}
+
+/** Bank minus Z, and what it is made of: each part with its sign, and what no operation explains. */
+function Equation({ equation: { bank, z, rest }, groups }: { equation: NonNullable<Day['equation']>; groups: readonly DayGroup[] }) {
+  const { t } = useTranslation();
+  const parts = [
+    ...groups
+      .filter(({ effect }) => effect !== 0)
+      .map(({ kind, effect, count }) => ({ key: kind as string, word: t(`dayClose.part.${kind}`, { count }), effect })),
+    ...(rest === 0 ? [] : [{ key: 'rest', word: t('dayClose.part.rest'), effect: rest }]),
+  ];
+  if (parts.length === 0) return null;
+  return (
+    <div className="equation" role="group" aria-label={t('dayClose.equation')}>
+      <Term word={t('dayClose.book.bank')} amount={bank} />
+      <span aria-hidden="true">−</span>
+      <Term word={t('dayClose.book.z')} amount={z} />
+      {parts.map(({ key, word, effect }, index) => (
+        <Fragment key={key}>
+          <span aria-hidden="true">{index === 0 ? (effect < 0 ? '= −' : '=') : effect < 0 ? '−' : '+'}</span>
+          <Term word={word} amount={Math.abs(effect)} isPart />
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+function Term({ word, amount, isPart = false }: { word: string; amount: number; isPart?: boolean }) {
+  return (
+    <div className={isPart ? 'term part' : 'term'}>
+      <span>{word}</span>
+      <b className="num">{lei(amount)}</b>
+    </div>
   );
 }
 

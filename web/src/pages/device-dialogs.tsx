@@ -1,5 +1,5 @@
 // What one does with a device, each with its consequence said before: register, pair, new secret, rename, disable, and ask.
-import { useState } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
@@ -188,6 +188,15 @@ export function AskDevice({ device, ask, onClose }: { device: Pick<Device, 'id' 
   const [key] = useState(newKey);
   const [answer, setAnswer] = useState<object>();
   const run = useChange(refreshed, setAnswer);
+  const reads = ask === 'status';
+  const send = useEffectEvent(() => run.mutate({ path: `/devices/${device.id}/${ask}`, headers: { 'idempotency-key': key } }));
+  // Reading changes nothing, so nothing is asked first.
+  const isSent = useRef(false);
+  useEffect(() => {
+    if (!reads || isSent.current) return;
+    isSent.current = true;
+    send();
+  }, [reads]);
   if (answer) {
     const shown = Object.fromEntries(Object.entries(answer).filter(([name]) => name !== 'errorCode' && name !== 'errorMessage'));
     return (
@@ -201,6 +210,21 @@ export function AskDevice({ device, ask, onClose }: { device: Pick<Device, 'id' 
       </Dialog>
     );
   }
+  if (reads) {
+    return (
+      <Dialog title={t(`devices.ask.${ask}.title`, { name: device.name })} onClose={onClose}>
+        {run.error ? (
+          <p className="note tone-bad" role="alert">
+            {run.error.message}
+          </p>
+        ) : (
+          <p className="second" role="status">
+            {t('dialog.running')}
+          </p>
+        )}
+      </Dialog>
+    );
+  }
   return (
     <AskDialog
       title={t(`devices.ask.${ask}.title`, { name: device.name })}
@@ -209,7 +233,7 @@ export function AskDevice({ device, ask, onClose }: { device: Pick<Device, 'id' 
       isRunning={run.isPending}
       error={run.error}
       onClose={onClose}
-      onConfirm={() => run.mutate({ path: `/devices/${device.id}/${ask}`, headers: { 'idempotency-key': key } })}
+      onConfirm={send}
     >
       {null}
     </AskDialog>

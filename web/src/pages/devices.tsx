@@ -20,7 +20,9 @@ export function Devices() {
   const { scope, may } = useViewer();
   const filters = useFilters();
   const list = useRead<DeviceList>('/devices', { ...scope }, { everyMs: 15_000 });
-  const [task, setTask] = useState<DeviceTask>();
+  const [task, setTask] = useState<DeviceTask | undefined>(() =>
+    new URLSearchParams(location.search).has('new') ? { kind: 'register' } : undefined,
+  );
   return (
     <>
       <PageHead name={t('page.devices')} sub={list.data && t('devices.sub', countsOf(list.data.devices))}>

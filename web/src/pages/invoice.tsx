@@ -8,13 +8,15 @@ import { useRead } from '../api/query.ts';
 import type { StoryPage } from '../api/sale.ts';
 import type { CommandRow } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
+import { Icon } from '../parts/icons.tsx';
 import { PageName, Read } from '../parts/page.tsx';
 import { useSaid } from '../parts/said.ts';
 import { StateChip } from '../parts/state-mark.tsx';
-import { Copyable, ExactMoment } from '../parts/values.tsx';
+import { Copyable, copyText, ExactMoment, useBriefly } from '../parts/values.tsx';
 import { Timeline } from '../timeline/timeline.tsx';
 import type { InvoiceRow } from './invoices.tsx';
 import { Paper } from './paper.tsx';
+import { PrintInvoice } from './print-sheet.tsx';
 import { RawCard } from './raw-card.tsx';
 import { Crumb, shapeOf } from './sale.tsx';
 import { Fact } from './sale-facts.tsx';
@@ -22,6 +24,8 @@ import { NextSteps } from './sale-steps.tsx';
 
 interface InvoicePage extends StoryPage {
   invoice: InvoiceRow;
+  /** What the QR says. */
+  qr: string;
   /** Relative to the base path. */
   qrImage: string;
   related: { payments: CommandRow[] };
@@ -34,6 +38,17 @@ export function Invoice() {
     <Read of={page} rows={8}>
       {(invoice) => <InvoiceView page={invoice} />}
     </Read>
+  );
+}
+
+function CopyQr({ text }: { text: string }) {
+  const { t } = useTranslation();
+  const [isCopied, markCopied] = useBriefly();
+  return (
+    <button type="button" className="btn compact" onClick={() => void copyText(text).then(markCopied)}>
+      <Icon name={isCopied ? 'check' : 'link'} size={14} />
+      {isCopied ? t('copy.done') : t('print.copy')}
+    </button>
   );
 }
 
@@ -104,7 +119,20 @@ function InvoiceView({ page }: { page: InvoicePage }) {
         <div className="stack wide">
           <NextSteps steps={page.steps} path={`/invoices/${invoice.oid}`} />
           <section className="card qr-card">
-            <img src={`${basePath}${page.qrImage}`} alt={t('invoices.qr')} width={176} height={176} />
+            <img src={`${basePath}${page.qrImage}`} alt={t('invoices.qr')} width={240} height={240} />
+            <div className="row wrap">
+              <PrintInvoice
+                qrImage={`${basePath}${page.qrImage}`}
+                amount={invoice.amount}
+                title={invoice.merchantName}
+                receipt={page.receipt}
+              />
+              <CopyQr text={page.qr} />
+              <a className="btn compact" href={`${basePath}${page.qrImage}`} download={`invoice-${invoice.oid}.svg`}>
+                <Icon name="export" size={14} />
+                {t('print.download')}
+              </a>
+            </div>
           </section>
           {page.receipt && <Paper receipt={page.receipt} title={invoice.merchantName} />}
           <RawCard raw={page.raw} />

@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';
 import { useViewer } from '../api/session.tsx';
 import { lei } from '../i18n/format.ts';
-import { ChoiceFilter, periodOf, ShareView, TextFilter, useFilters } from '../parts/filters.tsx';
+import { ChoiceFilter, PeriodFilter, periodOf, ShareView, TextFilter, useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { ListView, useListPage } from '../parts/list-page.tsx';
 import { PageHead } from '../parts/page.tsx';
@@ -12,7 +12,6 @@ import { State, StateShape } from '../parts/state-mark.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useIsPhone } from '../parts/use-width.ts';
 import { Copyable, Moment } from '../parts/values.tsx';
-import { PeriodFilter } from './command-list.tsx';
 
 export interface InvoiceRow {
   oid: string;

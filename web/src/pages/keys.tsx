@@ -37,7 +37,7 @@ export function Keys() {
   const { scope, may } = useViewer();
   const keys = useRead<{ keys: Key[] }>('/keys', { ...scope });
   const merchantName = useMerchantNames();
-  const [isCreating, setIsCreating] = useState(false);
+  const [isCreating, setIsCreating] = useState(() => new URLSearchParams(location.search).has('new'));
   const [rotating, setRotating] = useState<Key>();
   const [revoking, setRevoking] = useState<Key>();
   const [fresh, setFresh] = useState<FreshKey>();

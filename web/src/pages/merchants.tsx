@@ -15,7 +15,7 @@ export function Merchants() {
   const { t } = useTranslation();
   const { may, merchantId, chooseMerchant, session } = useViewer();
   const merchants = useMerchants();
-  const [isCreating, setIsCreating] = useState(false);
+  const [isCreating, setIsCreating] = useState(() => new URLSearchParams(location.search).has('new'));
   const [secret, setSecret] = useState<string>();
   const columns: Column<Merchant>[] = [
     { head: t('merchants.name'), cell: (merchant) => <span className="strong">{merchant.name}</span> },

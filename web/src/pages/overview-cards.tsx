@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { BankSums, Overview, OverviewDevice } from '../api/overview.ts';
 import { useViewer } from '../api/session.tsx';
-import { duration, lei } from '../i18n/format.ts';
+import { decimal, duration, lei } from '../i18n/format.ts';
 import { DeviceShape, reachOf } from '../parts/device-shape.tsx';
 import { State } from '../parts/state-mark.tsx';
 import { Moment } from '../parts/values.tsx';
@@ -44,7 +44,7 @@ export function BankTable({ banks, period }: { banks: BankSums[]; period: string
                 </td>
                 <td className="strong">{lei(bank.amount)}</td>
                 <td className="second">{bank.paid}</td>
-                <td>{bank.success === undefined ? '–' : `${(bank.success * 100).toFixed(1)} %`}</td>
+                <td>{bank.success === undefined ? '–' : `${decimal(bank.success * 100, 1)} %`}</td>
                 <td>{bank.p95Ms === undefined ? '–' : duration(bank.p95Ms, t)}</td>
               </tr>
             ))}

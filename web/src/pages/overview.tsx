@@ -6,7 +6,7 @@ import { type Overview as Day, dailySums, modes, shopsOf, sinceOpening } from '.
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { GrowingLine, Histogram, HourBars, ShareBar } from '../charts/charts.tsx';
-import { duration, exactTime, lei } from '../i18n/format.ts';
+import { decimal, duration, exactTime, lei } from '../i18n/format.ts';
 import { useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { PageHead, Read } from '../parts/page.tsx';
@@ -156,7 +156,7 @@ function MoneyTile({ day, period }: TileProps) {
           t('overview.noBefore')
         ) : (
           <>
-            <b className={change < 0 ? 'down' : ''}>{`${change < 0 ? '−' : '+'}${Math.abs(change * 100).toFixed(1)} %`}</b>{' '}
+            <b className={change < 0 ? 'down' : ''}>{`${change < 0 ? '−' : '+'}${decimal(Math.abs(change * 100), 1)} %`}</b>{' '}
             {t(`overview.on.${period}`, { defaultValue: '' })}
           </>
         )}
@@ -206,7 +206,7 @@ function RateTile({ day, period }: TileProps) {
       <TileHead word={t('overview.rate')} />
       <div className="figure">
         <span>
-          {rate === undefined ? '–' : (rate * 100).toFixed(1)} <small>%</small>
+          {rate === undefined ? '–' : decimal(rate * 100, 1)} <small>%</small>
         </span>
       </div>
       <p className="delta">{t('overview.tries', { paid, all: tries, declined, unknown })}</p>
@@ -226,10 +226,10 @@ function AnswerTile({ day }: { day: Day }) {
       <TileHead word={t('overview.answers')} />
       <div className="figure">
         <span>
-          {p50Ms === undefined ? '–' : (p50Ms / 1000).toFixed(1)} <small>{t('overview.p50')}</small>
+          {p50Ms === undefined ? '–' : decimal(p50Ms / 1000, 1)} <small>{t('overview.p50')}</small>
         </span>
         <span>
-          {p95Ms === undefined ? '–' : (p95Ms / 1000).toFixed(1)} <small>{t('overview.p95')}</small>
+          {p95Ms === undefined ? '–' : decimal(p95Ms / 1000, 1)} <small>{t('overview.p95')}</small>
         </span>
       </div>
       {ownP50Ms !== undefined && ownP95Ms !== undefined && (

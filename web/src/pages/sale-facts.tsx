@@ -3,8 +3,10 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { SalePage, ShownReceipt } from '../api/sale.ts';
+import { useBankName } from '../api/session.tsx';
 import { lei } from '../i18n/format.ts';
 import { Copyable, ExactMoment } from '../parts/values.tsx';
+import { PrintPaper } from './print-sheet.tsx';
 
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   const { t } = useTranslation();
@@ -20,6 +22,7 @@ const numbers = ['rrn', 'authCode', 'operationId', 'documentNr', 'receiptUid', '
 
 export function SaleFacts({ sale }: { sale: SalePage }) {
   const { t } = useTranslation();
+  const bankName = useBankName();
   const { command, facts } = sale;
   const text = (name: string) => (facts[name] === undefined ? undefined : String(facts[name]));
   const own = command as unknown as Record<string, unknown>;
@@ -33,7 +36,7 @@ export function SaleFacts({ sale }: { sale: SalePage }) {
             <Link className="link" href={`/devices?device=${command.deviceId}`}>
               {command.deviceName}
             </Link>
-            {command.bank !== undefined && `, ${command.bank}`}
+            {command.bank !== undefined && `, ${bankName(command.bank)}`}
           </Fact>
           <Fact name="merchant">{command.merchantName}</Fact>
           <Fact name="asked">
@@ -73,6 +76,7 @@ export function SaleFacts({ sale }: { sale: SalePage }) {
         </dl>
       </section>
       {sale.receipt && <ReceiptFacts receipt={sale.receipt} />}
+      {sale.receipt && <PrintPaper receipt={sale.receipt} title={command.merchantName} />}
     </div>
   );
 }

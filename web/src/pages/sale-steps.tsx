@@ -18,10 +18,11 @@ const icons: Record<StepAction, IconName> = {
   ask: 'ask',
   decide: 'gavel',
   cancel: 'void',
+  resend: 'send',
 };
 
 /** One primary button: what finishes the sale comes first, and what undoes it whole never does. */
-const byWeight: StepAction[] = ['close', 'decide', 'refund', 'ask'];
+const byWeight: StepAction[] = ['close', 'decide', 'resend', 'refund', 'ask'];
 
 interface NextStepsProps {
   steps: readonly NextStep[];
@@ -46,10 +47,11 @@ export function NextSteps({ steps, path }: NextStepsProps) {
       {possible.length === 0 && <p className="inside second">{t(may('money') ? 'sale.noneNow' : 'sale.noSteps')}</p>}
       <ul className="next-steps">
         {possible.map((step) => (
-          <li key={step.action}>
+          <li key={`${step.action} ${step.callbackId}`}>
             <button type="button" className={`btn block left${step === primary ? ' primary' : ''}`} onClick={() => setOpened(step)}>
               <Icon name={icons[step.action]} />
               {t(`act.${step.action}.button`)}
+              {step.notice !== undefined && <span className="tail">{step.notice}</span>}
               {step.maxAmount !== undefined && (
                 <span className="tail">
                   {step.action === 'refund' ? t('act.upTo', { amount: step.maxAmount }) : `${lei(step.maxAmount)} MDL`}
@@ -86,6 +88,7 @@ const paths: Record<StepAction, string> = {
   ask: '/ask',
   decide: '/decide',
   cancel: '/cancel',
+  resend: '/resend',
 };
 const needsReason = new Set<StepAction>(['closeByHand', 'decide']);
 
@@ -96,7 +99,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const [amount, setAmount] = useState(step.maxAmount === undefined ? '' : step.maxAmount.toFixed(2));
   const [reason, setReason] = useState('');
   const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
-  const run = useChange(['/commands', '/invoices', '/attention', '/overview', '/search'], onClose);
+  const run = useChange(['/commands', '/invoices', '/callbacks', '/attention', '/overview', '/search'], onClose);
   const isRefund = step.action === 'refund';
   const texts = step.closesReview ? 'review' : step.action;
   const bani = Math.round(Number(amount.replace(',', '.')) * 100);
@@ -113,16 +116,25 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
     <AskDialog
       title={t(`act.${texts}.title`)}
       consequence={said(step.consequence)}
-      action={isRefund && isAmountRight ? t('act.refund.do', { amount: bani / 100 }) : t(`act.${texts}.do`)}
+      action={!isRefund ? t(`act.${texts}.do`) : isAmountRight ? t('act.refund.do', { amount: bani / 100 }) : t('act.refund.plain')}
       isDanger={step.action === 'void'}
       isRunning={run.isPending}
       isBlocked={isBlocked}
       error={run.error}
       onClose={onClose}
-      onConfirm={() => run.mutate({ path: `${path}${paths[step.action]}`, body, headers: { 'idempotency-key': key } })}
+      onConfirm={() =>
+        run.mutate({
+          path: `${step.callbackId === undefined ? path : `/callbacks/${step.callbackId}`}${paths[step.action]}`,
+          body,
+          headers: { 'idempotency-key': key },
+        })
+      }
     >
       {isRefund && (
-        <Field label={t('act.refund.amount')} hint={t('act.upTo', { amount: step.maxAmount ?? 0 })}>
+        <Field
+          label={t('act.refund.amount')}
+          hint={t(bani > Math.round((step.maxAmount ?? 0) * 100) ? 'act.refund.tooMuch' : 'act.upTo', { amount: step.maxAmount ?? 0 })}
+        >
           <input
             className="input num"
             inputMode="decimal"

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link, useLocation, useParams } from 'wouter';
 import { useRead } from '../api/query.ts';
 import type { SalePage } from '../api/sale.ts';
+import { useBankName } from '../api/session.tsx';
 import type { Mark } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
 import { Icon } from '../parts/icons.tsx';
@@ -54,6 +55,14 @@ function SaleView({ sale }: { sale: SalePage }) {
     <>
       <Crumb base={base} id={sale.command.id} word={t(`command.${sale.command.name}`, { defaultValue: sale.command.name })} />
       <Hero sale={sale} />
+      {sale.holder && (
+        <p className="note tone-warn held-by">
+          {t('sale.heldBy', { device: sale.command.deviceName })}{' '}
+          <Link className="link" href={`/payments/${sale.holder.id}`}>
+            {t(`command.${sale.holder.name}`, { defaultValue: sale.holder.name })} {sale.holder.id.slice(0, 8)}
+          </Link>
+        </p>
+      )}
       {isPhone ? (
         <div className="stack wide">
           <div className="segments" role="tablist">
@@ -128,6 +137,7 @@ export function Crumb({ base, id, word }: { base: string; id: string; word: stri
 function Hero({ sale }: { sale: SalePage }) {
   const { t } = useTranslation();
   const said = useSaid();
+  const bankName = useBankName();
   const { command } = sale;
   const sentence = said(sale.outcome);
   return (
@@ -148,7 +158,7 @@ function Hero({ sale }: { sale: SalePage }) {
           </b>
         )}
         <p>
-          {[command.bank, command.deviceName].filter(Boolean).join(' · ')} · <ExactMoment at={command.at} />
+          {[bankName(command.bank), command.deviceName].filter(Boolean).join(' · ')} · <ExactMoment at={command.at} />
         </p>
       </div>
     </div>

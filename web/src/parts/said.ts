@@ -25,6 +25,7 @@ const sideValues = [
   'receiptId',
   'outcome',
   'by',
+  'notice',
   'documentNr',
   'receiptUid',
   'status',

@@ -33,6 +33,23 @@ export function Moment({ at }: { at: string | undefined }) {
   );
 }
 
+/** In lists: the time of day, and how long ago; older than a day it is the date. */
+export function ListMoment({ at }: { at: string }) {
+  const { t, i18n } = useTranslation();
+  const now = useNowMs();
+  const ms = Math.max(0, now - Date.parse(at));
+  return (
+    <time dateTime={at} title={exactTime(at, i18n.language, 'full')} className="nowrap num">
+      {exactTime(at, i18n.language, ms < dayMs ? 'minute' : 'short')}
+      {ms < dayMs && (
+        <span className="faint"> · {ms < 45_000 ? t('time.now') : t('time.ago', { span: ago(at, now, i18n.language, t) })}</span>
+      )}
+    </time>
+  );
+}
+
+const dayMs = 86_400_000;
+
 export function ExactMoment({ at, shape = 'short' }: { at: string; shape?: 'short' | 'full' | 'clock' }) {
   const { i18n } = useTranslation();
   return (

@@ -1,5 +1,5 @@
 // One box for every number that somebody may have in hand: document, rrn, operation, OID, receipt, device, amount.
-import { useId, useState } from 'react';
+import { useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { useRead } from '../api/query.ts';
@@ -9,7 +9,8 @@ import { lei } from '../i18n/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { useSaid } from '../parts/said.ts';
 import { useSettled } from '../parts/settled.ts';
-import { Moment, shortId } from '../parts/values.tsx';
+import { ListMoment, shortId } from '../parts/values.tsx';
+import { placesOf } from './places.ts';
 
 const icons: Record<Found['kind'], IconName> = { command: 'payments', invoice: 'invoices', device: 'devices', callback: 'callbacks' };
 
@@ -20,6 +21,40 @@ export function pathOf(found: Pick<Found, 'kind' | 'id'>): string {
     : found.kind === 'device'
       ? `/devices?device=${found.id}`
       : `/callbacks?callback=${found.id}`;
+}
+
+/** What the box opens: something found, a page, an action, or the whole list. */
+interface Entry {
+  key: string;
+  path: string;
+  icon: IconName;
+  title: string;
+  found?: Found;
+}
+
+/** Pages and actions whose name has the text in it. */
+function useCommands(text: string): Entry[] {
+  const { t } = useTranslation();
+  const { session, may } = useViewer();
+  const actions: Entry[] = [
+    ...(may('setup')
+      ? [
+          { key: 'key', path: '/keys?new=1', icon: 'keys' as const, title: t('search.action.key') },
+          { key: 'device', path: '/devices?new=1', icon: 'devices' as const, title: t('search.action.device') },
+        ]
+      : []),
+    ...(may('merchants')
+      ? [{ key: 'merchant', path: '/merchants?new=1', icon: 'merchants' as const, title: t('search.action.merchant') }]
+      : []),
+  ];
+  const places = placesOf(session.isSandbox).map(({ key, path, icon }) => ({
+    key,
+    path,
+    icon,
+    title: t('search.go', { page: t(`page.${key}`) }),
+  }));
+  const wanted = text.toLowerCase();
+  return [...places, ...actions].filter(({ title }) => title.toLowerCase().includes(wanted));
 }
 
 export function Search({ onDone }: { onDone: () => void }) {
@@ -33,17 +68,40 @@ export function Search({ onDone }: { onDone: () => void }) {
   const [chosen, setChosen] = useState(0);
   const wanted = useSettled(text.trim(), 200);
   const found = useRead<{ results: Found[] }>('/search', { q: wanted, ...scope }, { isEnabled: wanted.length >= 2, keepsPrevious: true });
+  const commands = useCommands(text.trim());
   const results = wanted.length >= 2 ? (found.data?.results ?? []) : [];
-  const isShown = isOpen && wanted.length >= 2;
+  const isShown = isOpen;
+  const entries: Entry[] = [
+    ...results.map((one) => ({
+      key: `${one.kind} ${one.id}`,
+      path: pathOf(one),
+      icon: icons[one.kind],
+      title: said(one.title),
+      found: one,
+    })),
+    ...(results.some(({ kind }) => kind === 'command')
+      ? [{ key: 'all', path: `/payments?q=${encodeURIComponent(wanted)}`, icon: 'search' as const, title: t('search.all') }]
+      : []),
+    ...commands.slice(0, results.length > 0 ? 3 : 20),
+  ];
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+      event.preventDefault();
+      document.querySelector<HTMLInputElement>('#search')?.focus();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
 
   const leave = () => {
     setIsOpen(false);
     setText('');
     onDone();
   };
-  const openOne = (one: Found | undefined) => {
+  const openOne = (one: Entry | undefined) => {
     if (!one) return;
-    go(pathOf(one));
+    go(one.path);
     leave();
   };
   return (
@@ -59,7 +117,7 @@ export function Search({ onDone }: { onDone: () => void }) {
           aria-label={t('search.label')}
           aria-expanded={isShown}
           aria-controls={listId}
-          aria-activedescendant={isShown && results[chosen] ? `${listId}-${chosen}` : undefined}
+          aria-activedescendant={isShown && entries[chosen] ? `${listId}-${chosen}` : undefined}
           placeholder={t('search.label')}
           value={text}
           onChange={(event) => {
@@ -70,9 +128,9 @@ export function Search({ onDone }: { onDone: () => void }) {
           onFocus={() => setIsOpen(true)}
           onBlur={() => setTimeout(() => setIsOpen(false), 150)}
           onKeyDown={(event) => {
-            if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, results.length - 1));
+            if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, entries.length - 1));
             else if (event.key === 'ArrowUp') setChosen(Math.max(chosen - 1, 0));
-            else if (event.key === 'Enter') openOne(results[chosen]);
+            else if (event.key === 'Enter') openOne(entries[chosen]);
             else if (event.key === 'Escape') {
               event.currentTarget.blur();
               leave();
@@ -84,30 +142,38 @@ export function Search({ onDone }: { onDone: () => void }) {
       </div>
       {isShown && (
         <div className="found" id={listId} role="listbox" aria-label={t('search.results')}>
-          {results.map((one, index) => (
-            <div
-              key={`${one.kind} ${one.id}`}
-              id={`${listId}-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={index === chosen}
-              onMouseDown={() => openOne(one)}
-            >
-              <Icon name={icons[one.kind]} />
-              <span className="cut">
-                {said(one.title)}
-                {one.amount !== undefined && ` · ${lei(one.amount)} MDL`}
-              </span>
-              <span className="small faint">{one.at !== undefined && <Moment at={one.at} />}</span>
-              <span />
-              <span className="mono small faint cut">
-                {String(one.title.params?.['rrn'] ?? one.title.params?.['receiptId'] ?? shortId(one.id))}
-              </span>
-            </div>
+          {entries.map((one, index) => (
+            <Option key={one.key} id={`${listId}-${index}`} entry={one} isChosen={index === chosen} onOpen={() => openOne(one)} />
           ))}
-          {results.length === 0 && !found.isFetching && <p>{t('search.nothing', { text: wanted })}</p>}
+          {entries.length === 0 && !found.isFetching && <p>{t('search.nothing', { text: wanted })}</p>}
         </div>
       )}
     </search>
+  );
+}
+
+function Option({ id, entry, isChosen, onOpen }: { id: string; entry: Entry; isChosen: boolean; onOpen: () => void }) {
+  return (
+    <div id={id} role="option" tabIndex={-1} aria-selected={isChosen} onMouseDown={onOpen}>
+      <Icon name={entry.icon} />
+      <span className="cut">
+        {entry.title}
+        {entry.found?.amount !== undefined && ` · ${lei(entry.found.amount)} MDL`}
+      </span>
+      <span className="small faint">{entry.found?.at !== undefined && <ListMoment at={entry.found.at} />}</span>
+      {entry.found && (
+        <>
+          <span />
+          <span className="mono small faint cut">
+            {[
+              entry.found.shop,
+              String(entry.found.title.params?.['rrn'] ?? entry.found.title.params?.['receiptId'] ?? shortId(entry.found.id)),
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </span>
+        </>
+      )}
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 // The frame around every page: navigation, search, merchant, environment, language, theme, and whether the page is live.
 import { Drawer } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { listenForHints, type StreamState } from '../api/events.ts';
@@ -19,13 +19,27 @@ export function Shell({ children }: { children: ReactNode }) {
   const { t } = useTranslation();
   const { session } = useViewer();
   const client = useQueryClient();
-  const [, go] = useLocation();
+  const [path, go] = useLocation();
   const [stream, setStream] = useState<StreamState>('connecting');
   const [hasHelp, setHasHelp] = useState(false);
   const [hasDrawer, setHasDrawer] = useState(false);
   const [isNarrow, setIsNarrow] = useState(() => localStorage.getItem(isNarrowKey) === '1');
 
   useEffect(() => listenForHints(client, setStream), [client]);
+  // Another page starts at its top; Back returns to where the reader was.
+  const isBack = useRef(false);
+  useEffect(() => {
+    const markBack = () => {
+      isBack.current = true;
+    };
+    addEventListener('popstate', markBack);
+    return () => removeEventListener('popstate', markBack);
+  }, []);
+  useEffect(() => {
+    if (!isBack.current) window.scrollTo(0, 0);
+    isBack.current = false;
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- it is about the path, and nothing else
+  }, [path]);
   // While the stream is away the page asks by itself, less often.
   useEffect(() => {
     if (stream !== 'lost') return undefined;

@@ -8,6 +8,7 @@ import { Icon, type IconName } from '../parts/icons.tsx';
 import { useSaid, useSideLine } from '../parts/said.ts';
 import { useWidth } from '../parts/use-width.ts';
 import { Drawing } from './drawing.tsx';
+import { foldSteps } from './fold.ts';
 import { lanes, laneWidth, layOut, pxPerS } from './layout.ts';
 import { SingleLine } from './single-line.tsx';
 import { toneOfStep } from './tones.ts';
@@ -34,7 +35,8 @@ export interface TimelineProps {
   ownName?: string | undefined;
 }
 
-export function Timeline(story: TimelineProps) {
+export function Timeline(whole: TimelineProps) {
+  const story = { ...whole, steps: foldSteps(whole.steps) };
   const { steps, unclear } = story;
   const { t } = useTranslation();
   const [box, width] = useWidth<HTMLDivElement>();
@@ -47,7 +49,7 @@ export function Timeline(story: TimelineProps) {
           <div className="tl-head" aria-hidden="true">
             <span className="tl-time">{t('timeline.time')}</span>
             {lanes.map((lane) => (
-              <span key={lane} className="tl-lane" style={{ width: laneWidth }}>
+              <span key={lane} className="tl-lane" style={{ width: laneWidth }} title={t(`lane.${lane}`)}>
                 <Icon name={icons[lane]} size={15} />
                 {t(`lane.${lane}`)}
               </span>

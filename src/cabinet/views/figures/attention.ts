@@ -110,12 +110,12 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
 }
 
 async function unclearItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { state: 'unknown' }, { limit: maxOfEach });
+  const { commands } = await listCommands(queries, scope, { states: ['unknown'] }, { limit: maxOfEach });
   return commands.map((command) => itemOf('unknown', command, command.issuedAtMs, 'ask'));
 }
 
 async function reviewItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { state: 'needsPerson' }, { limit: maxOfEach });
+  const { commands } = await listCommands(queries, scope, { states: ['needsPerson'] }, { limit: maxOfEach });
   return commands.map((command) => {
     const isOpen = command.state === 'sent' || command.state === 'unknown';
     return itemOf(isOpen ? 'unknown' : 'contradiction', command, command.reviewSinceMs ?? command.issuedAtMs, 'decide');
@@ -123,7 +123,7 @@ async function reviewItems(queries: Queries, scope: Scope): Promise<AttentionIte
 }
 
 async function notClosedItems(queries: Queries, scope: Scope, nowMs: number): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { state: 'notClosed', toMs: nowMs }, { limit: maxOfEach });
+  const { commands } = await listCommands(queries, scope, { states: ['notClosed'], toMs: nowMs }, { limit: maxOfEach });
   return commands
     .filter(({ settledAtMs }) => (settledAtMs ?? nowMs) <= nowMs - closeWithinMs)
     .map((command) => itemOf('notClosed', command, command.settledAtMs ?? command.issuedAtMs, 'close'));

@@ -2,8 +2,9 @@
 // A device does one command at a time, so what was issued after its close before and before this one is in this one.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { readPrints } from '../lists/receipts-of-payments.ts';
 import type { Scope } from '../scope.ts';
-import { type DayOperation, type DaySource } from './day-compare.ts';
+import { type DayOperation, type DaySource, paymentsOf } from './day-compare.ts';
 
 export interface ShopDevice {
   id: string;
@@ -159,6 +160,21 @@ export async function readShopDay(queries: Queries, scope: Scope, closeId: strin
       );
   }
   return { merchantId: chosen.merchant_id, shop: chosen.code, sources };
+}
+
+const paymentsPerStatement = 500;
+
+/** Of the payments of a day: documents and ids whose receipt was printed on any register, in whatever period. */
+export async function readPrinted(queries: Queries, { merchantId, sources }: ShopDay): Promise<Set<string>> {
+  const payments = paymentsOf(sources);
+  const printed = new Set<string>();
+  for (let first = 0; first < payments.length; first += paymentsPerStatement) {
+    const some = payments.slice(first, first + paymentsPerStatement);
+    for (const { document, paymentId, state } of await readPrints(queries, merchantId, some)) {
+      if (state === 'done') printed.add(paymentId ?? document);
+    }
+  }
+  return printed;
 }
 
 async function nearestClose(queries: Queries, deviceId: string, atMs: number): Promise<CloseRow | undefined> {

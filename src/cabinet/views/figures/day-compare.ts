@@ -46,11 +46,14 @@ export interface DayLine {
   differenceBani?: Bani | undefined;
 }
 
-export type GroupKind = 'noReceipt' | 'byTerminal' | 'byRegister' | 'suspect';
+export const groupKinds = ['noReceipt', 'otherRegister', 'otherCode', 'byTerminal', 'byRegister', 'suspect'] as const;
+export type GroupKind = (typeof groupKinds)[number];
 
 export interface DayGroup {
   kind: GroupKind;
   sumBani: Bani;
+  /** What it adds to the bank's card sales beyond the Z's; negative for what only the Z has. Suspects explain nothing by themselves. */
+  effectBani: Bani;
   operationIds: string[];
 }
 
@@ -58,6 +61,8 @@ export interface DayComparison {
   lines: DayLine[];
   groups: DayGroup[];
   canCompare: { bank: boolean; z: boolean };
+  /** Bank minus Z of card sales, and what the groups do not explain of it. Undefined where one of the two gives no total. */
+  equation?: { bankBani: Bani; zBani: Bani; restBani: Bani } | undefined;
   /** What the bank or the Z says beyond the ledger's own operations of its period. */
   unexplained: { bankBani?: Bani | undefined; zBani?: Bani | undefined };
   operations: number;
@@ -81,7 +86,13 @@ function together(values: readonly (Bani | undefined)[]): Bani | undefined {
   return sum(values, (value) => value ?? 0);
 }
 
-export function compareDay(sources: readonly DaySource[]): DayComparison {
+/** The terminals' payments: their receipts may have been printed outside of the Z reports that are compared. */
+export function paymentsOf(sources: readonly DaySource[]): DayOperation[] {
+  return sources.flatMap(({ kind, operations }) => (kind === 'bank' ? operations.filter(({ name }) => name === 'Pay') : []));
+}
+
+/** `printedElsewhere`: documents and ids of payments whose receipt is on a register or in a period that none of the Z reports covers. */
+export function compareDay(sources: readonly DaySource[], printedElsewhere: ReadonlySet<string> = new Set()): DayComparison {
   const banks = sources.filter(({ kind }) => kind === 'bank');
   const zs = sources.filter(({ kind }) => kind === 'z');
   const ofBanks = banks.flatMap(({ operations }) => operations);
@@ -93,12 +104,23 @@ export function compareDay(sources: readonly DaySource[]): DayComparison {
   const cardPrints = prints.filter(({ cardBani }) => cardBani > 0);
 
   // One document links a payment and its receipt [D80]: together they are one sale.
-  const printed = new Set(prints.flatMap(({ receiptUid }) => (receiptUid === null ? [] : [receiptUid.toLowerCase()])));
+  const printed = new Map(prints.flatMap((print) => (print.receiptUid === null ? [] : [[print.receiptUid.toLowerCase(), print] as const])));
   const charged = new Set(payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr])));
   const onReceipts = new Set(prints.flatMap(({ paidIds }) => paidIds));
   const unprinted = payments.filter(({ id, documentNr }) => !onReceipts.has(id) && (documentNr === null || !printed.has(documentNr)));
   const byRegister = cardPrints.filter(({ receiptUid }) => receiptUid === null || !charged.has(receiptUid.toLowerCase()));
-  const isLinked = unprinted.length < payments.length;
+  const elsewhere = unprinted.filter(
+    ({ id, documentNr }) => printedElsewhere.has(id) || (documentNr !== null && printedElsewhere.has(documentNr)),
+  );
+  const missing = unprinted.filter((payment) => !elsewhere.includes(payment));
+  const isLinked = missing.length < payments.length;
+  // Printed, and not as a card payment: the Z has the sale under another payment code.
+  const otherwiseBooked = ({ id, documentNr, amountBani }: DayOperation) => {
+    // A receipt that names the payment books it as one by card [D146].
+    const print = documentNr === null || onReceipts.has(id) ? undefined : printed.get(documentNr);
+    return print === undefined ? 0 : amountBani - print.cardBani;
+  };
+  const otherCode = payments.filter((payment) => otherwiseBooked(payment) !== 0);
 
   const salesBani = sum(payments, ({ amountBani }) => amountBani) + sum(byRegister, ({ cardBani }) => cardBani);
   const refundsBani = sum(refunds, ({ amountBani }) => amountBani);
@@ -126,15 +148,30 @@ export function compareDay(sources: readonly DaySource[]): DayComparison {
     line('drawer', undefined, drawer(z('cash'), z('cashIn'), z('cashOut')), cashBani + booked('MoneyIn') - booked('MoneyOut')),
   ];
   const suspects = [...ofBanks, ...ofZs].filter(({ settledBy, isInReview }) => settledBy === 'person' || isInReview);
+  const [sales, , net] = lines;
+  // The Z tells no refunds, so the net can only agree where the sales do.
+  if (sales?.differenceBani !== undefined && net) net.differenceBani = Math.max(net.differenceBani ?? 0, sales.differenceBani);
   const paidBani = sum(payments, ({ amountBani }) => amountBani);
   const zCard = z('card');
+  const amountOf = ({ amountBani }: DayOperation) => amountBani;
+  const groups = [
+    ...(zs.length > 0
+      ? [
+          ...group(isLinked ? 'noReceipt' : 'byTerminal', missing, amountOf, 1),
+          ...group('otherRegister', elsewhere, amountOf, 1),
+          ...group('otherCode', otherCode, otherwiseBooked, 1),
+        ]
+      : []),
+    ...(banks.length > 0 ? group('byRegister', byRegister, ({ cardBani }) => cardBani, -1) : []),
+    ...group('suspect', suspects, amountOf, 0),
+  ];
   return {
     lines,
-    groups: [
-      ...(zs.length > 0 ? group(isLinked ? 'noReceipt' : 'byTerminal', unprinted, ({ amountBani }) => amountBani) : []),
-      ...(banks.length > 0 ? group('byRegister', byRegister, ({ cardBani }) => cardBani) : []),
-      ...group('suspect', suspects, ({ amountBani }) => amountBani),
-    ],
+    groups,
+    equation:
+      bankSales === undefined || zCard === undefined
+        ? undefined
+        : { bankBani: bankSales, zBani: zCard, restBani: bankSales - zCard - sum(groups, ({ effectBani }) => effectBani) },
     canCompare: { bank: bankNet !== undefined || bankSales !== undefined, z: zCard !== undefined || z('cash') !== undefined },
     unexplained: {
       bankBani: bankSales === undefined ? (bankNet === undefined ? undefined : bankNet - (paidBani - refundsBani)) : bankSales - paidBani,
@@ -156,6 +193,8 @@ function line(name: LineName, bankBani: Bani | undefined, zBani: Bani | undefine
   };
 }
 
-function group(kind: GroupKind, operations: readonly DayOperation[], of: (operation: DayOperation) => Bani): DayGroup[] {
-  return operations.length === 0 ? [] : [{ kind, sumBani: sum(operations, of), operationIds: operations.map(({ id }) => id) }];
+function group(kind: GroupKind, operations: readonly DayOperation[], of: (operation: DayOperation) => Bani, sign: -1 | 0 | 1): DayGroup[] {
+  if (operations.length === 0) return [];
+  const sumBani = sum(operations, of);
+  return [{ kind, sumBani, effectBani: sign * sumBani, operationIds: operations.map(({ id }) => id) }];
 }

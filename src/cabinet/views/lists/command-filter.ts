@@ -10,7 +10,8 @@ export type Mode = 'cards' | 'fiscal';
 export interface CommandFilter {
   mode?: Mode | undefined;
   name?: LedgerCommandName | undefined;
-  state?: ShownState | undefined;
+  /** Any of these. */
+  states?: readonly ShownState[] | undefined;
   /** A document, rrn, operation id, Receipt.Uid, receipt number, id (or its beginning) or amount. */
   q?: string | undefined;
   deviceId?: string | undefined;
@@ -67,9 +68,10 @@ const conditionsOfState: Record<ShownState, StateConditions> = {
   done: { rest: [sql`c.state = 'done' and c.name not in ('Pay', 'Refund', 'CancelTransaction')`, notInReview] },
 };
 
-/** The index that holds the filter's state, if one does. */
-export function indexOfState({ state }: CommandFilter): StateConditions['index'] {
-  return state === undefined ? undefined : conditionsOfState[state].index;
+/** The index that holds the filter's state, if one does. Several states have none in common. */
+export function indexOfState({ states = [] }: CommandFilter): StateConditions['index'] {
+  const [state] = states;
+  return state === undefined || states.length > 1 ? undefined : conditionsOfState[state].index;
 }
 
 /** The span of time, which every index knows. */
@@ -82,11 +84,15 @@ export function spanOf(filter: CommandFilter): Condition[] {
 
 /** What only the row itself tells: judged on a bounded number of walked rows. */
 export function sieveOf(filter: CommandFilter, isIn: { modeIndex: boolean; stateIndex: boolean }): Condition[] {
-  const state = filter.state && conditionsOfState[filter.state];
+  const wanted = (filter.states ?? []).map((state) => conditionsOfState[state]);
+  const [only] = wanted;
+  const state = wanted.length === 1 ? only : undefined;
+  const whole = ({ index, rest }: StateConditions) => sql<SqlBool>`(${sql.join([...(index ? [index.where] : []), ...rest], sql` and `)})`;
   return [
     ...(filter.mode === undefined || isIn.modeIndex ? [] : [conditionOfMode[filter.mode]]),
     ...(state?.index && !isIn.stateIndex ? [state.index.where] : []),
     ...(state?.rest ?? []),
+    ...(wanted.length > 1 ? [sql<SqlBool>`(${sql.join(wanted.map(whole), sql` or `)})`] : []),
     ...(filter.name === undefined ? [] : [sql<SqlBool>`c.name = ${sql.lit(filter.name)}`]),
     ...(filter.minBani === undefined ? [] : [sql<SqlBool>`c.amount_bani >= cast(${filter.minBani} as bigint)`]),
     ...(filter.maxBani === undefined ? [] : [sql<SqlBool>`c.amount_bani <= cast(${filter.maxBani} as bigint)`]),

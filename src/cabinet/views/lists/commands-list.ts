@@ -30,6 +30,8 @@ export interface ListedCommand {
   issuedAtMs: number;
   settledAtMs: number | null;
   settledBy: string | null;
+  /** When its caller got the outcome. */
+  toldAtMs: number | null;
   documentState: 'open' | 'closed' | 'voided' | null;
   reviewSinceMs: number | null;
   reviewReason: string | null;
@@ -46,9 +48,13 @@ const maxDevicesApart = 100;
 const commandRows: Walkable = { table: sql`commands c`, time: sql`c.issued_at`, id: sql`c.id` };
 
 export async function listCommands(queries: Queries, scope: Scope, filter: CommandFilter, page: PageWanted): Promise<CommandPage> {
-  const deviceIds = await devicesOf(queries, scope, filter);
-  const { ids, next } = await walk(queries, commandRows, planOf(scope, filter, deviceIds), page);
+  const { ids, next } = await walk(queries, commandRows, await readPlan(queries, scope, filter), page);
   return { commands: await readListed(queries, scope, ids), next };
+}
+
+/** How the rows of a filter are found. */
+export async function readPlan(queries: Queries, scope: Scope, filter: CommandFilter): Promise<Walk> {
+  return planOf(scope, filter, await devicesOf(queries, scope, filter));
 }
 
 /** Which index is walked for the filter, and what is left for the rows to tell. `deviceIds`: undefined means any. */
@@ -111,7 +117,7 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     .select(['d.bank', 'd.point_of_sales_code as shop', 'c.name', 'c.state', 'c.outcome', 'c.amount_bani as amountBani'])
     .select(['c.document_nr as documentNr', 'c.operation_id as operationId', 'c.rrn', 'c.receipt_uid as receiptUid'])
     .select(['c.receipt_id as receiptId', 'c.target_id as targetId', 'c.issued_at as issuedAtMs', 'c.settled_at as settledAtMs'])
-    .select(['c.settled_by as settledBy', 'c.document_state as documentState', 'c.reviewed_at as reviewedAtMs'])
+    .select(['c.told_at as toldAtMs', 'c.settled_by as settledBy', 'c.document_state as documentState', 'c.reviewed_at as reviewedAtMs'])
     .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason'])
     .select(
       sql<number>`(select cast(coalesce(sum(r.amount_bani), 0) as bigint) from commands r where r.target_id = c.id and r.name = 'Refund' and r.state = 'done')`.as(

@@ -4,6 +4,7 @@ import type { Queries } from '../../../database/database.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { amountIn, beginsWith, idPrefixOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
+import { subjectsOf } from './search-terms.ts';
 import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
 export interface InvoiceFilter {
@@ -65,6 +66,7 @@ function sourcesOf(scope: Scope, q: string | undefined): Lookup[] {
       ? []
       : [{ where: sql<SqlBool>`i.amount_bani is not null and i.amount_bani = cast(${amount} as bigint)`, isOrdered: true }]),
     ...(prefix === undefined ? [] : [{ where: beginsWith(sql`i.oid`, prefix), isOrdered: false }]),
+    ...subjectsOf(scope, 'invoice', text).map((ids) => ({ where: sql<SqlBool>`i.oid in ${ids}`, isOrdered: false })),
   ];
 }
 

@@ -9,6 +9,7 @@ import { shownStateOf } from '../shown-state.ts';
 import { type Text, text } from '../texts.ts';
 import { beginsWith, idPrefixOf } from './command-lookup.ts';
 import { listCommands } from './commands-list.ts';
+import { listInvoices } from './invoices-list.ts';
 
 export interface SearchResult {
   kind: 'command' | 'invoice' | 'device' | 'callback';
@@ -16,6 +17,7 @@ export interface SearchResult {
   title: Text;
   atMs: number;
   amount?: number | undefined;
+  shop?: string | undefined;
 }
 
 const maxOfEach = 10;
@@ -46,36 +48,19 @@ async function findCommands(queries: Queries, scope: Scope, q: string): Promise<
     }),
     atMs: command.issuedAtMs,
     amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
+    shop: command.shop ?? undefined,
   }));
 }
 
 async function findInvoices(queries: Queries, scope: Scope, q: string): Promise<SearchResult[]> {
-  const prefix = idPrefixOf(q);
-  const byReceipt = queries
-    .selectFrom('invoices as i')
-    .select(['i.oid', 'i.state', 'i.receipt_id', 'i.created_at', 'i.amount_bani'])
-    .where('i.receipt_id', '=', q)
-    .where(ownedBy(scope, sql`i.merchant_id`))
-    .orderBy('i.created_at', 'desc')
-    .limit(maxOfEach);
-  const rows = await byReceipt.execute();
-  if (prefix !== undefined) {
-    rows.push(
-      ...(await queries
-        .selectFrom('invoices as i')
-        .select(['i.oid', 'i.state', 'i.receipt_id', 'i.created_at', 'i.amount_bani'])
-        .where(beginsWith(sql`i.oid`, prefix))
-        .where(ownedBy(scope, sql`i.merchant_id`))
-        .limit(maxOfEach)
-        .execute()),
-    );
-  }
-  return rows.map((row) => ({
+  const { invoices } = await listInvoices(queries, scope, { q }, { limit: maxOfEach });
+  return invoices.map((invoice) => ({
     kind: 'invoice',
-    id: row.oid,
-    title: text('search.invoice', { state: row.state, receiptId: row.receipt_id }),
-    atMs: row.created_at,
-    amount: row.amount_bani === null ? undefined : baniToLei(row.amount_bani),
+    id: invoice.oid,
+    title: text('search.invoice', { state: invoice.state, receiptId: invoice.receiptId }),
+    atMs: invoice.createdAtMs,
+    amount: invoice.amountBani === null ? undefined : baniToLei(invoice.amountBani),
+    shop: invoice.shop ?? undefined,
   }));
 }
 

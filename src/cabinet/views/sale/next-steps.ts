@@ -4,10 +4,10 @@ import { committedRefundsOf, standingOf } from '../../../ledger/standing.ts';
 import { personDecidesAfterMs } from '../../../ledger/store.ts';
 import { type Text, text } from '../texts.ts';
 import { readReport } from './command-steps.ts';
-import type { Sale } from './sale-model.ts';
+import type { Sale, StoryCallback } from './sale-model.ts';
 import { isInReview } from './sale-outcome.ts';
 
-export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide';
+export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide' | 'resend';
 
 export interface NextStep {
   action: Action;
@@ -16,7 +16,29 @@ export interface NextStep {
   maxBani?: Bani | undefined;
   /** The device contradicts its settlement: an operator resolves the dispute, or has seen what stays settled [D143]. */
   closesReview?: boolean | undefined;
+  /** Of `resend`: which callback, and what it tells. */
+  callbackId?: string | undefined;
+  notice?: string | undefined;
   consequence: Text;
+}
+
+/** Each callback that no try is left for can be sent again. */
+export function resendSteps(callbacks: readonly StoryCallback[]): NextStep[] {
+  return callbacks
+    .filter(({ state }) => state === 'dead')
+    .map((callback) => ({
+      action: 'resend',
+      isAllowed: true,
+      callbackId: callback.id,
+      notice: noticeOf(callback),
+      consequence: text('consequence.resend'),
+    }));
+}
+
+/** Which state a callback tells, as far as its address shows it; otherwise its number among the callbacks of its subject. */
+export function noticeOf({ url, sequence }: Pick<StoryCallback, 'url' | 'sequence'>): string {
+  const state = /\b(NewItem|Scanned|Payed|Expired|Cancelled|Completed|Failed|Refused)\b/.exec(url)?.[1];
+  return state ?? String(sequence);
 }
 
 export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
@@ -37,7 +59,7 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
     ...step('decide', whyNoDecision(sale, nowMs), text(isOpen(sale) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
     closesReview: isInReview(command) && !isOpen(sale) ? true : undefined,
   });
-  return steps;
+  return [...resendSteps(sale.callbacks), ...steps];
 }
 
 function step(action: Action, whyNot: string | undefined, consequence: Text, maxBani?: Bani): NextStep {

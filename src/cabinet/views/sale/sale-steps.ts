@@ -2,6 +2,7 @@
 import { baniToLei } from '../../../kernel/money.ts';
 import { text } from '../texts.ts';
 import { commandSteps, movesMoney, personOf } from './command-steps.ts';
+import { noticeOf } from './next-steps.ts';
 import type { InvoiceEvent, Sale, Step, StoryAttempt, StoryCallback, StoryCommand } from './sale-model.ts';
 
 export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): Step[] {
@@ -71,7 +72,7 @@ export function callbackSteps(callbacks: readonly StoryCallback[], attempts: rea
         to: 'erp',
         kind: 'callbackWaiting',
         isMoney: false,
-        text: text('step.callbackWaiting', { sequence: callback.sequence }),
+        text: text('step.callbackWaiting', { notice: noticeOf(callback) }),
         detail: callback.id,
       });
     }
@@ -94,6 +95,7 @@ function attemptStep(callback: StoryCallback, attempt: StoryAttempt, isLast: boo
     isMoney: false,
     isLost: isDelivered ? undefined : true,
     text: text(`step.${kind}`, {
+      notice: noticeOf(callback),
       status: attempt.status,
       error: attempt.error,
       durationMs: attempt.durationMs,

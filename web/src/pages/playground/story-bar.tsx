@@ -31,22 +31,16 @@ export function StoryBar({ stories, story, chosen, onChoose, play }: StoryBarPro
   const isRunning = story?.isRunning === true;
   return (
     <section className="card story" aria-label={t('playground.story.title')}>
+      <div className="story-choice" role="group" aria-label={t('playground.story.choose')}>
+        {stories.map((name) => (
+          <button key={name} type="button" aria-pressed={name === chosen} disabled={isRunning} onClick={() => onChoose(name)}>
+            {t(`playground.story.${name}.name`, { defaultValue: name })}
+          </button>
+        ))}
+      </div>
       <div className="story-name">
         <h2>{t(`playground.story.${chosen}.name`, { defaultValue: chosen })}</h2>
         <span className="faint">{t('playground.story.of', { number, of: stories.length })}</span>
-        <div className="story-dots" role="group" aria-label={t('playground.story.choose')}>
-          {stories.map((name) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={name === chosen}
-              aria-label={t(`playground.story.${name}.name`, { defaultValue: name })}
-              title={t(`playground.story.${name}.name`, { defaultValue: name })}
-              disabled={isRunning}
-              onClick={() => onChoose(name)}
-            />
-          ))}
-        </div>
       </div>
       {isPlayed ? (
         <ol className="story-steps">

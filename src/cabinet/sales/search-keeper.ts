@@ -1,0 +1,107 @@
+// Fills the terms of the search in the background, from rows that were settled since the last round [D175]. It reads on from where any
+// instance has come to; two at once write the same terms, which counts once. If it dies or lags behind, the newest sales are not found by
+// authorization code, card or receipt number for a while; by all other numbers they are found at once.
+import { type SqlBool, sql } from 'kysely';
+import type { Database, Queries } from '../../database/database.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { createRounds, type Rounds } from '../../kernel/rounds.ts';
+import { type TermKind, termsOfCommand, termsOfInvoice } from '../views/lists/search-terms.ts';
+
+const everyMs = 5_000;
+/** A row gets its moment before its transaction ends: what is younger than this may still be joined by an older one. */
+const restsForMs = 3_000;
+const rowsPerRead = 500;
+/** Of one round: a long history is filled in pieces, and the tills have the disk in between. */
+const readsPerRound = 10;
+const rowsPerInsert = 200;
+
+interface Place {
+  at: number;
+  id: string;
+}
+
+interface Read extends Place {
+  merchantId: string;
+  terms: string[];
+}
+
+type Reader = (queries: Queries, after: Place) => Promise<Read[]>;
+
+const younger = (time: string, id: string, { at, id: last }: Place) =>
+  sql<SqlBool>`${sql.ref(time)} >= cast(${at} as bigint) and (${sql.ref(time)} > cast(${at} as bigint) or ${sql.ref(id)} > ${last}) and ${sql.ref(time)} <= now_ms() - ${sql.lit(restsForMs)}`;
+
+const readers: Record<TermKind, Reader> = {
+  async command(queries, after) {
+    const rows = await queries
+      .selectFrom('commands')
+      .select(['id', 'merchant_id', 'name', 'state', 'args', 'report', sql<number>`settled_at`.as('at')])
+      // The predicate of the index over what is kept.
+      .where('removed_at', 'is', null)
+      .where('settled_at', 'is not', null)
+      .where(younger('settled_at', 'id', after))
+      .orderBy('settled_at')
+      .orderBy('id')
+      .limit(rowsPerRead)
+      .execute();
+    return rows.map((row) => ({
+      at: row.at,
+      id: row.id,
+      merchantId: row.merchant_id,
+      terms: row.state === 'done' && (row.name === 'Pay' || row.name === 'PrintReceipt') ? termsOfCommand(row) : [],
+    }));
+  },
+  async invoice(queries, after) {
+    const rows = await queries
+      .selectFrom('invoices')
+      .select(['oid', 'merchant_id', 'receipt', 'created_at', 'removed_at'])
+      .where(younger('created_at', 'oid', after))
+      .orderBy('created_at')
+      .orderBy('oid')
+      .limit(rowsPerRead)
+      .execute();
+    return rows.map((row) => ({
+      at: row.created_at,
+      id: row.oid,
+      merchantId: row.merchant_id,
+      terms: row.removed_at === null ? termsOfInvoice(row.receipt) : [],
+    }));
+  },
+};
+
+export function createSearchKeeper({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): Rounds {
+  const complaint = 'the terms of the search could not be written; it is tried again';
+  const work = async () => {
+    for (const kind of ['command', 'invoice'] as const) await fillTerms(database, kind);
+  };
+  return createRounds({ clock, logger, periodMs: everyMs, work, complaint });
+}
+
+export async function fillTerms({ queries, transaction }: Pick<Database, 'queries' | 'transaction'>, kind: TermKind): Promise<void> {
+  const known = await queries.selectFrom('search_progress').select(['at', 'id']).where('kind', '=', kind).executeTakeFirst();
+  let place: Place = known ?? { at: 0, id: '' };
+  for (let reads = 0; reads < readsPerRound; reads += 1) {
+    const rows = await readers[kind](queries, place);
+    const last = rows.at(-1);
+    if (!last) return;
+    place = { at: last.at, id: last.id };
+    const terms = rows.flatMap(({ merchantId, id, terms: own }) =>
+      own.map((term) => ({ merchant_id: merchantId, term, kind, subject_id: id })),
+    );
+    await transaction(async (within) => {
+      for (let first = 0; first < terms.length; first += rowsPerInsert) {
+        await within
+          .insertInto('search_terms')
+          .values(terms.slice(first, first + rowsPerInsert))
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      }
+      await within
+        .insertInto('search_progress')
+        .values({ kind, ...place })
+        .onConflict((conflict) => conflict.column('kind').doUpdateSet(place))
+        .execute();
+    });
+    if (rows.length < rowsPerRead) return;
+  }
+}

@@ -1,0 +1,51 @@
+// Which receipts were asked for with card payments: by one document [D80], or by naming the payment itself [D146].
+import { sql } from 'kysely';
+import type { Queries } from '../../../database/database.ts';
+
+export interface Print {
+  id: string;
+  /** In lower case; the ERP may have written its Uid in capitals. */
+  document: string;
+  /** Of a receipt that names its payment. */
+  paymentId: string | undefined;
+  state: string;
+  receiptId: string | null;
+}
+
+export async function readPrints(
+  queries: Queries,
+  merchantId: string,
+  payments: readonly { id: string; documentNr: string | null }[],
+): Promise<Print[]> {
+  if (payments.length === 0) return [];
+  const documents = payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr, documentNr.toUpperCase()]));
+  const columns = ['c.id', 'c.receipt_uid', 'c.state', 'c.receipt_id'] as const;
+  const byDocument =
+    documents.length === 0
+      ? []
+      : await queries
+          .selectFrom('commands as c')
+          .select(columns)
+          .where('c.merchant_id', '=', merchantId)
+          .where('c.receipt_uid', 'is not', null)
+          .where('c.receipt_uid', 'in', documents)
+          .where('c.name', '=', sql.lit('PrintReceipt'))
+          .execute();
+  const byPayment = await queries
+    .selectFrom('receipt_payments as r')
+    .innerJoin('commands as c', 'c.id', 'r.print_id')
+    .select([...columns, 'r.payment_id'])
+    .where(
+      'r.payment_id',
+      'in',
+      payments.map(({ id }) => id),
+    )
+    .execute();
+  return [...byDocument.map((row) => ({ ...row, payment_id: undefined })), ...byPayment].map((row) => ({
+    id: row.id,
+    document: (row.receipt_uid ?? '').toLowerCase(),
+    paymentId: row.payment_id,
+    state: row.state,
+    receiptId: row.receipt_id,
+  }));
+}

@@ -1,0 +1,45 @@
+// What a list of sales shows beside each payment: whether its receipt was printed, and whether the ERP knows. A few statements for a page.
+import { listCallbacksOf } from '../../../callbacks/delivery-log.ts';
+import type { Queries } from '../../../database/database.ts';
+import { erpTold } from '../sale/erp-told.ts';
+import type { ListedCommand } from './commands-list.ts';
+import { readPrints } from './receipts-of-payments.ts';
+
+/** none: it was asked for and did not come out. */
+export const receiptStates = ['printed', 'none', 'notRequested'] as const;
+export const erpStates = ['notified', 'waiting', 'dead'] as const;
+
+export interface SaleColumns {
+  receipt: (typeof receiptStates)[number];
+  receiptNumber: string | undefined;
+  erp: (typeof erpStates)[number];
+}
+
+const maxCallbacks = 2_000;
+const erpOf = { delivered: 'notified', pending: 'waiting', dead: 'dead' } as const;
+
+export async function readSaleColumns(queries: Queries, commands: readonly ListedCommand[]): Promise<Map<string, SaleColumns>> {
+  const columns = new Map<string, SaleColumns>();
+  const payments = commands.filter(({ name }) => name === 'Pay');
+  for (const merchantId of new Set(payments.map((payment) => payment.merchantId))) {
+    const own = payments.filter((payment) => payment.merchantId === merchantId);
+    const prints = await readPrints(queries, merchantId, own);
+    // A payment under an invoice's OID is that invoice's; its callbacks tell the ERP.
+    const subjects = own.flatMap(({ id, documentNr }) => (documentNr === null ? [id] : [id, documentNr]));
+    const callbacks = await listCallbacksOf(queries, merchantId, [...subjects, ...prints.map(({ id }) => id)], maxCallbacks);
+    for (const payment of own) {
+      const printed = prints.filter(
+        ({ document, paymentId }) => paymentId === payment.id || (paymentId === undefined && document === payment.documentNr),
+      );
+      const about = new Set([payment.id, payment.documentNr, ...printed.map(({ id }) => id)]);
+      const told = erpTold(callbacks.filter(({ subjectId }) => about.has(subjectId)));
+      const done = printed.find(({ state }) => state === 'done');
+      columns.set(payment.id, {
+        receipt: done ? 'printed' : printed.length > 0 ? 'none' : 'notRequested',
+        receiptNumber: done?.receiptId ?? undefined,
+        erp: told === undefined ? (payment.toldAtMs === null ? 'waiting' : 'notified') : erpOf[told],
+      });
+    }
+  }
+  return columns;
+}

@@ -1,0 +1,110 @@
+// Finding a sale by what somebody has in hand: the beginning of a number, an authorization code, the last digits of a card.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fillTerms } from '../../../src/cabinet/sales/search-keeper.ts';
+import { listCommands } from '../../../src/cabinet/views/lists/commands-list.ts';
+import { readSaleColumns } from '../../../src/cabinet/views/lists/sale-columns.ts';
+import { search } from '../../../src/cabinet/views/lists/search.ts';
+import { removableCommands } from '../../../src/removal/commands.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../../support/fixtures.ts';
+import { firstPlan } from './plans.ts';
+
+const documentNr = '3f9f6a52-0c1d-4e8b-a7c6-1b2d3e4f5a6b';
+
+describe.each(engines)('the search on %s', (engine) => {
+  let database: TestDatabase;
+  let merchantId = '';
+  let otherId = '';
+  let payId = '';
+  let printId = '';
+
+  beforeAll(async () => {
+    database = await openTestDatabase(engine);
+    const { queries } = database;
+    ({ id: merchantId } = await seedMerchant(queries));
+    ({ id: otherId } = await seedMerchant(queries));
+    const { id: terminal } = await seedDevice(queries, merchantId);
+    const { id: register } = await seedDevice(queries, merchantId, { kind: 'register', bank: null });
+    const settled = { state: 'done', settled_at: 1_700_000_000_000, settled_by: 'answer' } as const;
+    ({ id: payId } = await seedCommand(queries, merchantId, terminal, {
+      ...settled,
+      name: 'Pay',
+      amount_bani: 15_050,
+      document_nr: documentNr,
+      document_state: 'closed',
+      operation_id: '000147',
+      rrn: '631614008813',
+      report: JSON.stringify({ authCode: '283749', maskedCard: '516793******4417' }),
+    }));
+    ({ id: printId } = await seedCommand(queries, merchantId, register, {
+      ...settled,
+      name: 'PrintReceipt',
+      receipt_uid: documentNr.toUpperCase(),
+      receipt_id: 'R-4127',
+      args: JSON.stringify({ receipt: { Number: 'P-0009/26', Items: [] } }),
+      report: JSON.stringify({ fiscalNumber: '0004127' }),
+    }));
+    await fillTerms(database, 'command');
+    await fillTerms(database, 'invoice');
+  }, 60_000);
+  afterAll(() => database.close());
+
+  const found = async (q: string, scope: { merchantId: string | undefined } = { merchantId }) =>
+    (await search(database.queries, scope, q)).filter(({ kind }) => kind === 'command').map(({ id }) => id);
+
+  it.each([
+    ['the beginning of a document', '3f9f', 'pay'],
+    ['the beginning of a document in capitals', '3F9F6A52-0C', 'pay'],
+    ['the beginning of an rrn', '631614', 'pay'],
+    ['the beginning of an operation', '0001', 'pay'],
+    ['an authorization code', '283749', 'pay'],
+    ['the beginning of an authorization code', '2837', 'pay'],
+    ['the last digits of a card', '4417', 'pay'],
+    ['a card as it is printed', '•••• 4417', 'pay'],
+    ['an amount', '150,50 MDL', 'pay'],
+    ['the beginning of a receipt', 'r-41', 'print'],
+    ['the ERP’s own number of a receipt', 'p000', 'print'],
+    ['a fiscal number', '0004127', 'print'],
+  ])('finds by %s', async (_name, q, which) => {
+    const id = which === 'pay' ? payId : printId;
+    expect(await found(q)).toContain(id);
+    expect(await found(q, { merchantId: undefined })).toContain(id);
+    expect(await found(q, { merchantId: otherId })).toEqual([]);
+  });
+
+  it('finds nothing by what is only inside of a number', async () => {
+    expect(await found('8374')).toEqual([]);
+    expect(await found('5167')).toEqual([]);
+  });
+
+  it('writes each term once, and goes on from where it was', async () => {
+    const count = async () => (await database.queries.selectFrom('search_terms').select('term').execute()).length;
+    const before = await count();
+    await fillTerms(database, 'command');
+    await database.queries.deleteFrom('search_progress').execute();
+    await fillTerms(database, 'command');
+    expect([before, await count()]).toEqual([4, 4]);
+  });
+
+  it('looks into indexes only', async () => {
+    for (const scope of [{ merchantId }, { merchantId: undefined }]) {
+      const plan = await firstPlan(database, (queries) => listCommands(queries, scope, { q: '2837' }, { limit: 10 }), { isSmall: true });
+      expect(plan).not.toMatch(/Seq Scan on (commands|search_terms)|SCAN (c|s)\b(?! USING)/);
+    }
+  });
+
+  it('shows the receipt and whether the ERP knows beside a payment', async () => {
+    const { commands } = await listCommands(database.queries, { merchantId }, { name: 'Pay' }, { limit: 10 });
+    expect((await readSaleColumns(database.queries, commands)).get(payId)).toEqual({
+      receipt: 'printed',
+      receiptNumber: 'R-4127',
+      erp: 'waiting',
+    });
+  });
+
+  it('forgets the terms of what is removed', async () => {
+    for (const id of [payId, printId]) expect(await removableCommands.remove(database, id)).toBe(true);
+    expect(await database.queries.selectFrom('search_terms').select('term').execute()).toEqual([]);
+    expect(await found('4417')).toEqual([]);
+  });
+});
