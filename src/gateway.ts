@@ -62,7 +62,8 @@ export async function startGateway(config: Config, outside: World, opened: () =>
     clock: world.clock,
     logger: world.logger,
     onLost(error) {
-      world.logger.error({ err: error }, 'the database is lost to this process, which ends so that a new one can be started');
+      // Not held back as a line about an outage: it is the last one.
+      outside.logger.error({ err: error }, 'the database is lost to this process, which ends so that a new one can be started');
       world.endProcess?.(1);
     },
     bounds: { ...defaultBounds, poolSize: config.databaseConnections },
