@@ -51,7 +51,9 @@ export function watchWire({ clock, storage, devices, trace, violated, hasGuessed
     const unclosed = message.name === 'Pay' ? openDocumentOn(target, message.id) : undefined;
     // An operator has closed it by hand, or a person has called it refused: the terminal's own book does not know of that.
     const byHand = unclosed && storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [unclosed]);
-    if (unclosed && byHand?.length === 0 && !hasGuessed(unclosed))
+    // A disputed payment does not lock its terminal [D143].
+    const disputed = unclosed && storage.peek('select 1 from commands where id = ? and disputed_from is not null', [unclosed]);
+    if (unclosed && byHand?.length === 0 && disputed?.length === 0 && !hasGuessed(unclosed))
       violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
     const count = (copies.get(message.id)?.count ?? 0) + 1;
     const fence = `${message.startBy} to ${message.answerBy}`;

@@ -120,8 +120,8 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
       if (answer.code === 3 && answer.oid !== undefined && chance(0.3)) answer = await askStatus(name, answer.oid);
       if (answer.isRepeated) counts.repeated += 1;
       if (answer.code !== undefined && ends.includes(answer.code)) return answer;
-      // It was done although a person had called it refused, and another one has looked: it is not done again [D129].
-      if (answer.code === 22 && answer.oid !== undefined && shop.hastyPerson.hasGuessed(answer.oid)) return answer;
+      // It was disputed, and an operator has resolved it as executed: it is not done again [D143].
+      if (answer.code === 22 && answer.oid !== undefined && wasDisputed(answer.oid)) return answer;
       if (answer.code !== undefined && !unclear.includes(answer.code)) {
         shop.violated(`${name} was answered ${answer.code}, which it cannot be`);
         return undefined;
@@ -132,6 +132,10 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     counts.givenUp += 1;
     shop.violated(`${name} was given up after ${maxCalmMs / 60_000} minutes of calm; the last answer was ${answer?.code ?? 'none'}`);
     return undefined;
+  }
+
+  function wasDisputed(commandId: string): boolean {
+    return shop.storage.peek('select 1 from commands where id = ? and disputed_from is not null', [commandId]).length > 0;
   }
 
   return { shop, random, counts, caller, isClosing, chance, between, pick, pause, amountBani, insist };

@@ -135,19 +135,19 @@ describe('the other steps', () => {
     decided = { id, documentNr };
   });
 
-  it('a decision that the terminal contradicts when it is back is on the list until a person has looked', async () => {
+  it('a decision that the terminal contradicts when it is back is on the list until an operator has resolved it', async () => {
     await open(page, served.cabinet, '/attention');
-    const entry = page.getByText('the command was settled as "refused"');
+    const entry = page.getByText('was settled as "refused"').first();
     await entry.waitFor();
-    await openStep(`/payments/${decided.id}`, 'Decide with a reason…', 'What was settled stays as it is');
+    await openStep(`/payments/${decided.id}`, 'Decide with a reason…', 'settles it as you say, with all effects');
     expect(await seriousFindings(page)).toEqual([]);
-    await dialog().getByLabel('It happened').check();
+    await dialog().getByLabel('It was executed').check();
     await dialog().getByLabel('Reason').fill('The bank has charged it');
-    await dialog().getByRole('button', { name: 'Take it off the list' }).click();
+    await dialog().getByRole('button', { name: 'Resolve dispute' }).click();
     await dialog().waitFor({ state: 'detached' });
-    await page.getByText('took it off the list').waitFor();
+    await page.getByText('resolved it').first().waitFor();
     const Pay = { DeviceID: shop.terminal, amount: 90.64, documentNr: decided.documentNr };
-    expect((await shop.till.post('/Device/payment/Pay', Pay)).errorCode).toBe(22);
+    expect(await shop.till.post('/Device/payment/Pay', Pay)).toMatchObject({ errorCode: 0, State: 'Done' });
     await open(page, served.cabinet, '/attention');
     await page.getByText('Nothing needs attention').waitFor();
     expect(await entry.count()).toBe(0);

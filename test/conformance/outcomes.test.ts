@@ -203,7 +203,7 @@ describe.concurrent('the same word again, and another one', () => {
     expect(await shop.metric(/^tillgate_ledger_contradictions_total (\d+)/m)).toBeGreaterThan(0);
   });
 
-  it('done after refused goes to the review list, and a repeat begins nothing until a person has looked [D129]', async () => {
+  it('done after refused goes to the review list, and a repeat begins nothing until an operator has resolved it [D143]', async () => {
     const { device, command, answer, again } = await pay(5);
     await device.say(command, 'refused');
     expect(await answer).toMatchObject({ errorCode: 50 });
@@ -211,9 +211,9 @@ describe.concurrent('the same word again, and another one', () => {
     await eventually(
       'it is on the review list',
       () => onReview(command),
-      (listed) => listed?.['state'] === 'refused',
+      (listed) => listed?.['state'] === 'disputed',
     );
-    expect(await again()).toMatchObject({ errorCode: 3 });
+    expect(await again()).toMatchObject({ errorCode: 3, State: 'Disputed' });
     expect(device.count('Pay')).toBe(1);
   });
 

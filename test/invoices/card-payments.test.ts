@@ -141,13 +141,12 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
       expect(await pay(foreign, (await addTerminal(10)).id)).toMatchObject({ errorCode: 0 });
     });
 
-    it('is tried again after the bank’s no, and not once the invoice was cancelled since', async () => {
+    it('is 22 after the bank’s no once the invoice was cancelled since', async () => {
       const { oid, qr } = await create();
       const strict = await world.terminal({ timing: { customerMs: 10, bankMs: 5 } });
       await until(() => world.life.link.presence.of(strict.id) !== undefined);
       const payOf = (amount: number) => post('/Device/payment/Pay', { DeviceID: strict.id, amount, documentNr: oid });
       const declined = 10.61;
-      expect(await payOf(declined)).toMatchObject({ errorCode: 50 });
       expect(await payOf(declined)).toMatchObject({ errorCode: 50 });
       expect(await scanByAnybody(qr)).toMatchObject({ errorCode: 0 });
       expect(await cancelInCabinet(oid)).toMatchObject({ errorCode: 0 });
