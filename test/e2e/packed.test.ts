@@ -40,8 +40,10 @@ describe('the package', () => {
       'package.json',
       'web/',
     ]);
-    expect(packed.files.filter((file) => /\.(ts|tsx|png|map)$|\.test\.[jt]s$|^scripts|node_modules/.test(file))).toEqual([]);
-    expect(packed.files.filter((file) => file.startsWith('web/') && !file.startsWith('web/dist/'))).toEqual([]);
+    expect(packed.files.filter((file) => /\.(ts|tsx|png|map)$|\.test\.[jt]s$|^scripts|node_modules/.test(file))).toEqual([
+      'web/reference/favicon-32x32.png',
+    ]);
+    expect(packed.files.filter((file) => file.startsWith('web/') && !/^web\/(dist|reference)\//.test(file))).toEqual([]);
     expect(packed.tarballBytes).toBeLessThan(3_000_000);
   });
 

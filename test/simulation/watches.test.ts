@@ -83,15 +83,17 @@ describe('who watches the wires', () => {
     closedByHand = [] as string[],
     said = undefined as string | undefined,
     guessed = undefined as string | undefined,
+    disputed = undefined as string | undefined,
     clockSkewMs = 0,
     clockSetAtMs = Number.NEGATIVE_INFINITY,
   } = {}) {
     const clock = createEventClock();
     const storage = {
-      peek: (sql: string, [subject]: readonly unknown[]) =>
-        sql.includes('audit_log')
-          ? closedByHand.filter((id) => id === subject).map((id) => ({ id }))
-          : [{ issued_at: clock.now() - ageMs, answer_by: clock.now() + 60_000 }],
+      peek(sql: string, [subject]: readonly unknown[]) {
+        if (sql.includes('audit_log')) return closedByHand.filter((id) => id === subject).map((id) => ({ id }));
+        if (sql.includes('disputed_from')) return subject === disputed ? [{ 1: 1 }] : [];
+        return [{ issued_at: clock.now() - ageMs, answer_by: clock.now() + 60_000 }];
+      },
     };
     const journal = () => ({ unfinished: () => running, find: () => ({ outcome: said }) });
     const device = { journal, faults: () => ({ clockSkewMs }), bank: { charges: () => charges, entries: () => [] } };
@@ -138,6 +140,14 @@ describe('who watches the wires', () => {
     watching({ charges, guessed: 'other' })(command());
     expect(violations).toEqual([]);
     watching({ charges, guessed: 'another' })(command());
+    expect(violations).toHaveLength(1);
+  });
+
+  it('tells of none that is or was disputed: it locks no terminal [D143]', () => {
+    const charges = [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }];
+    watching({ charges, disputed: 'other' })(command());
+    expect(violations).toEqual([]);
+    watching({ charges, disputed: 'another' })(command());
     expect(violations).toHaveLength(1);
   });
 

@@ -12,7 +12,7 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 const origin = { address: '127.0.0.1', agent: 'test' };
 
 describe.each(engines)('sessions on %s', (engine) => {
-  async function setUp() {
+  async function setUp({ sessionIdleMs = 2 * 3_600_000 } = {}) {
     const clock = createVirtualClock();
     const database = await openTestDatabase(engine, clock);
     onTestFinished(() => database.close());
@@ -24,7 +24,7 @@ describe.each(engines)('sessions on %s', (engine) => {
         random: systemRandom,
         logger,
         isSandbox: true,
-        sessionIdleMs: 2 * 3_600_000,
+        sessionIdleMs,
         requiresTotp: false,
         baseUrl: () => '',
       });
@@ -90,18 +90,14 @@ describe.each(engines)('sessions on %s', (engine) => {
   });
 
   it('tells it when the twelve hours are over, and not before', async () => {
-    const { clock, here, enter } = await setUp();
+    // An idle one ends earlier otherwise [D168].
+    const { clock, here, enter } = await setUp({ sessionIdleMs: 24 * 3_600_000 });
     const { session } = await enter();
     let ended = 0;
     here.onSessionEnded(session.id, () => {
       ended += 1;
     });
-    // Used every hour: an idle one ends earlier [D168].
-    for (let hours = 0; hours < 11; hours += 1) {
-      await clock.advance(3_600_000);
-      expect(await here.findSession(session.token)).toBeDefined();
-    }
-    await clock.advance(3_600_000 - 6_000);
+    await clock.advance(12 * 3_600_000 - 6_000);
     expect(ended).toBe(0);
     await until(async () => {
       await clock.advance(1_000);
