@@ -23,7 +23,7 @@ describe.each(engines)('on %s', (engine) => {
     return database;
   }
 
-  it('a database that can only be read fails the check, and is down in the metrics', async () => {
+  it('a database that can only be read fails the check, and is down in the metrics', { timeout: 60_000 }, async () => {
     const database = await setUp();
     const metrics = createMetrics();
     addGauges(metrics, {
@@ -39,7 +39,7 @@ describe.each(engines)('on %s', (engine) => {
     await database.checkWrite();
     expect(await metrics.text()).toContain('\ntillgate_database_up 1\n');
     await makeReadOnly(database);
-    await vi.waitFor(() => expect(database.checkWrite()).rejects.toThrow('can only be read now'), 10_000);
+    await vi.waitFor(() => expect(database.checkWrite()).rejects.toThrow('can only be read now'), 40_000);
     expect(await metrics.text()).toContain('\ntillgate_database_up 0\n');
     await expect(sql`select 1`.execute(database.queries)).resolves.toBeDefined();
   });
