@@ -8,16 +8,20 @@ import { checkDevice } from './channel.ts';
 export interface AskedRabbitmq extends ShippedRabbitmq {
   /** Everything that it has asked so far, and what it was told. */
   readonly asked: { path: string; question: BrokerQuestion; decision: string }[];
+  replaceSecret(deviceId: string, secret: string): void;
 }
 
 export async function startAskedRabbitmq(): Promise<AskedRabbitmq> {
   const asked: AskedRabbitmq['asked'] = [];
+  const replaced = new Map<string, string>();
+  const isSecret = async (deviceId: string, secret: string) =>
+    replaced.has(deviceId) ? replaced.get(deviceId) === secret : checkDevice(deviceId, secret);
   const auth = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     const question = Object.fromEntries(new URLSearchParams(body));
     const path = request.url?.split('/').at(-1) ?? '';
-    const decision = await decide(path, question);
+    const decision = await decide(path, question, isSecret);
     asked.push({ path, question, decision });
     response.end(decision);
   });
@@ -26,6 +30,7 @@ export async function startAskedRabbitmq(): Promise<AskedRabbitmq> {
   return {
     ...server,
     asked,
+    replaceSecret: (deviceId, secret) => void replaced.set(deviceId, secret),
     async stop() {
       await server.stop();
       auth.close();
@@ -33,8 +38,8 @@ export async function startAskedRabbitmq(): Promise<AskedRabbitmq> {
   };
 }
 
-async function decide(path: string, question: BrokerQuestion): Promise<string> {
-  if (path === 'user') return decideUser(question, checkDevice);
+async function decide(path: string, question: BrokerQuestion, isSecret: typeof checkDevice): Promise<string> {
+  if (path === 'user') return decideUser(question, isSecret);
   if (path === 'vhost') return decideVhost(question);
   return path === 'resource' ? decideResource(question) : decideTopic(question);
 }

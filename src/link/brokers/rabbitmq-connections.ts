@@ -1,6 +1,6 @@
 // Ends the connections of a device at RabbitMQ, over its management API, when the device was disabled or got a new secret [D105].
-// RabbitMQ asks about a login once, and remembers a yes for its cache's time: so a device is cut off at once, and again every ten seconds until nothing can
-// be remembered any more. What fails is tried again for a few minutes; a device that is cut off again meanwhile begins anew.
+// RabbitMQ asks about every login [D200], but another instance may accept the old secret for a few seconds: so a device is cut off at once and
+// once more after that time. What fails is tried again for a few minutes; a device that is cut off again meanwhile begins anew.
 // Always holds: at most `maxWaiting` devices wait, one request is under way, and nothing here can make a caller wait.
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -20,13 +20,8 @@ export interface RabbitmqConnectionsOptions {
   maxWaiting?: number;
 }
 
-/**
- * More than the 120 s of the cache in deploy/rabbitmq.conf and, before them, the 5 s for which an instance that did not hear of the change
- * may still say yes to the old secret [D38, D182].
- */
-const afterCacheMs = 127_000;
-/** While RabbitMQ may let the device in again from its cache. */
-const cutAgainMs = 10_000;
+/** More than the 5 s for which an instance that missed the change may still accept the old secret [D38]. */
+const cutAgainMs = 7_000;
 const tryAgainMs = 5_000;
 const giveUpAfterMs = 300_000;
 const answerWithinMs = 5_000;
@@ -108,7 +103,7 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
 
   function plan(deviceId: string, cut: Cut, isDone: boolean, startedAt: number): void {
     const goneMs = clock.elapsed() - cut.since;
-    const isOver = isDone && startedAt - cut.since >= afterCacheMs;
+    const isOver = isDone && startedAt - cut.since >= cutAgainMs;
     const isHopeless = !isDone && goneMs > giveUpAfterMs;
     if (isHopeless) logger.error({ deviceId }, 'the connections of a device that was cut off could not be ended at RabbitMQ');
     if (isOver || isHopeless) {
