@@ -52,7 +52,12 @@ const samples: Record<CommandName, Sample> = {
   Status: { args: {}, report: { online: true, battery: 80, paper: 'OK', bank: 'maib', signal: 70 }, answerWithinS: 20 },
   LastTransaction: {
     args: {},
-    report: { ...payReport, commandId: idOf(0), kind: 'Pay', state: 'approved' },
+    report: {
+      commandId: idOf(1),
+      kind: 'CloseDoc',
+      state: 'approved',
+      lastPayment: { ...payReport, commandId: idOf(0), kind: 'Pay', state: 'approved' },
+    },
     answerWithinS: 30,
   },
   Abort: { args: { target: idOf(0) }, answerWithinS: 60 },

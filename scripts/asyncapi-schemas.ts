@@ -134,6 +134,16 @@ export const reportSchemas: Readonly<Record<CommandName, TSchema>> = {
     state: Type.Enum(['running', 'approved', 'refused', 'unknown', 'none'], { description: 'none: there was no command yet.' }),
     commandId: Type.Optional(uuid('The last ledger command that ran.')),
     kind: Type.Optional(text('Its name.')),
+    lastPayment: Type.Optional(
+      Type.Object(
+        {
+          commandId: uuid('The last Pay, Refund or CancelTransaction that ran.'),
+          kind: Type.Enum(['Pay', 'Refund', 'CancelTransaction']),
+          state: Type.Enum(['running', 'approved', 'refused', 'unknown']),
+        },
+        { description: 'Where the last command was none of the three: the last one that was, with what it reported.' },
+      ),
+    ),
   }),
   Abort: nothing,
   Recall: recallReportSchema,

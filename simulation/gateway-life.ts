@@ -91,7 +91,7 @@ export async function startGatewayLife(options: LifeOptions) {
   const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels });
   const link = options.alterLink?.(realLink) ?? realLink;
   const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });
-  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0 });
+  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0, timeZone: 'Europe/Chisinau' });
   const ledger = createLedger({ ...shared, link });
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
   const fiscal = createFiscal({ ...shared, ledger, callbacks, link });

@@ -14,6 +14,7 @@ import {
   type Parser,
   pathSegment,
   text,
+  timeZone,
   urlOf,
   urlWithoutLogin,
   vatRate,
@@ -110,6 +111,7 @@ export const settings = {
     { sandbox: 'open', serve: 'payd' },
     'which of Invoice/Status, Get and Payd need a key or a device credential: open, payd or all',
   ),
+  timeZone: setting('TILLGATE_TIME_ZONE', timeZone, 'Europe/Chisinau', 'time zone of a ValidTo that is sent without an offset'),
   scanGraceS: setting('TILLGATE_SCAN_GRACE_S', wholeNumber(0, 3_600), '0', 'seconds that a scanned invoice outlives ValidTo'),
   places: setting('TILLGATE_PLACES', wholeNumber(10, 100_000), '5000', 'requests that may be under way at once'),
   merchantShare: setting(

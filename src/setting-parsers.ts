@@ -1,5 +1,6 @@
 // What the text of a setting may be. Each parser returns the value, or throws an Error whose message completes "VARIABLE ...".
 import ipaddr from 'ipaddr.js';
+import { isTimeZone } from './kernel/time-zones.ts';
 
 export type Parser<Value> = (text: string) => Value;
 
@@ -25,6 +26,11 @@ export function oneOf<const Choice extends string>(...choices: Choice[]): Parser
     if (found === undefined) throw new Error(`must be one of ${choices.join(', ')}`);
     return found;
   };
+}
+
+export function timeZone(value: string): string {
+  if (!isTimeZone(value)) throw new Error('must be the name of a time zone such as Europe/Chisinau');
+  return value;
 }
 
 export function listOf<Value>(parse: Parser<Value>): Parser<Value[]> {

@@ -1,8 +1,10 @@
-// LastTransaction: what the terminal says about its last command; for a terminal that is away, errorCode 30 with what the ledger knows [D6].
+// LastTransaction: the last payment, refund or void of a terminal [D148]. The terminal reports it; where it has none, the ledger does. `source`
+// names which of the two, `lastCommand` holds the last command of any kind. For a terminal that is away: errorCode 30 with the ledger's record [D6].
 import { maskReport } from '../kernel/card-mask.ts';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
+import { baniToLei } from '../kernel/money.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Command } from '../ledger/command.ts';
@@ -21,12 +23,16 @@ const stateWords = {
   disputed: 'unknown',
 } as const;
 
+const transactionKinds = ['Pay', 'Refund', 'CancelTransaction'] as const;
+
 export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Promise<DeviceAnswer> {
   const device = await requireDevice(deps, 'terminal', request);
   const channel = await deps.link.locate(device.id, 'mqtt');
   if (channel === undefined) {
     const last = await findLastCommand(deps.database.queries, device.id);
-    throw deviceOffline(last && JSON.stringify(ledgerReport(last)));
+    if (!last) throw deviceOffline();
+    const transaction = await ledgerTransaction(deps, device.id);
+    throw deviceOffline(JSON.stringify({ ...transaction, source: 'ledger', lastCommand: ledgerReport(last) }));
   }
   const answer = await deps.link.ask(device.id, {
     name: 'LastTransaction',
@@ -35,8 +41,9 @@ export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Pro
     preferredChannel: channel,
   });
   if (!answer) throw new GatewayError('Timeout_or_no_response', 'The terminal did not answer in time.');
-  const report = answer.report === undefined ? {} : { report: JSON.stringify(maskReport(answer.report)) };
-  if (answer.outcome === 'done') return report;
+  const reported = answer.report && (maskReport(answer.report) as JsonObject);
+  if (answer.outcome === 'done') return await transactionIn(deps, device.id, reported ?? {});
+  const report = reported && { report: JSON.stringify(reported) };
   if (answer.outcome !== 'refused' && answer.outcome !== 'unsupported')
     throw new GatewayError('Timeout_or_no_response', 'The terminal answered without telling its last transaction.', report);
   throw new GatewayError(
@@ -46,7 +53,31 @@ export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Pro
   );
 }
 
-function ledgerReport(command: Command): JsonObject {
-  const reported = command.report === null ? {} : (parseExactJson(command.report) as JsonObject);
-  return { ...reported, commandId: command.id, kind: command.name, state: stateWords[command.state], source: 'ledger' };
+/** The last command first: where that is a transaction, an older `lastPayment` beside it does not count. */
+async function transactionIn(deps: CardsDeps, deviceId: string, { lastPayment, ...lastCommand }: JsonObject): Promise<DeviceAnswer> {
+  const own = [lastCommand, lastPayment].find(isTransaction);
+  const transaction = own ? { ...own, source: 'device' } : await ledgerTransaction(deps, deviceId);
+  const report = JSON.stringify({ ...transaction, lastCommand });
+  if (transaction) return { report };
+  throw new GatewayError('Record_not_exist', 'No payment, refund or void of this terminal is known.', { report });
+}
+
+function isTransaction(value: unknown): value is JsonObject {
+  return transactionKinds.some((kind) => kind === (value as JsonObject | null | undefined)?.['kind']);
+}
+
+async function ledgerTransaction(deps: CardsDeps, deviceId: string): Promise<JsonObject | undefined> {
+  const last = await findLastCommand(deps.database.queries, deviceId, transactionKinds);
+  return last && { ...ledgerReport(last), source: 'ledger' };
+}
+
+function ledgerReport({ id, name, state, amountBani, documentNr, report }: Command): JsonObject {
+  return {
+    ...(amountBani === null ? {} : { amount: baniToLei(amountBani) }),
+    ...(documentNr === null ? {} : { documentNr }),
+    ...(report === null ? {} : (parseExactJson(report) as JsonObject)),
+    commandId: id,
+    kind: name,
+    state: stateWords[state],
+  };
 }

@@ -25,11 +25,24 @@ export const closeDayReport = reportField('CloseDayReport', {
   amount: Type.Optional(Type.Number({ description: 'Lei, net of refunds.' })),
 });
 
-export const lastTransactionReport = reportField('LastTransactionReport', {
+const commandWords = {
   commandId: optionalText,
-  kind: Type.Optional(Type.String({ description: 'The command: Pay, Refund and so on.' })),
   state: Type.Optional(Type.String({ description: 'running, approved, refused, unknown, or none.' })),
+};
+
+export const lastTransactionReport = reportField('LastTransactionReport', {
+  ...commandWords,
+  kind: Type.Optional(Type.String({ description: 'Pay, Refund or CancelTransaction.' })),
+  source: Type.Optional(Type.String({ description: 'device: the terminal reported it. ledger: the gateway’s own record.' })),
   rrn: optionalText,
+  authCode: optionalText,
   operationId: optionalText,
+  documentNr: optionalText,
   amount: Type.Optional(amount),
+  lastCommand: Type.Optional(
+    Type.Object(
+      { ...commandWords, kind: optionalText },
+      { description: 'The last command of any kind, also CloseDoc and CloseDay, with what it reported.' },
+    ),
+  ),
 });

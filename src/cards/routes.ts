@@ -85,11 +85,11 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
       ...access,
       schema: {
         ...tag,
-        summary: 'Details of the last transaction on the terminal',
+        summary: 'Last payment, refund or void on the terminal',
         operationId: 'lastTransaction',
         ...deviceTimeout(lastTransactionTimeoutMs),
         description:
-          'The terminal’s own word. For a terminal that is away: errorCode 30 with what the gateway’s ledger knows, marked "source":"ledger".',
+          'As the terminal reports it (`source` is device); where it reports none, from the gateway’s ledger (`source` is ledger). `lastCommand` is the last command of any kind. No payment, refund or void yet: errorCode 20. A terminal that is away: errorCode 30 with the ledger’s record.',
         querystring: Type.Object(device),
         response: answers(
           {
@@ -98,9 +98,10 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
             fields: { report: lastTransactionReport },
             example: {
               report:
-                '{"commandId":"5d0c6a4e-9b1f-4c0e-8a53-2f7f0d8e6b11","kind":"Pay","state":"approved","rrn":"012345678901","operationId":"OP000123","amount":150.5}',
+                '{"commandId":"5d0c6a4e-9b1f-4c0e-8a53-2f7f0d8e6b11","kind":"Pay","state":"approved","rrn":"012345678901","operationId":"OP000123","amount":150.5,"documentNr":"3b241101-e2bb-4255-8caf-4136c566a962","source":"device","lastCommand":{"commandId":"0c1a8f4e-2b7d-4b63-9a0e-7c5d3e1f2a90","kind":"CloseDoc","state":"approved"}}',
             },
           },
+          'Record_not_exist',
           'Timeout_or_no_response',
           'Device_Offline',
           'Refused_By_Device',

@@ -9,6 +9,7 @@ import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { type Command, commandColumns, holdsNumber, openOnly, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 import { committedRefundsOf, standingOf } from '../ledger/standing.ts';
 import { findCommand, followersOf } from '../ledger/store.ts';
+import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
 
 /** Whoever ends a document knows of the payment [D58]. */
@@ -228,13 +229,18 @@ export async function reviveDocument(
   return row && to;
 }
 
-/** The newest command of the device that did, or may have done, something. */
-export async function findLastCommand(queries: Queries, deviceId: string): Promise<Command | undefined> {
+/** The newest command of the device that did, or may have done, something; `names`: one of these. */
+export async function findLastCommand(
+  queries: Queries,
+  deviceId: string,
+  names: readonly LedgerCommandName[] = [],
+): Promise<Command | undefined> {
   const row = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('device_id', '=', deviceId)
     .where('state', '!=', 'never')
+    .$if(names.length > 0, (query) => query.where('name', 'in', names))
     .orderBy('issued_at', 'desc')
     .limit(1)
     .executeTakeFirst();

@@ -14,6 +14,7 @@ import { parseMoment } from '../kernel/moments.ts';
 import { type Bani, formatLei, maxAmountBani } from '../kernel/money.ts';
 import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
 import { sumOfLines } from '../kernel/receipt-sums.ts';
+import { isoTimeIn } from '../kernel/time-zones.ts';
 import { insertInvoice, type NewInvoice } from './insert-batch.ts';
 import type { InvoiceDeps } from './move.ts';
 import { findInvoice } from './read-batch.ts';
@@ -36,10 +37,13 @@ export interface CreateRequest {
 export interface CreatedInvoice {
   oid: string;
   qr: string;
+  /** With the offset of the time zone [D150]; null: unlimited. */
+  validTo: string | null;
 }
 
-export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): Promise<CreatedInvoice> {
-  const content = checkContent(request);
+export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, timeZone: string): Promise<CreatedInvoice> {
+  const content = checkContent(request, timeZone);
+  const shown = (validToMs: number | null) => (validToMs === null ? null : isoTimeIn(timeZone, validToMs));
   const { oid, qr, secretId } = await deps.qrSecrets.draw();
   const invoice: NewInvoice = { ...content, oid, merchantId: request.merchantId, qrSecretId: secretId };
   const { idempotency } = request;
@@ -55,7 +59,7 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
     });
     if (!isMade) throw tooLate();
     deps.known.remember(qr, invoice);
-    return { oid, qr };
+    return { oid, qr, validTo: shown(invoice.validToMs) };
   }
 
   const claimOrFind = () =>
@@ -70,8 +74,11 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest): 
     });
   const earlier = await onceMoreIfUnclear(claimOrFind);
   // The same answer again, by the secret of then: a rotation in between does not change it.
-  if (earlier) return { oid: earlier.oid, qr: await deps.qrSecrets.write(earlier.oid, earlier.qrSecretId) };
-  return { oid, qr };
+  if (earlier) {
+    const written = await deps.qrSecrets.write(earlier.oid, earlier.qrSecretId);
+    return { oid: earlier.oid, qr: written, validTo: shown(earlier.validToMs) };
+  }
+  return { oid, qr, validTo: shown(invoice.validToMs) };
 }
 
 /** Nobody can pay nothing, or less: such an invoice would be scanned, and refused on every terminal. */
@@ -90,7 +97,7 @@ function tooLate(): GatewayError {
   return invalidRequest('ValidTo must not be in the past.');
 }
 
-function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchantId' | 'qrSecretId'> {
+function checkContent(request: CreateRequest, timeZone: string): Omit<NewInvoice, 'oid' | 'merchantId' | 'qrSecretId'> {
   const { callbackUri, validTo, pointOfSalesCode, deviceId } = request;
   if (callbackUri != null) checkTemplate(callbackUri);
   const preferredDeviceId = deviceId == null ? null : parseUuid(deviceId);
@@ -101,7 +108,7 @@ function checkContent(request: CreateRequest): Omit<NewInvoice, 'oid' | 'merchan
     amountBani: payableTotal(receipt),
     // Half of a surrogate pair is no text to PostgreSQL; the address that comes of it would not have it either.
     callbackUri: callbackUri?.toWellFormed() ?? null,
-    validToMs: validTo == null ? null : parseMoment('ValidTo', validTo),
+    validToMs: validTo == null ? null : parseMoment('ValidTo', validTo, timeZone),
     pointOfSalesCode: pointOfSalesCode == null ? null : checkText('PointOfSalesCode', pointOfSalesCode, 64),
     preferredDeviceId,
   };

@@ -31,6 +31,8 @@ export interface InvoicesOptions {
   traceparent?: OutboxDeps['traceparent'];
   /** TILLGATE_SCAN_GRACE_S [D22]. */
   scanGraceS: number;
+  /** TILLGATE_TIME_ZONE [D150]. */
+  timeZone: string;
   /** How often overdue invoices are looked for; each call judges by itself anyway. */
   sweepPeriodMs?: number;
 }
@@ -79,7 +81,7 @@ export function createInvoices(options: InvoicesOptions): Invoices {
   const sweep = createExpirySweep(deps, clock, expireOverdue, options.sweepPeriodMs ?? 5_000);
 
   return {
-    create: (request) => createInvoice(deps, request),
+    create: (request) => createInvoice(deps, request, options.timeZone),
     status: (qr, asker) => readStatus(deps, qr, asker),
     scan: (qr, asker) => onceMoreIfUnclear((isRepeat) => scanInvoice(deps, qr, asker, isRepeat)),
     pay: (qr, payment, asker) => onceMoreIfUnclear((isRepeat) => payInvoice(deps, qr, payment, asker, isRepeat)),

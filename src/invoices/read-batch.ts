@@ -92,7 +92,7 @@ export async function findInvoice(
   queries: Queries,
   key: InvoiceKey,
   graceMs: number,
-): Promise<InvoiceFacts | undefined> {
+): Promise<Found | undefined> {
   const looking = (rows: AskedText) => look(rowsAs(engine, 'asked', asked, rows), graceMs, 'any receipt');
   return (await read([key], async (rows) => (await looking(rows).execute(queries)).rows))[0];
 }

@@ -60,7 +60,11 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
               APIKey: keyField,
               DeviceID: optionalField(uuidField('Preferred terminal.')),
               CallbackURI: optionalField(textField('URL with the placeholders #OID#, #State#, #ReceiptID#, #DeviceID#.', 2048)),
-              ValidTo: optionalField(dateTimeField("Absent: unlimited. Without an offset it is in the server's time zone.")),
+              ValidTo: optionalField(
+                dateTimeField(
+                  'Absent: unlimited. Without an offset it is in the time zone of the gateway (TILLGATE_TIME_ZONE, Europe/Chisinau).',
+                ),
+              ),
               PointOfSalesCode: optionalField(textField('Point of sale.', 64)),
               Receipt: receiptField,
             },
@@ -85,8 +89,14 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
               QR: Type.String({ description: 'Base64, 44 letters and digits; identifies the invoice in later calls.' }),
               OID: Type.String({ format: 'uuid', description: 'Id of the invoice, also in callbacks.' }),
               QRImage: Type.String({ description: 'The picture of the QR: PNG in Base64.' }),
+              ValidTo: Type.Unsafe<string | null>({
+                type: 'string',
+                format: 'date-time',
+                nullable: true,
+                description: 'The moment that was understood, with its offset. Null: unlimited.',
+              }),
             },
-            example: { QR: exampleQr, OID: exampleOid, QRImage: 'iVBORw0KGgo...' },
+            example: { QR: exampleQr, OID: exampleOid, QRImage: 'iVBORw0KGgo...', ValidTo: '2031-01-01T01:59:59+02:00' },
           },
           'The_status_cannot_be_applied',
         ),
@@ -94,7 +104,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
     },
     async (request) => {
       const { body } = request;
-      const { oid, qr } = await invoices.create({
+      const { oid, qr, validTo } = await invoices.create({
         merchantId: callerOf(request).merchantId,
         receipt: body.Receipt,
         callbackUri: body.CallbackURI,
@@ -103,7 +113,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         deviceId: body.DeviceID,
         idempotency: idempotencyOf(request),
       });
-      return { QR: qr, OID: oid, QRImage: qrPng(qr).toString('base64') };
+      return { QR: qr, OID: oid, QRImage: qrPng(qr).toString('base64'), ValidTo: validTo };
     },
   );
 

@@ -1,6 +1,7 @@
-// The validity limit as ERPs write it [D23]: ISO 8601 with date and time; without an offset it is in the server's own time zone.
+// Moments as callers write them [D23, D150]: ISO 8601 with date and time; without an offset in the zone that is given, or the server's own.
 // Whether it has passed is not asked here: only the database's clock says so.
 import { invalidRequest } from './error-codes.ts';
+import { fromLocalTime } from './time-zones.ts';
 
 // Up to nine decimals, because .NET writes seven; a blank instead of the T, because SQL people do.
 const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?$/;
@@ -12,7 +13,7 @@ const maxOffsetMinutes = 14 * 60;
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Milliseconds since 1970. Fractions below a millisecond are cut off. `field` is the name that the caller knows. */
-export function parseMoment(field: string, text: string): number {
+export function parseMoment(field: string, text: string, zone?: string): number {
   const match = pattern.exec(text);
   if (!match) throw broken(field, 'must be a date and time such as 2030-12-31T23:59:59 or 2030-12-31T21:59:59Z');
   const part = (index: number) => Number(match[index] ?? '0');
@@ -31,10 +32,11 @@ export function parseMoment(field: string, text: string): number {
   if (!isReal) throw broken(field, 'must be a date and time that exists, from the year 100 on');
 
   const offset = match[8];
-  const atMs =
-    offset === undefined
-      ? new Date(year, month - 1, day, hour, minute, second, millisecond).getTime()
-      : inUtc.getTime() - parseOffset(field, offset) * 60_000;
+  let atMs: number;
+  if (offset !== undefined) atMs = inUtc.getTime() - parseOffset(field, offset) * 60_000;
+  // Before 1970 offsets have seconds, and nobody needs them.
+  else if (zone !== undefined && year >= 1970) atMs = fromLocalTime(inUtc.getTime(), zone);
+  else atMs = new Date(year, month - 1, day, hour, minute, second, millisecond).getTime();
   if (atMs > lastMs) throw broken(field, 'must not be after 9999-12-31T23:59:59Z');
   return atMs;
 }

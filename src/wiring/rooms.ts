@@ -89,7 +89,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     keepDays: config.keepDays,
     watchSend: traces?.send,
   });
-  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS });
+  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS, timeZone: config.timeZone });
   const ledger = createLedger({ ...shared, link, joinersPerCommand: config.joiners });
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
   const fiscal = createFiscal({ ...shared, ledger, callbacks, link });

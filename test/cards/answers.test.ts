@@ -109,7 +109,7 @@ describe('LastTransaction', () => {
   };
 
   it.each<[Outcome, number]>([
-    ['done', 0],
+    ['done', 20],
     ['refused', 50],
     ['unsupported', 50],
     ['busy', 3],

@@ -243,14 +243,79 @@ describe('LastTransaction', () => {
     expect(await last()).toMatchObject({ code: 0, report: { commandId: id, state: 'approved', amount: 10.64 } });
   });
 
+  it('is the last payment, refund or void; CloseDoc and closeDay are the last command only [D148]', async () => {
+    const payment = await sold(10);
+    const { rrn, operationId, documentNr } = payment;
+    expect(await last()).toMatchObject({
+      code: 0,
+      report: {
+        kind: 'Pay',
+        state: 'approved',
+        rrn,
+        operationId,
+        documentNr,
+        amount: 10,
+        source: 'device',
+        lastCommand: { kind: 'CloseDoc' },
+      },
+    });
+    expect((await world.run(refund(payment, 4))).code).toBe(0);
+    expect(await last()).toMatchObject({ report: { kind: 'Refund', amount: 4, source: 'device', lastCommand: { kind: 'Refund' } } });
+    expect((await world.run(world.cards.closeDay(call()))).code).toBe(0);
+    const { report } = await last();
+    expect(report).toMatchObject({ kind: 'Refund', amount: 4, lastCommand: { kind: 'CloseDay', count: 1 } });
+    expect(report).not.toHaveProperty('lastPayment');
+    expect(report).not.toHaveProperty('count');
+  });
+
+  it('is the ledger’s where the terminal reports its last command alone', async () => {
+    const { rrn, operationId, documentNr } = await sold(10);
+    const payment = await world.lastCommand('Pay');
+    world.onAnswer = (answer) => {
+      const { lastPayment: _, ...report } = answer.report ?? {};
+      return { ...answer, report };
+    };
+    expect(await last()).toMatchObject({
+      code: 0,
+      report: {
+        commandId: payment.id,
+        kind: 'Pay',
+        rrn,
+        operationId,
+        documentNr,
+        amount: 10,
+        source: 'ledger',
+        lastCommand: { kind: 'CloseDoc' },
+      },
+    });
+  });
+
+  it('believes no older lastPayment beside a payment, and none that is no transaction', async () => {
+    const { operationId } = await sold(10);
+    const say = (change: object) => {
+      world.onAnswer = (answer) => ({ ...answer, report: { ...answer.report, ...change } });
+    };
+    say({ lastPayment: { kind: 'CloseDay', operationId: 'x' } });
+    expect(await last()).toMatchObject({ report: { kind: 'Pay', operationId, source: 'ledger' } });
+    say({ lastPayment: 'Pay' });
+    expect(await last()).toMatchObject({ report: { kind: 'Pay', operationId, source: 'ledger' } });
+    say({ kind: 'Pay', operationId: 'newer', lastPayment: { kind: 'Pay', operationId: 'older' } });
+    expect(await last()).toMatchObject({ report: { operationId: 'newer', source: 'device' } });
+  });
+
+  it('of a terminal that has none is 20, with its last command', async () => {
+    expect(await last()).toMatchObject({ code: 20, report: { lastCommand: { state: 'none' } } });
+    expect((await world.run(world.cards.closeDay(call()))).code).toBe(0);
+    expect(await last()).toMatchObject({ code: 20, report: { lastCommand: { kind: 'CloseDay', state: 'approved' } } });
+  });
+
   it('of a terminal that is away is 30 with what the ledger knows', async () => {
-    await paid(10);
-    const { id } = await world.lastCommand();
+    await sold(10);
     world.setAway(terminal.id, true);
     await world.clock.advance(100);
     expect(await last()).toMatchObject({
       code: 30,
-      report: { commandId: id, kind: 'Pay', state: 'approved', amount: 10, source: 'ledger' },
+      report: { kind: 'Pay', state: 'approved', amount: 10, source: 'ledger', lastCommand: { kind: 'CloseDoc', state: 'approved' } },
     });
   });
 

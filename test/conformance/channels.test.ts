@@ -76,7 +76,10 @@ describe.concurrent('a device that is not there', () => {
     expect(reportOf(status)).toMatchObject({ online: false, battery: 80, paper: 'OK' });
     const last = await shop.till.get('/Device/payment/LastTransaction', { DeviceID: device.deviceId });
     expect(last.errorCode).toBe(30);
-    expect(reportOf(last)).toMatchObject({ ...report, source: 'ledger', commandId: command.message['id'], state: 'approved' });
+    expect(reportOf(last)).toMatchObject({
+      source: 'ledger',
+      lastCommand: { ...report, commandId: command.message['id'], state: 'approved' },
+    });
   });
 });
 

@@ -81,7 +81,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     const made = await create({ ValidTo: '2090-01-01T00:00:00Z', PointOfSalesCode: 'POS 1', DeviceID: shop.secondDeviceId });
     expect(made.status).toBe(200);
     const { QR, OID, QRImage } = made.body as unknown as { QR: string; OID: string; QRImage: string };
-    expect(Object.keys(made.body)).toEqual(['errorCode', 'errorMessage', 'QR', 'OID', 'QRImage']);
+    expect(Object.keys(made.body)).toEqual(['errorCode', 'errorMessage', 'QR', 'OID', 'QRImage', 'ValidTo']);
     expect(made.body).toMatchObject({ errorCode: 0, errorMessage: '' });
     const png = PNG.sync.read(Buffer.from(QRImage, 'base64'));
     expect(decode(new Uint8ClampedArray(png.data), png.width, png.height)?.data).toBe(QR);
@@ -113,6 +113,16 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     const response = await server.app.inject({ url: `${base}/invoice/GET`, query: { QR: String(body['QR']) } });
     expect(response.body).toContain(JSON.stringify({ Z: 1, Items: receipt.Items, A: 2 }));
     expect(response.json()).toMatchObject({ ValidTo: null, PointOfSalesCode: null });
+  });
+
+  it('Create tells ValidTo with its offset, and reads one without in the time zone of the gateway [D150]', async () => {
+    const { create } = serve();
+    const validTo = async (text: string | null, headers = {}) => (await create({ ValidTo: text }, headers)).body['ValidTo'];
+    expect(await validTo('2090-07-01T18:00:00')).toBe('2090-07-01T18:00:00+03:00');
+    expect(await validTo('2090-01-01T00:00:00Z')).toBe('2090-01-01T02:00:00+02:00');
+    expect(await validTo(null)).toBeNull();
+    for (let time = 0; time < 2; time += 1)
+      expect(await validTo('2090-07-01 18:00', { 'idempotency-key': 'zone' })).toBe('2090-07-01T18:00:00+03:00');
   });
 
   it('names the errors 20, 21, 22 and 40', async () => {

@@ -63,6 +63,7 @@ export async function openShop(
     random: seededRandom(options.seed ?? 1),
     logger,
     scanGraceS: options.scanGraceS ?? 0,
+    timeZone: 'Europe/Chisinau',
     ...(options.sweepPeriodMs === undefined ? {} : { sweepPeriodMs: options.sweepPeriodMs }),
   });
   return {

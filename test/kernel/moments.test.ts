@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseMoment } from '../../src/kernel/moments.ts';
+import { isoTimeIn, isTimeZone } from '../../src/kernel/time-zones.ts';
 
 const zoneBefore = process.env['TZ'];
 
@@ -34,6 +35,24 @@ describe('the validity limit', () => {
   ])('without an offset it is in the zone of the server, %s: %s', (zone, text, expectedMs) => {
     process.env['TZ'] = zone;
     expect(parseMoment('ValidTo', text)).toBe(expectedMs);
+  });
+
+  it.each([
+    ['Europe/Chisinau', '2030-06-01T10:00:00', Date.UTC(2030, 5, 1, 7)],
+    ['Europe/Chisinau', '2030-01-10T10:00:00.25', Date.UTC(2030, 0, 10, 8, 0, 0, 250)],
+    ['Europe/Chisinau', '2030-06-01T10:00:00Z', Date.UTC(2030, 5, 1, 10)],
+    // There the clocks skip the hour from 03:00 in spring, and show it twice in autumn.
+    ['Europe/Bucharest', '2030-03-31T02:59:59', Date.UTC(2030, 2, 31, 0, 59, 59)],
+    ['Europe/Bucharest', '2030-03-31T03:30:00', Date.UTC(2030, 2, 31, 1, 30)],
+    ['Europe/Bucharest', '2030-03-31T04:00:00', Date.UTC(2030, 2, 31, 1)],
+    ['Europe/Bucharest', '2030-10-27T02:59:59', Date.UTC(2030, 9, 26, 23, 59, 59)],
+    ['Europe/Bucharest', '2030-10-27T04:00:00', Date.UTC(2030, 9, 27, 2)],
+    ['Pacific/Auckland', '9999-12-31T23:59:59', Date.UTC(9999, 11, 31, 10, 59, 59)],
+    ['+05:30', '2030-01-10 10:00', Date.UTC(2030, 0, 10, 4, 30)],
+    ['Europe/Chisinau', '0100-01-01T00:00:00', Date.UTC(100, 0, 1)],
+  ])('without an offset it is in the zone that is given, %s: %s [D150]', (zone, text, expectedMs) => {
+    process.env['TZ'] = 'UTC';
+    expect(parseMoment('ValidTo', text, zone)).toBe(expectedMs);
   });
 
   it('in the hour that the clocks skip, it is the moment an hour on', () => {
@@ -81,7 +100,7 @@ describe('the validity limit', () => {
 
   it('reads back whatever a clock writes', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) }), fc.integer({ min: -14 * 60, max: 14 * 60 }), (atMs, offset) => {
+      fc.property(fc.integer({ min: Date.UTC(1970, 0, 3), max: Date.UTC(9999, 11, 31) }), fc.integer({ min: -14 * 60, max: 14 * 60 }), (atMs, offset) => {
         expect(parseMoment('ValidTo', new Date(atMs).toISOString())).toBe(atMs);
         const sign = offset < 0 ? '-' : '+';
         const two = (part: number) => String(part).padStart(2, '0');
@@ -90,5 +109,34 @@ describe('the validity limit', () => {
         expect(parseMoment('ValidTo', `${local}${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`)).toBe(atMs);
       }),
     );
+  });
+});
+
+describe('a moment with the offset of its zone', () => {
+  it.each([
+    ['Europe/Chisinau', Date.UTC(2030, 5, 1, 7), '2030-06-01T10:00:00+03:00'],
+    ['Europe/Chisinau', Date.UTC(2030, 0, 10, 8, 0, 0, 250), '2030-01-10T10:00:00.250+02:00'],
+    ['America/St_Johns', Date.UTC(2030, 0, 10, 12), '2030-01-10T08:30:00-03:30'],
+    ['UTC', Date.UTC(2030, 0, 10, 12), '2030-01-10T12:00:00+00:00'],
+    ['Europe/Chisinau', Date.UTC(9999, 11, 31, 23, 59, 59, 999), '9999-12-31T23:59:59.999Z'],
+  ])('in %s: %i', (zone, atMs, text) => {
+    expect(isoTimeIn(zone, atMs)).toBe(text);
+  });
+
+  it('is read as the same moment, whatever the zone and the time of the year', () => {
+    const zones = fc.constantFrom('Europe/Chisinau', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu', '-12:00', 'UTC');
+    fc.assert(
+      fc.property(zones, fc.integer({ min: Date.UTC(1970, 0, 3), max: Date.UTC(9999, 11, 30) }), (zone, atMs) => {
+        const text = isoTimeIn(zone, atMs);
+        expect(parseMoment('ValidTo', text)).toBe(atMs);
+        // Once a year an hour is shown twice: there the offset alone tells which.
+        expect(Math.abs(parseMoment('ValidTo', text.replace(/[+-]\d\d:\d\d$/, ''), zone) - atMs)).toBeLessThanOrEqual(3_600_000);
+      }),
+    );
+  });
+
+  it('knows which zones there are', () => {
+    expect(['Europe/Chisinau', 'UTC', '+02:00'].map(isTimeZone)).toEqual([true, true, true]);
+    expect(['Mars/Olympus', '', 'Chisinau'].map(isTimeZone)).toEqual([false, false, false]);
   });
 });

@@ -147,7 +147,7 @@ export function createTillgate(options: ClientOptions) {
     createInvoice: async (request: InvoiceRequest, own: KeyOptions = {}) =>
       settle(
         await post('/Invoice/Create', request, timeoutsMs.short, own, 'safe'),
-        (fields) => fields as unknown as { QR: string; OID: string; QRImage: string },
+        (fields) => fields as unknown as { QR: string; OID: string; QRImage: string; ValidTo: string | null },
       ),
     invoiceStatus: async ({ QR }: { QR: string }) =>
       settle(

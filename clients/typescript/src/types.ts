@@ -75,9 +75,13 @@ export interface LastTransactionReport {
   commandId?: string;
   kind?: string;
   state?: string;
+  source?: string;
   rrn?: string;
+  authCode?: string;
   operationId?: string;
+  documentNr?: string;
   amount?: number;
+  lastCommand?: { commandId?: string; kind?: string; state?: string; [field: string]: unknown };
   [field: string]: unknown;
 }
 

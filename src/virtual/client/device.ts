@@ -10,7 +10,7 @@ import { type Answers, createAnswers, lastState, recallReport, type SendAnswer }
 import { type DropReason, isLedgerCommand, type ReceivedCommand, readCommand } from './command-reader.ts';
 import type { DeviceChannel } from './connector.ts';
 import type { DeviceWork, Ending } from './device-work.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, JournalEntry } from './journal.ts';
 import { LedgerCommands } from './ledger-commands.ts';
 
 export interface DeviceDeps {
@@ -140,8 +140,24 @@ export class Device {
     const last = journal.last();
     const document = work.lastDocument?.() ?? {};
     if (!last) return { state: 'none', ...document };
-    return { ...document, ...last.report, commandId: last.id, kind: last.name, state: lastState(last) };
+    const payment = isPayment(last) ? undefined : journal.last(isPayment);
+    return { ...document, ...describe(last), ...(payment && { lastPayment: describe(payment) }) };
   }
+}
+
+function isPayment({ name }: JournalEntry): boolean {
+  return name === 'Pay' || name === 'Refund' || name === 'CancelTransaction';
+}
+
+function describe(entry: JournalEntry): JsonObject {
+  const { documentNr } = entry.args;
+  return {
+    ...(typeof documentNr === 'string' ? { documentNr } : {}),
+    ...entry.report,
+    commandId: entry.id,
+    kind: entry.name,
+    state: lastState(entry),
+  };
 }
 
 function targetOf(command: ReceivedCommand): string | undefined {

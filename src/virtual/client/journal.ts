@@ -33,8 +33,8 @@ export interface Journal {
   flushed(): Promise<void>;
   /** Entries without an ending, oldest first: what a power cut interrupted. */
   unfinished(): JournalEntry[];
-  /** The newest entry that ran. */
-  last(): JournalEntry | undefined;
+  /** The newest entry that ran, of those that are wanted. */
+  last(isWanted?: (entry: JournalEntry) => boolean): JournalEntry | undefined;
   entries(): JournalEntry[];
 }
 
@@ -100,7 +100,7 @@ export async function openJournal({ store, random, keep = 2_000 }: JournalOption
       await pending;
     },
     unfinished: () => [...entries.values()].filter((entry) => entry.state !== 'ended'),
-    last: () => [...entries.values()].findLast((entry) => entry.hasRun),
+    last: (isWanted) => [...entries.values()].findLast((entry) => entry.hasRun && (isWanted?.(entry) ?? true)),
     entries: () => [...entries.values()],
   };
 }

@@ -156,7 +156,7 @@ class Tillgate:
         point_of_sales_code: str | None = None,
         **own: Unpack[KeyOptions],
     ) -> Result[dict[str, Any]]:
-        """``fields`` has QR, OID and QRImage."""
+        """``fields`` has QR, OID, QRImage and ValidTo."""
         fields = {
             "DeviceID": device_id,
             "CallbackURI": callback_uri,

@@ -80,9 +80,13 @@ class LastTransactionReport(TypedDict, total=False):
     commandId: str
     kind: str
     state: str
+    source: str
     rrn: str
+    authCode: str
     operationId: str
+    documentNr: str
     amount: float
+    lastCommand: dict[str, Any]
 
 
 class RefundReport(TypedDict, total=False):

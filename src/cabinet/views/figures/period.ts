@@ -1,4 +1,5 @@
 // Days in a viewer's own zone. Pure. A day begins at midnight there, whatever the clock did in between.
+import { fromLocalTime, isTimeZone } from '../../../kernel/time-zones.ts';
 
 export type PeriodName = 'today' | 'yesterday' | '7d';
 
@@ -21,12 +22,7 @@ const offset = /^(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d)?$/;
  */
 export function isZone(zone: string): boolean {
   if (!/^[A-Za-z]/.test(zone) && !isOffset(zone)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone }).format(0);
-    return true;
-  } catch {
-    return false;
-  }
+  return isTimeZone(zone);
 }
 
 function isOffset(zone: string): boolean {
@@ -39,25 +35,7 @@ function isOffset(zone: string): boolean {
 export function startOfDay(atMs: number, zone: string, days = 0): number {
   const parts = new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(atMs);
   const utcMidnight = Date.parse(`${parts}T00:00:00Z`) + days * dayMs;
-  // The offset at that midnight; twice, because the first guess may lie across a change of the clock.
-  let guess = utcMidnight - offsetAt(utcMidnight, zone);
-  guess = utcMidnight - offsetAt(guess, zone);
-  return guess;
-}
-
-function offsetAt(atMs: number, zone: string): number {
-  const format = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
-  const [date, time] = format.format(atMs).split(', ');
-  return Date.parse(`${date}T${time}Z`) - Math.floor(atMs / 1000) * 1000;
+  return fromLocalTime(utcMidnight, zone);
 }
 
 export function periodOf(name: PeriodName, nowMs: number, zone: string): Period {
