@@ -100,14 +100,20 @@ describe('the validity limit', () => {
 
   it('reads back whatever a clock writes', () => {
     fc.assert(
-      fc.property(fc.integer({ min: Date.UTC(1970, 0, 3), max: Date.UTC(9999, 11, 31) }), fc.integer({ min: -14 * 60, max: 14 * 60 }), (atMs, offset) => {
-        expect(parseMoment('ValidTo', new Date(atMs).toISOString())).toBe(atMs);
-        const sign = offset < 0 ? '-' : '+';
-        const two = (part: number) => String(part).padStart(2, '0');
-        const local = new Date(atMs + offset * 60_000).toISOString().slice(0, -1);
-        fc.pre(/^\d{4}-/.test(local));
-        expect(parseMoment('ValidTo', `${local}${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`)).toBe(atMs);
-      }),
+      fc.property(
+        fc.integer({ min: Date.UTC(1970, 0, 3), max: Date.UTC(9999, 11, 31) }),
+        fc.integer({ min: -14 * 60, max: 14 * 60 }),
+        (atMs, offset) => {
+          expect(parseMoment('ValidTo', new Date(atMs).toISOString())).toBe(atMs);
+          const sign = offset < 0 ? '-' : '+';
+          const two = (part: number) => String(part).padStart(2, '0');
+          const local = new Date(atMs + offset * 60_000).toISOString().slice(0, -1);
+          fc.pre(/^\d{4}-/.test(local));
+          expect(parseMoment('ValidTo', `${local}${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`)).toBe(
+            atMs,
+          );
+        },
+      ),
     );
   });
 });
