@@ -150,7 +150,29 @@ export const settings = {
     '64',
     'MiB of all bodies that are still coming; beyond it the slowest end',
   ),
-  rateLimit: setting('TILLGATE_RATE_LIMIT', wholeNumber(1, 1_000_000), '200', 'requests per second and key'),
+  rateLimit: setting(
+    'TILLGATE_RATE_LIMIT',
+    wholeNumber(1, 1_000_000),
+    '200',
+    'requests per second and key; a session of the cabinet and a device that logs in over HTTP have as many',
+  ),
+  merchantRate: optional(
+    'TILLGATE_MERCHANT_RATE',
+    wholeNumber(1, 1_000_000),
+    'requests per second of one merchant, all its keys together, all its devices, and all its users; not set: five times TILLGATE_RATE_LIMIT',
+  ),
+  keysPerMerchant: setting(
+    'TILLGATE_KEYS_PER_MERCHANT',
+    wholeNumber(1, 100_000),
+    '100',
+    'active API keys of one merchant; while rotated keys overlap, twice as many',
+  ),
+  usersPerMerchant: setting(
+    'TILLGATE_USERS_PER_MERCHANT',
+    wholeNumber(1, 100_000),
+    '200',
+    'users of the cabinet that belong to one merchant, invited and disabled ones too',
+  ),
   deviceRate: setting(
     'TILLGATE_DEVICE_RATE',
     wholeNumber(1, 10_000),
@@ -192,6 +214,12 @@ export const settings = {
     wholeNumber(1, 1_000),
     '6',
     'event streams of the cabinet that one user may have open; one more ends the oldest',
+  ),
+  streamsPerMerchant: setting(
+    'TILLGATE_STREAMS_PER_MERCHANT',
+    wholeNumber(1, 100_000),
+    '250',
+    'event streams of the cabinet that the users of one merchant may have open together; one more is refused',
   ),
   streams: setting('TILLGATE_STREAMS', wholeNumber(1, 100_000), '1000', 'event streams of the cabinet in all; one more is refused'),
   logLevel: setting(

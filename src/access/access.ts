@@ -1,6 +1,6 @@
 // Who may do what: merchants, their API keys, and which caller a key stands for.
 // Every change is one transaction with its audit entry; a change of keys is felt at once here and within seconds elsewhere.
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Caller } from '../kernel/callers.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
@@ -31,6 +31,8 @@ export interface AccessDeps {
   database: Database;
   clock: Clock;
   random: Random;
+  /** Active keys of one merchant. */
+  maxKeys: number;
 }
 
 export interface Access {
@@ -53,7 +55,7 @@ function shareOf(percent: number | null): { sharePercent?: number } {
   return percent === null ? {} : { sharePercent: percent };
 }
 
-export function createAccess({ database, clock, random }: AccessDeps): Access {
+export function createAccess({ database, clock, random, maxKeys }: AccessDeps): Access {
   const callers = createShortLivedCache<Caller>(clock, memoryCapacity, async (keyHash) => {
     const row = await database.queries
       .selectFrom('api_keys')
@@ -68,6 +70,7 @@ export function createAccess({ database, clock, random }: AccessDeps): Access {
     return { value: caller, validForMs: Math.min(knownForMs, leftMs) };
   });
 
+  const keyDeps = (queries: Queries, actor: string) => ({ engine: database.engine, queries, random, actor, maxKeys });
   const stopListening: Cancel = database.onWake('keys', () => callers.forget());
   function keysChanged(): void {
     callers.forget();
@@ -89,7 +92,7 @@ export function createAccess({ database, clock, random }: AccessDeps): Access {
       keysChanged();
     },
     // Nobody can have asked for it before.
-    createKey: (actor, request) => database.transaction((queries) => insertKey(queries, random, actor, request)),
+    createKey: (actor, request) => database.transaction((queries) => insertKey(keyDeps(queries, actor), request)),
     listKeys: (merchantId) => listKeys(database.queries, merchantId),
     async revokeKey(actor, keyId) {
       const revoked = await database.transaction((queries) => markRevoked(queries, actor, keyId));
@@ -97,7 +100,7 @@ export function createAccess({ database, clock, random }: AccessDeps): Access {
       return revoked;
     },
     async rotateKey(actor, keyId, overlapMs = defaultOverlapMs) {
-      const rotation = await database.transaction((queries) => replaceKey(queries, random, actor, keyId, overlapMs));
+      const rotation = await database.transaction((queries) => replaceKey(keyDeps(queries, actor), keyId, overlapMs));
       keysChanged();
       return rotation;
     },

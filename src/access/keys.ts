@@ -1,13 +1,13 @@
 // API keys [D8]: a random UUID that is shown once and kept as SHA-256, opening some of three modules of one merchant.
 // A key ends by its expiry (judged by the database's clock), by revocation, or by rotation once the overlap is over.
 // The functions that change something are called inside a transaction, and write the audit log in it.
-import type { Queries } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import type { Random } from '../kernel/random.ts';
 import { writeAudit } from './audit.ts';
-import { checkName, requireMerchant } from './merchants.ts';
+import { checkName, lockMerchant } from './merchants.ts';
 import { hashSecret } from './secrets.ts';
 
 export const modules: readonly Module[] = ['POS', 'QR', 'Fiscal'];
@@ -55,7 +55,32 @@ async function databaseTime(queries: Queries): Promise<number> {
   return now;
 }
 
-async function insertRow(queries: Queries, random: Random, request: NewKeyRequest): Promise<NewKey> {
+/** What every change of keys works with. */
+export interface KeyDeps {
+  engine: Database['engine'];
+  queries: Queries;
+  random: Random;
+  actor: string;
+  /** Active keys of one merchant. */
+  maxKeys: number;
+}
+
+/** Throws when the merchant has `maxCount` active keys already. Its lock is held from here on, so that no other call adds one meanwhile. */
+async function requireRoom({ engine, queries, maxKeys }: KeyDeps, merchantId: string, maxCount: number): Promise<void> {
+  await lockMerchant(engine, queries, merchantId);
+  const { count } = await queries
+    .selectFrom('api_keys')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('merchant_id', '=', merchantId)
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .executeTakeFirstOrThrow();
+  if (count < maxCount) return;
+  const sentence = `The merchant has ${count} active keys, and ${maxKeys} are allowed (TILLGATE_KEYS_PER_MERCHANT): revoke one first.`;
+  throw new GatewayError('The_status_cannot_be_applied', sentence);
+}
+
+async function insertRow({ queries, random }: KeyDeps, request: NewKeyRequest): Promise<NewKey> {
   const opened = new Set(request.modules);
   if (opened.size === 0) throw invalidRequest('modules must name at least one of POS, QR and Fiscal.');
   if (request.expiresAtMs !== undefined && request.expiresAtMs <= (await databaseTime(queries))) {
@@ -79,9 +104,10 @@ async function insertRow(queries: Queries, random: Random, request: NewKeyReques
   return fresh;
 }
 
-export async function insertKey(queries: Queries, random: Random, actor: string, request: NewKeyRequest): Promise<NewKey> {
-  await requireMerchant(queries, request.merchantId);
-  const fresh = await insertRow(queries, random, request);
+export async function insertKey(deps: KeyDeps, request: NewKeyRequest): Promise<NewKey> {
+  const { queries, actor, maxKeys } = deps;
+  await requireRoom(deps, request.merchantId, maxKeys);
+  const fresh = await insertRow(deps, request);
   const { merchantId, name, expiresAtMs } = request;
   await writeAudit(queries, {
     actor,
@@ -116,9 +142,11 @@ export interface Rotation extends NewKey {
 
 /**
  * A new key with the old one's merchant, name and modules; the old one ends after the overlap, or at its own expiry if that is sooner.
- * A key that had a lifetime passes the same lifetime on, counted from now.
+ * A key that had a lifetime passes the same lifetime on, counted from now. During overlaps a merchant may have twice its keys, so that all of
+ * them can be rotated.
  */
-export async function replaceKey(queries: Queries, random: Random, actor: string, keyId: string, overlapMs: number): Promise<Rotation> {
+export async function replaceKey(deps: KeyDeps, keyId: string, overlapMs: number): Promise<Rotation> {
+  const { queries, actor, maxKeys } = deps;
   const old = await queries
     .selectFrom('api_keys')
     .select(['merchant_id', 'name', 'opens_pos', 'opens_qr', 'opens_fiscal', 'created_at', 'expires_at'])
@@ -128,7 +156,8 @@ export async function replaceKey(queries: Queries, random: Random, actor: string
   const now = await databaseTime(queries);
   const ended = () => new GatewayError('The_status_cannot_be_applied', 'The key has expired, was revoked, or was rotated before.');
   if (old.expires_at !== null && old.expires_at <= now) throw ended();
-  const fresh = await insertRow(queries, random, {
+  await requireRoom(deps, old.merchant_id, 2 * maxKeys);
+  const fresh = await insertRow(deps, {
     merchantId: old.merchant_id,
     name: old.name,
     modules: modulesOf(old),

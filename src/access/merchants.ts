@@ -1,5 +1,5 @@
 // Merchants: whoever keys, devices, invoices and callbacks belong to.
-import type { Queries } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import type { Random } from '../kernel/random.ts';
@@ -65,7 +65,17 @@ export async function setShare(queries: Queries, actor: string, merchantId: stri
   await writeAudit(queries, { actor, action: 'merchant.share', subject: merchantId, detail: { sharePercent: sharePercent ?? null } });
 }
 
+const noSuchMerchant = () => new GatewayError('Record_not_exist', 'There is no merchant by that merchantId.');
+
 export async function requireMerchant(queries: Queries, merchantId: string): Promise<void> {
   const row = await queries.selectFrom('merchants').select('id').where('id', '=', merchantId).executeTakeFirst();
-  if (!row) throw new GatewayError('Record_not_exist', 'There is no merchant by that merchantId.');
+  if (!row) throw noSuchMerchant();
+}
+
+/**
+ * Locks the merchant until the transaction ends, so that what is counted of it stays true. Not against foreign keys: its payments go on.
+ */
+export async function lockMerchant(engine: Database['engine'], queries: Queries, merchantId: string): Promise<void> {
+  const query = queries.selectFrom('merchants').select('id').where('id', '=', merchantId);
+  if (!(await (engine === 'postgres' ? query.forNoKeyUpdate() : query).executeTakeFirst())) throw noSuchMerchant();
 }

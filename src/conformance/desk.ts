@@ -98,6 +98,7 @@ export function createDesk(options: DeskOptions): Desk {
     basePath,
     metrics: createMetrics(),
     rateLimitPerS: 100,
+    merchantRatePerS: 100,
     readiness: async () => ({ modes: { POS: 'up', QR: 'up', Fiscal: 'up' }, channels: { mqtt: true, queue: true } }),
     findCaller: async () => undefined,
     findDevice: async (id, given) => (mayEnter(id, given) ? { deviceId: id, merchantId: '' } : undefined),

@@ -6,16 +6,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, DeviceCaller, Module } from '../kernel/callers.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/network-of.ts';
-import { createRateLimiter } from '../kernel/rate-limiter.ts';
 import { foldName } from './erp-fields.ts';
 import { shortName } from './json-body.ts';
 import { type EarlyVerdict, findGoodKey } from './large-bodies.ts';
 import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
+import { createRequestRates, type RequestRates, type RequestRatesOptions } from './request-rates.ts';
 import type { Owner } from './request-slots.ts';
 import { readCookie, requireOwnPage } from './session-cookie.ts';
 import { noteStraySecrets } from './stray-secrets.ts';
@@ -70,9 +69,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AccessOptions {
-  clock: Clock;
-  rateLimitPerS: number;
+export interface AccessOptions extends RequestRatesOptions {
   findCaller: (apiKey: string) => Promise<Caller | undefined>;
   findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
   isAdminToken: (token: string) => boolean;
@@ -210,7 +207,7 @@ function wrongCredential(): GatewayError {
 
 export function createAccessJudge(options: AccessOptions): AccessJudge {
   const verdicts = createNotes<FastifyRequest, EarlyVerdict>();
-  const perKey = createRateLimiter({ clock: options.clock, perS: options.rateLimitPerS, burst: Math.max(1, options.rateLimitPerS) });
+  const rates = createRequestRates(options);
 
   async function judgeKey(request: FastifyRequest, presented: unknown, modules: readonly Module[]): Promise<Caller> {
     const facts = factsOf(request);
@@ -221,7 +218,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     const caller = await options.findCaller(key);
     if (caller === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is unknown, expired or revoked.');
     facts.merchantId = caller.merchantId;
-    perKey.require(caller.keyId, 'The key has used up its requests for this second.');
+    rates.countKey(caller);
     if (!modules.some((module) => caller.modules.has(module))) {
       throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${modules.join(' or ')}.`);
     }
@@ -251,7 +248,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     if (viewer !== adminViewer && request.method !== 'GET') requireOwnPage(request, options.publicUrl);
     if (viewer === undefined) return;
     if (viewer.merchantId !== undefined) factsOf(request).merchantId = viewer.merchantId;
-    if (viewer.sessionId !== undefined) perKey.require(viewer.sessionId, 'The session has used up its requests for this second.');
+    rates.countViewer(viewer);
     if (who === 'anybody') return;
     if (!who.includes(viewer.role)) {
       throw new GatewayError('API_Key_Wrong_Product', 'Your role does not allow this.', { httpStatus: 403 });
@@ -295,7 +292,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     if (presented !== undefined) identity.caller = await judgeKey(request, presented, [access.module]);
     const encoded = credentialIn(request.headers.authorization, 'basic');
     if (encoded !== undefined) {
-      const device = await findDevice(options, request, encoded);
+      const device = await findDevice(options, rates, request, encoded);
       // Generated clients send every credential that they know a scheme for: beside a good key a wrong one does no harm [D147].
       if (device === undefined && identity.caller === undefined) throw wrongCredential();
       if (device !== undefined) identity.device = device;
@@ -319,13 +316,20 @@ function judgeMetrics(options: AccessOptions, request: FastifyRequest): void {
   throw new GatewayError('Invalid_API_Key', sentence, { httpStatus: 401 });
 }
 
-async function findDevice(options: AccessOptions, request: FastifyRequest, encoded: string): Promise<DeviceCaller | undefined> {
+async function findDevice(
+  options: AccessOptions,
+  rates: RequestRates,
+  request: FastifyRequest,
+  encoded: string,
+): Promise<DeviceCaller | undefined> {
   const facts = factsOf(request);
   facts.presentedSecrets.push(encoded);
   const credential = parseBasic(encoded);
   if (credential !== undefined) facts.presentedSecrets.push(credential.secret);
   const device = credential && (await options.findDevice(credential.deviceId, credential.secret));
-  if (device !== undefined) facts.merchantId = device.merchantId;
+  if (device === undefined) return undefined;
+  facts.merchantId = device.merchantId;
+  rates.countDevice(device);
   return device;
 }
 

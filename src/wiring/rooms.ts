@@ -50,13 +50,14 @@ export interface RoomsDeps {
 export type Rooms = ReturnType<typeof createRooms>;
 
 export function createRooms({ config, shared, certificate, traces, addresses }: RoomsDeps) {
-  const access = createAccess(shared);
+  const access = createAccess({ ...shared, maxKeys: config.keysPerMerchant });
   const countedAudit = createCountedAudit(shared);
   const loginFailed = ({ address, email }: { address: string; email?: string }) =>
     countedAudit.note({ actor: 'unknown', action: 'login.fail', subject: address, about: email });
   const people = createPeople({
     ...shared,
     isSandbox: config.mode === 'sandbox',
+    maxUsers: config.usersPerMerchant,
     baseUrl: () => addresses().baseUrl,
     sessionIdleMs: config.sessionIdleMin * 60_000,
     requiresTotp: config.requireTotp,
@@ -94,7 +95,11 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
   const fiscal = createFiscal({ ...shared, ledger, callbacks, link });
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
-  const events = createEventHub({ ...shared, link, streamBounds: { maxPerUser: config.streamsPerUser, maxInAll: config.streams } });
+  const events = createEventHub({
+    ...shared,
+    link,
+    streamBounds: { maxPerUser: config.streamsPerUser, maxPerMerchant: config.streamsPerMerchant, maxInAll: config.streams },
+  });
   const hourKeeper = createHourKeeper(shared);
   const searchKeeper = createSearchKeeper(shared);
   const removal = createRemoval({

@@ -50,6 +50,7 @@ export function createServer(deps: Deps): HttpServer {
     tls: certificate?.pair,
     metrics,
     rateLimitPerS: config.rateLimit,
+    merchantRatePerS: config.merchantRate ?? 5 * config.rateLimit,
     trustedProxies: trustedProxiesOf(config),
     limits: {
       requestsInFlight: config.places,

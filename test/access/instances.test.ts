@@ -25,7 +25,7 @@ describe.each(engines)('two instances on %s', (engine) => {
     const { here, there } = await setUp();
     // A clock that stands still: nothing runs out by itself, so only the wake-up can have done it.
     const clock = { ...systemClock, elapsed: () => 0 };
-    const access = [here, there].map((database) => createAccess({ database, clock, random: systemRandom }));
+    const access = [here, there].map((database) => createAccess({ database, clock, random: systemRandom, maxKeys: 100 }));
     const options = { clock, random: systemRandom, banks: [], addresses: () => ({ mqttUrl: 'mqtt://x', queueUrl: 'ws://x' }) };
     const devices = [here, there].map((database) => createDevices({ database, ...options }));
     onTestFinished(() => {

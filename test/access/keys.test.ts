@@ -14,7 +14,7 @@ describe.each(engines)('keys on %s', (engine) => {
     const clock = createVirtualClock();
     const database = await openTestDatabase(engine, clock);
     onTestFinished(() => database.close());
-    const access = createAccess({ database, clock, random: seededRandom(1) });
+    const access = createAccess({ database, clock, random: seededRandom(1), maxKeys: 5 });
     onTestFinished(access.stop);
     const { id: merchantId } = await access.createMerchant('test', 'Shop');
     return { database, clock, access, merchantId };
@@ -77,12 +77,45 @@ describe.each(engines)('keys on %s', (engine) => {
         return typeof part === 'function' ? (part.bind(target) as unknown) : part;
       },
     });
-    const shaky = createAccess({ database: { ...database, queries }, clock, random: seededRandom(2) });
+    const shaky = createAccess({ database: { ...database, queries }, clock, random: seededRandom(2), maxKeys: 5 });
     onTestFinished(shaky.stop);
     await expect(shaky.findCaller(key)).rejects.toThrow('away');
     await expect(Promise.all([shaky.findCaller(key), shaky.findCaller(key)])).rejects.toThrow('away');
     isAway = false;
     expect(await shaky.findCaller(key)).toMatchObject({ merchantId });
+  });
+
+  it('has a bound of active ones for each merchant, also for those who ask at once', async () => {
+    const { access, clock, merchantId } = await setUp();
+    const make = (expiresAtMs?: number) => access.createKey('test', { merchantId, name: 'ERP', modules: allModules, expiresAtMs });
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => make()));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    const full = {
+      errorName: 'The_status_cannot_be_applied',
+      message: 'The merchant has 5 active keys, and 5 are allowed (TILLGATE_KEYS_PER_MERCHANT): revoke one first.',
+    };
+    await expect(make()).rejects.toMatchObject(full);
+    // Another merchant has its own, and one that was revoked or has expired takes no room.
+    const { id: neighbour } = await access.createMerchant('test', 'Neighbour');
+    await access.createKey('test', { merchantId: neighbour, name: 'ERP', modules: allModules });
+    const [first] = await access.listKeys(merchantId);
+    await access.revokeKey('test', first?.id ?? '');
+    await make(clock.now() + 1_000);
+    await expect(make()).rejects.toMatchObject(full);
+    await clock.advance(1_001);
+    await make();
+  });
+
+  it('can all be rotated when there are as many as allowed, but not again while they overlap', async () => {
+    const { access, clock, merchantId } = await setUp();
+    const made = [];
+    for (let count = 0; count < 5; count += 1) made.push(await access.createKey('test', { merchantId, name: 'ERP', modules: allModules }));
+    const fresh: { id: string }[] = [];
+    for (const { id } of made) fresh.push(await access.rotateKey('test', id, 1_000));
+    const again = () => access.rotateKey('test', fresh[0]?.id ?? '', 1_000);
+    await expect(again()).rejects.toMatchObject({ message: expect.stringMatching(/^The merchant has 10 active keys, and 5 are allowed/) });
+    await clock.advance(1_001);
+    await again();
   });
 
   it('lets a revocation take hold at once here, and keeps its first time', async () => {
@@ -112,7 +145,7 @@ describe.each(engines)('keys on %s', (engine) => {
       ...database,
       onWake: (topic, listener) => database.onWake(topic, (detail) => isDeaf || listener(detail)),
     };
-    const other = createAccess({ database: elsewhere, clock, random: seededRandom(2) });
+    const other = createAccess({ database: elsewhere, clock, random: seededRandom(2), maxKeys: 5 });
     onTestFinished(other.stop);
     const one = await access.createKey('test', { merchantId, name: 'one', modules: allModules });
     const two = await access.createKey('test', { merchantId, name: 'two', modules: allModules });

@@ -22,7 +22,7 @@ beforeEach(async () => {
   clock = createVirtualClock();
   database = await memoryDatabase(clock);
   // No word reaches this gateway, not even its own: what is felt at once is felt by itself.
-  access = createAccess({ database: { ...database, wake: () => {} }, clock, random: seededRandom(1) });
+  access = createAccess({ database: { ...database, wake: () => {} }, clock, random: seededRandom(1), maxKeys: 100 });
   merchantId = (await access.createMerchant('ana', 'Shop')).id;
 });
 afterEach(async () => {

@@ -93,7 +93,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
     it('are not renewed by whoever invited somebody while that one is raised above them', async () => {
       const invited = await inviteDan();
       const renewed = await renewedDuring(idOf(invited), (queries) =>
-        changeUser(engine, queries, adminViewer, idOf(invited), { role: 'operator' }),
+        changeUser({ engine, queries, viewer: adminViewer, maxUsers: 100 }, idOf(invited), { role: 'operator' }),
       );
       expect(renewed).toMatchObject({ errorCode: 20 });
       expect(await linksOf(idOf(invited))).toEqual([]);

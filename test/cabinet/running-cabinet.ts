@@ -84,7 +84,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
   const random = systemRandom;
   const link = createFakeLink();
   const routes: RouteOptions[] = [];
-  const access = createAccess({ database, clock, random });
+  const access = createAccess({ database, clock, random, maxKeys: 100 });
   let url = '';
   const people = createPeople({
     database,
@@ -92,6 +92,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
     random,
     logger,
     isSandbox,
+    maxUsers: 100,
     sessionIdleMs: 2 * 3_600_000,
     requiresTotp: options.requiresTotp ?? false,
     baseUrl: () => url,
@@ -118,7 +119,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
     isAdminToken: createTokenCheck(adminToken),
     findSession: people.findSession,
   });
-  const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxInAll: 10 } });
+  const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxPerMerchant: 8, maxInAll: 10 } });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '/tillgate', isSandbox, version: '1.2.3', banks: devices.banks };

@@ -42,7 +42,15 @@ const findAny: AdmissionDeps['findCaller'] = async (key) => ({
 
 function create(limits: Partial<AdmissionDeps['limits']> = {}, findCaller = findAny): void {
   admission = createAdmission({
-    ...{ basePath: base, clock, logger, rateLimitPerS: 1_000, isAdminToken: () => false, findDevice: async () => undefined },
+    ...{
+      basePath: base,
+      clock,
+      logger,
+      rateLimitPerS: 1_000,
+      merchantRatePerS: 1_000,
+      isAdminToken: () => false,
+      findDevice: async () => undefined,
+    },
     findCaller,
     metrics: { observeRequest: (...args: unknown[]) => void observed.push(args) } as unknown as AdmissionDeps['metrics'],
     limits: { ...defaultLimits, ...limits },

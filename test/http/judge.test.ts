@@ -42,6 +42,7 @@ function judgeOf(options: Partial<AccessOptions> = {}) {
   return createAccessJudge({
     clock,
     rateLimitPerS: 100,
+    merchantRatePerS: 1_000,
     async findCaller(apiKey) {
       asked.push(apiKey);
       return apiKey === key ? { merchantId: 'm', keyId: 'k', modules: new Set(['POS'] as const), sharePercent: 7 } : undefined;
@@ -154,6 +155,48 @@ describe('a key', () => {
     ]);
     const slow = judgeOf({ rateLimitPerS: 0.5 });
     expect(await nameOf(keyFor('POS'), { query: { APIKey: key } }, slow)).toBeUndefined();
+  });
+});
+
+describe('a merchant', () => {
+  const findCaller = async (apiKey: string) => ({
+    ...{ merchantId: apiKey === otherKey ? 'other' : 'm', keyId: apiKey, modules: new Set(['POS'] as const) },
+  });
+
+  it('has so many requests a second with all its keys together, and takes none of another', async () => {
+    const judge = judgeOf({ rateLimitPerS: 2, merchantRatePerS: 3, findCaller });
+    const keys = [key, key.replace(/^./, 'a'), key.replace(/^./, 'b'), otherKey];
+    const ask = (apiKey = '') => refusal(keyFor('POS'), { query: { APIKey: apiKey } }, judge);
+    expect([await ask(keys[0]), await ask(keys[0]), await ask(keys[1])]).toEqual([undefined, undefined, undefined]);
+    expect(await ask(keys[2])).toMatchObject({
+      ...{ errorName: 'Too_Many_Requests', retryAfterS: 1 },
+      message: 'The keys of the merchant have used up their requests for this second.',
+    });
+    expect(await ask(otherKey)).toBeUndefined();
+    await clock.advance(334);
+    expect(await ask(keys[2])).toBeUndefined();
+  });
+
+  it('has as many for its devices and for its users, each apart, so that a flood of one kind leaves the others', async () => {
+    const judge = judgeOf({
+      ...{ rateLimitPerS: 1, merchantRatePerS: 2, findCaller },
+      findDevice: async (deviceId) => ({ deviceId, merchantId: 'm' }),
+      findSession: async (token) => ({ ...adminViewer, role: 'merchant', merchantId: 'm', sessionId: token }),
+    });
+    const asDevice = (id: string) => refusal(optionalKey('QR', true), { headers: { authorization: basic(`${id}:secret`) } }, judge);
+    const asUser = (session: string) =>
+      refusal(cabinet({ who: ['merchant'] }), { headers: { cookie: `tillgate_session=${session}` } }, judge);
+    expect(await asDevice(deviceId)).toBeUndefined();
+    expect(await asDevice(deviceId)).toMatchObject({ message: 'The device has used up its requests for this second.' });
+    expect(await asDevice(deviceId.replace(/^./, 'a'))).toBeUndefined();
+    expect(await asDevice(deviceId.replace(/^./, 'b'))).toMatchObject({
+      ...{ errorName: 'Too_Many_Requests', message: 'The devices of the merchant have used up their requests for this second.' },
+    });
+    expect([await asUser('one'), await asUser('two')]).toEqual([undefined, undefined]);
+    expect(await asUser('three')).toMatchObject({
+      ...{ errorName: 'Too_Many_Requests', message: 'The users of the merchant have used up their requests for this second.' },
+    });
+    expect(await refusal(keyFor('POS'), { query: { APIKey: key } }, judge)).toBeUndefined();
   });
 });
 

@@ -34,7 +34,13 @@ it('has no secret that the caller presented, wherever it stands and however it i
   const looked: string[] = [];
   const { judge } = createAccessJudge({
     basePath: '/tillgate',
-    ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
+    ...{
+      clock: createVirtualClock(),
+      rateLimitPerS: 10,
+      merchantRatePerS: 10,
+      isAdminToken: () => false,
+      findDevice: async () => undefined,
+    },
     findCaller: async (asked) => {
       looked.push(asked);
       return asked === foreign ? undefined : { merchantId: 'm', keyId: 'the key', modules: new Set(['POS'] as const) };
@@ -60,7 +66,13 @@ it('looks a few UUIDs of unknown fields up, and none that the call has', async (
   let looked = 0;
   const { judge } = createAccessJudge({
     basePath: '/tillgate',
-    ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
+    ...{
+      clock: createVirtualClock(),
+      rateLimitPerS: 10,
+      merchantRatePerS: 10,
+      isAdminToken: () => false,
+      findDevice: async () => undefined,
+    },
     findCaller: async () => {
       looked += 1;
       return { merchantId: 'm', keyId: 'the key', modules: new Set(['POS'] as const) };
@@ -81,7 +93,13 @@ it('looks a few UUIDs of unknown fields up, and none that the call has', async (
 it('names the key that it came by, and leaves out what the command keeps anyway', async () => {
   const { judge } = createAccessJudge({
     basePath: '/tillgate',
-    ...{ clock: createVirtualClock(), rateLimitPerS: 10, isAdminToken: () => false, findDevice: async () => undefined },
+    ...{
+      clock: createVirtualClock(),
+      rateLimitPerS: 10,
+      merchantRatePerS: 10,
+      isAdminToken: () => false,
+      findDevice: async () => undefined,
+    },
     findCaller: async () => ({ merchantId: 'm', keyId: 'the key', modules: new Set(['Fiscal'] as const) }),
   });
   const call = request({ DeviceID: 'd', Receipt: { Items: [1] }, Cash: 1 }, { 'x-api-key': '11111111-1111-4111-8111-111111111111' });

@@ -15,6 +15,7 @@ export function createTestServer(options: Pick<HttpServerOptions, Known> & Parti
     random: systemRandom,
     metrics: createMetrics(),
     rateLimitPerS: 10_000,
+    merchantRatePerS: 50_000,
     onCutOff: () => () => {},
     readiness: async () => ({ modes: { POS: 'up', QR: 'up', Fiscal: 'up' }, channels: { mqtt: true, queue: true } }),
     ...options,

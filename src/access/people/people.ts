@@ -17,6 +17,8 @@ export interface PeopleDeps {
   random: Random;
   logger: Logger;
   isSandbox: boolean;
+  /** Users of one merchant. */
+  maxUsers: number;
   /** {base_url}, where links lead. */
   baseUrl: () => string;
   /** A session that was not used for this long has ended. */

@@ -49,6 +49,8 @@ interface Deps {
   random: Random;
   tries: Tries;
   isSandbox: boolean;
+  /** Users of one merchant. */
+  maxUsers: number;
   /** {base_url}, where links lead. */
   baseUrl: () => string;
   /** After a commit that changed who may come in. */
@@ -75,7 +77,7 @@ export function createUserCalls(deps: Deps) {
   };
 }
 
-function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Database['transaction']) {
+function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, change: Database['transaction']) {
   const { engine } = database;
   // A fragment: no server and no proxy ever sees it.
   const urlOf = ({ token, expiresAtMs }: NewLink): Link => ({ link: `${baseUrl()}/cabinet/link#${token}`, expiresAtMs });
@@ -84,7 +86,7 @@ function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Dat
     async createUser(viewer: Viewer, wanted: NewUser): Promise<{ user: ListedUser } & Link> {
       const { id, link } = await database.transaction(async (queries) => {
         const isFirst = wanted.role === 'operator' && (await lockOperators(engine, queries)).length === 0;
-        const id = await insertUser(queries, random, viewer, wanted);
+        const id = await insertUser({ engine, queries, viewer, maxUsers }, random, wanted);
         const lifetimeMs = isFirst ? firstOperatorLinkMs : linkMs;
         return { id, link: await insertLink(queries, random, { userId: id, purpose: 'invitation', lifetimeMs }) };
       });
@@ -109,7 +111,7 @@ function createLinkCalls({ database, random, tries, baseUrl }: Deps, change: Dat
     /** With a link if they are allowed more than before: they set a new password. */
     async changeUser(viewer: Viewer, id: string, wanted: UserChange): Promise<Partial<Link>> {
       const link = await change(async (queries) => {
-        const { needsLink } = await changeUser(engine, queries, viewer, id, wanted);
+        const { needsLink } = await changeUser({ engine, queries, viewer, maxUsers }, id, wanted);
         return needsLink ? insertLink(queries, random, { userId: id, purpose: 'invitation', lifetimeMs: linkMs }) : undefined;
       });
       return link === undefined ? {} : urlOf(link);

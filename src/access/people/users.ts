@@ -9,7 +9,7 @@ import type { Viewer } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
-import { checkName, requireMerchant } from '../merchants.ts';
+import { checkName, lockMerchant } from '../merchants.ts';
 import { requireRank, type Standing, standingOf, type WantedStanding } from './ranks.ts';
 import { endSessionsOf } from './sessions.ts';
 
@@ -155,11 +155,34 @@ export interface NewUser extends WantedStanding {
   name: string;
 }
 
+/** What every change of users works with. */
+export interface UserDeps {
+  engine: Database['engine'];
+  queries: Queries;
+  viewer: Viewer;
+  /** Users of one merchant, invited and disabled ones too. */
+  maxUsers: number;
+}
+
+/** Throws when the merchant has as many users as it may. Its lock is held from here on, so that no other call adds one meanwhile. */
+async function requireRoom({ engine, queries, maxUsers }: UserDeps, merchantId: string): Promise<void> {
+  await lockMerchant(engine, queries, merchantId);
+  const { count } = await queries
+    .selectFrom('users')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('merchant_id', '=', merchantId)
+    .executeTakeFirstOrThrow();
+  if (count < maxUsers) return;
+  const sentence = `The merchant has ${count} users, and ${maxUsers} are allowed (TILLGATE_USERS_PER_MERCHANT): delete one first.`;
+  throw new GatewayError('The_status_cannot_be_applied', sentence);
+}
+
 /** Without a password yet: the link that goes with it sets one. */
-export async function insertUser(queries: Queries, random: Random, viewer: Viewer, wanted: NewUser): Promise<string> {
+export async function insertUser(deps: UserDeps, random: Random, wanted: NewUser): Promise<string> {
+  const { queries, viewer } = deps;
   const standing = standingOf(wanted);
   requireRank(viewer, standing);
-  if (standing.merchantId !== null) await requireMerchant(queries, standing.merchantId);
+  if (standing.merchantId !== null) await requireRoom(deps, standing.merchantId);
   const email = readEmail(wanted.email);
   const id = await insertRow(queries, random, { email, name: wanted.name, standing });
   const { role, merchantId } = standing;
@@ -265,24 +288,20 @@ async function requireFreeEmail(queries: Queries, user: UserRow, { merchantId }:
  * allowed more than before also loses password and one-time codes, and needs a new link, which is true in the answer: whoever set them
  * may have been somebody who could invite the user to less [D166].
  */
-export async function changeUser(
-  engine: Database['engine'],
-  queries: Queries,
-  viewer: Viewer,
-  id: string,
-  change: UserChange,
-): Promise<{ needsLink: boolean }> {
+export async function changeUser(deps: UserDeps, id: string, change: UserChange): Promise<{ needsLink: boolean }> {
+  const { engine, queries, viewer } = deps;
   const operators = await lockOperators(engine, queries);
   const user = await lockUser(engine, queries, id);
   const standing = changedStanding(user, change);
   requireRank(viewer, { role: user.role, merchantId: user.merchant_id });
   requireRank(viewer, standing);
-  if (standing.merchantId !== null) await requireMerchant(queries, standing.merchantId);
+  const isElsewhere = standing.merchantId !== user.merchant_id;
+  if (isElsewhere && standing.merchantId !== null) await requireRoom(deps, standing.merchantId);
   const isActive = change.isActive ?? user.disabled_at === null;
   if (standing.role !== 'operator' || !isActive) requireAnother(operators, user);
-  const isMoved = standing.role !== user.role || standing.merchantId !== user.merchant_id;
+  const isMoved = standing.role !== user.role || isElsewhere;
   const isRaised = isMoved && !isWithin(standing, user);
-  if (standing.merchantId !== user.merchant_id) await requireFreeEmail(queries, user, standing);
+  if (isElsewhere) await requireFreeEmail(queries, user, standing);
   if (change.totp === false && viewer.role !== 'operator') {
     throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can turn off the one-time codes of somebody else.', {
       httpStatus: 403,

@@ -40,7 +40,7 @@ export function registerEventRoutes(app: RouteApp, { clock, events, people }: Ev
       },
     },
     (request, reply) => {
-      const { userId, sessionId, actor } = viewerOf(request);
+      const { userId, sessionId, actor, merchantId } = viewerOf(request);
       const { raw } = reply;
       const write = (text: string) => {
         raw.write(text);
@@ -54,6 +54,7 @@ export function registerEventRoutes(app: RouteApp, { clock, events, people }: Ev
       const leave = events.join({
         scope: scopeOfView(request),
         user: userId ?? actor,
+        merchantOfUser: merchantId,
         send: (hint) => write(`event: hint\ndata: ${JSON.stringify(hint)}\n\n`),
         end,
       });

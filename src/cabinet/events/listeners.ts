@@ -1,5 +1,5 @@
 // The streams that are open. Always holds: each is given hints about its own merchant only; a user has a few streams at most, and the oldest
-// makes room; a stream that does not take what it is given is ended.
+// makes room; a merchant has a part of all, so that the others have theirs; a stream that does not take what it is given is ended.
 import type { Cancel } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Scope } from '../views/scope.ts';
@@ -9,13 +9,15 @@ export interface Listener {
   scope: Scope;
   /** Whose streams are counted together. */
   user: string;
+  /** The merchant that the user belongs to, which may differ from the one that is looked at; undefined: of all. */
+  merchantOfUser: string | undefined;
   /** False: it does not take any more. */
   send(hint: Hint): boolean;
   end(): void;
 }
 
 export interface Listeners {
-  /** Throws Too_Many_Requests when too many listen in all. Returns how to stop. */
+  /** Throws Too_Many_Requests when too many listen, of the user's merchant or in all. Returns how to stop. */
   join(listener: Listener): Cancel;
   tell(hints: MerchantHint[]): void;
   endAll(): void;
@@ -23,6 +25,7 @@ export interface Listeners {
 
 export interface StreamBounds {
   maxPerUser: number;
+  maxPerMerchant: number;
   maxInAll: number;
 }
 
@@ -31,7 +34,11 @@ interface Deps extends StreamBounds {
   onNoneLeft(): void;
 }
 
-export function createListeners({ maxPerUser, maxInAll, onFirst, onNoneLeft }: Deps): Listeners {
+function tooMany(what: string): GatewayError {
+  return new GatewayError('Too_Many_Requests', `${what}; the page goes on without live news.`, { retryAfterS: 30 });
+}
+
+export function createListeners({ maxPerUser, maxPerMerchant, maxInAll, onFirst, onNoneLeft }: Deps): Listeners {
   const listeners = new Set<Listener>();
 
   function leave(listener: Listener): void {
@@ -44,9 +51,11 @@ export function createListeners({ maxPerUser, maxInAll, onFirst, onNoneLeft }: D
     join(listener) {
       const own = [...listeners].filter(({ user }) => user === listener.user);
       const leaving = own.slice(0, Math.max(0, own.length - maxPerUser + 1));
-      if (listeners.size - leaving.length >= maxInAll) {
-        throw new GatewayError('Too_Many_Requests', 'Too many pages are open; the page goes on without live news.', { retryAfterS: 30 });
-      }
+      if (listeners.size - leaving.length >= maxInAll) throw tooMany('Too many pages are open');
+      const { merchantOfUser } = listener;
+      const ofMerchant = [...listeners].filter((one) => one.merchantOfUser === merchantOfUser).length;
+      if (merchantOfUser !== undefined && ofMerchant - leaving.length >= maxPerMerchant)
+        throw tooMany('The merchant has too many pages open');
       listeners.add(listener);
       if (listeners.size === 1) onFirst();
       for (const oldest of leaving) leave(oldest);

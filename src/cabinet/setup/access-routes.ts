@@ -192,6 +192,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
             example: { id: exampleIds.key, key: exampleKey },
           },
           'Record_not_exist',
+          'The_status_cannot_be_applied',
         ),
       },
     },

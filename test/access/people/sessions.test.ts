@@ -24,6 +24,7 @@ describe.each(engines)('sessions on %s', (engine) => {
         random: systemRandom,
         logger,
         isSandbox: true,
+        maxUsers: 100,
         sessionIdleMs,
         requiresTotp: false,
         baseUrl: () => '',

@@ -68,7 +68,7 @@ describe.each(engines)('users on %s', (engine) => {
     return id;
   }
   const change = (id: string, wanted: UserChange, viewer: Viewer = adminViewer) =>
-    database.transaction((queries) => changeUser(engine, queries, viewer, id, wanted));
+    database.transaction((queries) => changeUser({ engine, queries, viewer, maxUsers: 5 }, id, wanted));
   const remove = (id: string, viewer: Viewer = adminViewer) => database.transaction((queries) => deleteUser(engine, queries, viewer, id));
   const refusal = (done: Promise<unknown>) => done.then(() => undefined).catch(({ errorName }: { errorName: string }) => errorName);
   const standing = async (id: string) => {
@@ -135,7 +135,10 @@ describe.each(engines)('users on %s', (engine) => {
 
   it('are made without a password, by whoever may, once for an e-mail, and written down', async () => {
     const make = (wanted: object, viewer: Viewer = adminViewer) =>
-      insertUser(database.queries, systemRandom, viewer, { email: 'New@x.md', name: ' New ', role: 'viewer', merchantId: shop, ...wanted });
+      insertUser({ engine, queries: database.queries, viewer, maxUsers: 5 }, systemRandom, {
+        ...{ email: 'New@x.md', name: ' New ', role: 'viewer', merchantId: shop },
+        ...wanted,
+      });
     const id = await make({});
     expect(await rowOf(id)).toMatchObject({
       email: 'new@x.md',
@@ -161,6 +164,28 @@ describe.each(engines)('users on %s', (engine) => {
     expect(await refusal(make({ email: 'c@x.md', merchantId: other }, merchant))).toBe('API_Key_Wrong_Product');
     const operator = await make({ email: 'o@x.md', role: 'operator', merchantId: undefined });
     expect([await standing(operator), (await lastAudit())?.merchantId]).toEqual([['operator', null], null]);
+  });
+
+  it('of one merchant have a bound, also for those who ask at once and for one who is moved there', async () => {
+    const invite = (email: string, merchantId: string | undefined, role: 'viewer' | 'operator' = 'viewer') =>
+      database.transaction((queries) =>
+        insertUser({ engine, queries, viewer: adminViewer, maxUsers: 5 }, systemRandom, { email, name: 'New', role, merchantId }),
+      );
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, (_, count) => invite(`u${count}@x.md`, shop)));
+    const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(made).toHaveLength(5);
+    const bob = await invite('bob@x.md', other);
+    const full = {
+      errorName: 'The_status_cannot_be_applied',
+      message: 'The merchant has 5 users, and 5 are allowed (TILLGATE_USERS_PER_MERCHANT): delete one first.',
+    };
+    await expect(invite('late@x.md', shop)).rejects.toMatchObject(full);
+    await expect(change(bob, { merchantId: shop })).rejects.toMatchObject(full);
+    // Who is there already can be changed, and operators belong to no merchant.
+    await change(made[0] ?? '', { name: 'Ana', role: 'merchant' });
+    await invite('o@x.md', undefined, 'operator');
+    await remove(made[0] ?? '');
+    await change(bob, { merchantId: shop });
   });
 
   it('keep what is not changed: a new name ends nothing', async () => {

@@ -25,7 +25,7 @@ describe('the event hub', () => {
     clock = createVirtualClock(undefined, { settle: 'microtasks' });
     database = await memoryDatabase(clock);
     link = createFakeLink();
-    hub = createEventHub({ database, clock, logger: quietLogger, link, streamBounds: { maxPerUser: 6, maxInAll: 10 } });
+    hub = createEventHub({ database, clock, logger: quietLogger, link, streamBounds: { maxPerUser: 6, maxPerMerchant: 7, maxInAll: 10 } });
     merchants.length = 0;
     for (let count = 0; count < 2; count += 1) {
       const { id } = await seedMerchant(database.queries);
@@ -43,6 +43,7 @@ describe('the event hub', () => {
     const leave = hub.join({
       scope: { merchantId },
       user,
+      merchantOfUser: merchantId,
       send: (hint) => {
         ear.heard.push(hint);
         return takes();
@@ -100,6 +101,28 @@ describe('the event hub', () => {
       ['device', one?.deviceId],
     ]);
     expect(foreign.heard).toEqual([]);
+  });
+
+  it('has a bound for the users of one merchant, and takes no room from others or from who looks at it from above', () => {
+    const [one, other] = merchants;
+    const own = Array.from({ length: 6 }, () => listen(one?.id, 'ana'));
+    listen(one?.id, 'ben');
+    expect(() => listen(one?.id, 'cor')).toThrow(/The merchant has too many pages open; the page goes on without live news/);
+    // Whose oldest makes room is let in.
+    listen(one?.id, 'ana');
+    expect(own.map(({ isEnded }) => isEnded)).toEqual([true, false, false, false, false, false]);
+    listen(other?.id, 'dan');
+    const above = hub.join({
+      scope: { merchantId: one?.id },
+      user: 'operator',
+      merchantOfUser: undefined,
+      send: () => true,
+      end: () => {},
+    });
+    own[1]?.leave();
+    above();
+    listen(one?.id, 'cor');
+    expect(() => listen(one?.id, 'eve')).toThrow(/The merchant/);
   });
 
   it('has a bound for all, and whose oldest makes room is let in', () => {

@@ -28,13 +28,14 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
   const world = await createSaleWorld(options);
   const { clock, random, logger } = world;
   const { database, ledger, cards, fiscal, link, invoices, callbacks } = world.life;
-  const access = createAccess({ database, clock, random });
+  const access = createAccess({ database, clock, random, maxKeys: 100 });
   const people = createPeople({
     database,
     clock,
     random,
     logger,
     isSandbox: false,
+    maxUsers: 100,
     sessionIdleMs: 2 * 3_600_000,
     requiresTotp: false,
     baseUrl: () => '',
@@ -52,7 +53,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     isAdminToken: createTokenCheck(adminToken),
     findSession: people.findSession,
   });
-  const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxInAll: 10 } });
+  const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxPerMerchant: 8, maxInAll: 10 } });
   server.routes((app) => {
     const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '', isSandbox: false, version: '1.2.3', banks };

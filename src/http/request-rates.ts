@@ -1,0 +1,44 @@
+// How many requests a second a caller with a good credential may make: by itself, and together with the others of its merchant.
+// Keys, devices and users of one merchant are counted apart, so that a flood of one kind leaves the other two working.
+import type { Caller, DeviceCaller } from '../kernel/callers.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { createRateLimiter } from '../kernel/rate-limiter.ts';
+import type { Viewer } from './viewer.ts';
+
+export interface RequestRatesOptions {
+  clock: Clock;
+  /** Of one key, session or device. */
+  rateLimitPerS: number;
+  /** Of one merchant: all its keys together, all its devices, and all its users. */
+  merchantRatePerS: number;
+}
+
+/** Each counts one request, and throws Too_Many_Requests when it is one too many. */
+export interface RequestRates {
+  countKey(caller: Caller): void;
+  countDevice(device: DeviceCaller): void;
+  /** The admin token has no limit. */
+  countViewer(viewer: Viewer): void;
+}
+
+export function createRequestRates({ clock, rateLimitPerS, merchantRatePerS }: RequestRatesOptions): RequestRates {
+  const limiter = (perS: number) => createRateLimiter({ clock, perS, burst: Math.max(1, perS) });
+  const alone = limiter(rateLimitPerS);
+  const together = limiter(merchantRatePerS);
+
+  return {
+    countKey({ keyId, merchantId }) {
+      alone.require(keyId, 'The key has used up its requests for this second.');
+      together.require(`keys ${merchantId}`, 'The keys of the merchant have used up their requests for this second.');
+    },
+    countDevice({ deviceId, merchantId }) {
+      alone.require(deviceId, 'The device has used up its requests for this second.');
+      together.require(`devices ${merchantId}`, 'The devices of the merchant have used up their requests for this second.');
+    },
+    countViewer({ sessionId, merchantId }) {
+      if (sessionId !== undefined) alone.require(sessionId, 'The session has used up its requests for this second.');
+      if (merchantId === undefined) return;
+      together.require(`users ${merchantId}`, 'The users of the merchant have used up their requests for this second.');
+    },
+  };
+}
