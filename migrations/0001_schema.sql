@@ -191,7 +191,12 @@ create table instances (
   embedded text not null,
   started_at int8 not null,
   heartbeat_at int8 not null,
-  stopped_at int8
+  stopped_at int8,
+  version text,
+  -- Its clock minus the database's at the last heartbeat.
+  clock_offset_ms int8,
+  -- JSON: connections and queues at the last heartbeat.
+  status text
 );
 
 -- The ledger [D13 to D18, D31, D143]: one row per operation that moves money or writes fiscal memory.

@@ -104,7 +104,7 @@ export async function startGatewayLife(options: LifeOptions) {
 
   let instance: Instance;
   try {
-    instance = await startInstance(shared, { id: instanceId, host: 'simulation', pid: 1, embedded: '' });
+    instance = await startInstance(shared, { id: instanceId, host: 'simulation', pid: 1, embedded: '', version: 'simulated' });
     await invoices.start();
     await link.start();
   } catch (error) {

@@ -22,6 +22,7 @@ import { type Addresses, addressesOf } from './wiring/addresses.ts';
 import { openCertificate } from './wiring/certificate.ts';
 import { refuseDangers } from './wiring/dangers.ts';
 import { addGauges } from './wiring/gauges.ts';
+import { createStatusReader } from './wiring/instance-status.ts';
 import { createRooms, type Rooms, type Shared } from './wiring/rooms.ts';
 import { createServer, type SandboxParts } from './wiring/server.ts';
 import type { Traces } from './wiring/traces/traces.ts';
@@ -108,7 +109,9 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     if (database.engine === 'sqlite') await endOtherInstances(database.queries);
     // Shown to the others first: of two that start together and do not fit, neither overlooks the other.
     const { instanceId: id } = shared;
-    instance = await startInstance(shared, { id, host: config.hostname, pid: config.pid, embedded: embedded.join(' and ') });
+    const { hostname: host, pid } = config;
+    const readStatus = createStatusReader({ database, server, ...rooms });
+    instance = await startInstance({ ...shared, readStatus }, { id, host, pid, embedded: embedded.join(' and '), version: version() });
     const listening = await open(config, shared, rooms, server).catch(async (error: unknown) => {
       await instance?.stop();
       throw error;

@@ -60,6 +60,26 @@ describe('the gateway', () => {
     expect(rows.filter(({ action }) => action === 'login.fail')).toEqual([{ action: 'login.fail', detail: '{"count":3}' }]);
   });
 
+  it('lists itself with version, clock, connections and queues', async () => {
+    const { started } = start({ TILLGATE_ADMIN_TOKEN: 'the-right-token-of-this-gateway' });
+    const gateway = await started;
+    const url = `${gateway.addresses().baseUrl}/cabinet/api/instances`;
+    const answer = await fetch(url, { headers: { authorization: 'Bearer the-right-token-of-this-gateway' } });
+    expect(await answer.json()).toMatchObject({
+      instances: [
+        {
+          state: 'running',
+          version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+          pid: process.pid,
+          embedded: 'MQTT broker and queue',
+          clockOffsetMs: expect.any(Number),
+          status: { http: 0, devices: 0, database: { waiting: 0 }, waitingCalls: 0, commands: 0, callbacks: 0 },
+        },
+      ],
+    });
+    await gateway.stop();
+  });
+
   it('lets no page of another name into the sandbox, nor to its key', async () => {
     const gateway = await start().started;
     gateway.setDemo({ apiKey: 'canary-key', devices: [] });

@@ -100,6 +100,7 @@ export const calls = {
   closeDocumentByHand: { who: owners, isConfirmed: true, row: 'command' },
 
   listAudit: { who: everyone },
+  listInstances: { who: operators },
 
   readPlayground: { who: everyone },
   setPlaygroundMode: { who: owners, row: 'device' },

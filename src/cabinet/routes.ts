@@ -19,6 +19,7 @@ import { type AccessRoutesDeps, registerAccessRoutes } from './setup/access-rout
 import { type DeveloperDeps, registerDeveloperRoutes } from './setup/developer-routes.ts';
 import { type DeviceMessageDeps, registerDeviceMessageRoutes } from './setup/device-message-routes.ts';
 import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './setup/device-routes.ts';
+import { registerInstanceRoutes } from './setup/instance-routes.ts';
 import { registerSigningRoutes, type SigningRoutesDeps } from './setup/signing-routes.ts';
 import { type DecisionRoutesDeps, registerDecisionRoutes } from './steps/decision-routes.ts';
 import { type DeviceStepsDeps, registerDeviceStepRoutes } from './steps/device-step-routes.ts';
@@ -70,6 +71,7 @@ function registerAll(app: RouteApp, deps: CabinetDeps): void {
   registerEventRoutes(app, deps);
   registerDayCloseRoutes(app, deps);
   registerDeviceStepRoutes(app, deps);
+  registerInstanceRoutes(app, deps);
   registerDeveloperRoutes(app, deps);
   registerPlaygroundRoutes(app, deps);
 }

@@ -17,7 +17,7 @@ export interface CommandIo {
 }
 
 export interface CabinetCommand {
-  /** Two words, as typed: 'key create'. */
+  /** As typed, one or two words: 'key create'. */
   name: string;
   usage: string;
   help: string;

@@ -27,6 +27,39 @@ function story(name: string, ...shown: string[]): (body: Body) => string {
   };
 }
 
+const instanceTable = table(
+  'instances',
+  'state',
+  'version',
+  'host',
+  'pid',
+  'startedAt',
+  'seenAt',
+  'clockOffsetMs',
+  'mqtt',
+  'queue',
+  'devices',
+  'http',
+  'database',
+  'waitingCalls',
+  'commands',
+  'callbacks',
+);
+
+/** One line per instance: busy/open/waiting stands for the database connections. */
+function instanceRow(row: Body): Body {
+  const { channels = {}, database, ...status } = (row['status'] ?? {}) as { channels?: Body; database?: Record<string, number> };
+  const isUp = (channel: unknown) => (channel === undefined ? undefined : channel ? 'up' : 'down');
+  const { busy = 0, idle = 0, waiting = 0 } = database ?? {};
+  return {
+    ...row,
+    ...status,
+    mqtt: isUp(channels['mqtt']),
+    queue: isUp(channels['queue']),
+    database: database && `${busy} busy, ${idle} idle, ${waiting} waiting`,
+  };
+}
+
 export const everydayCalls: readonly Definition[] = [
   {
     name: 'review list',
@@ -137,6 +170,12 @@ export const everydayCalls: readonly Definition[] = [
     },
     call: ({ merchant, ...query }) => ({ method: 'GET', path: '/audit', query: { merchantId: merchant, ...query } }),
     show: table('audit', 'id', 'at', 'actor', 'action', 'subject', 'detail'),
+  },
+  {
+    name: 'instances',
+    help: 'Lists the gateways that run on this database, and those that ended without stopping in the last day.',
+    call: () => ({ method: 'GET', path: '/instances' }),
+    show: (body) => instanceTable({ instances: (body['instances'] as Body[]).map(instanceRow) }),
   },
   {
     name: 'callback list',

@@ -183,10 +183,10 @@ async function main(args: string[]): Promise<number> {
   }
   const own = commands[first];
   if (own) return own.run(args.slice(1));
-  const call = cabinetCommands.find(({ name }) => name === `${first} ${second}`);
+  const call = cabinetCommands.find(({ name }) => name === first || name === `${first} ${second}`);
   if (call) {
     const { baseUrl, adminToken } = runningGateway();
-    return call.run(args.slice(2), { out, err, baseUrl, adminToken, pause: (ms) => sleep(systemClock, ms) });
+    return call.run(args.slice(call.name.split(' ').length), { out, err, baseUrl, adminToken, pause: (ms) => sleep(systemClock, ms) });
   }
   if (first === '--help' || first === '-h' || first === 'help') {
     out(overview());

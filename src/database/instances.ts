@@ -1,5 +1,6 @@
 // The gateway processes that share a database: each writes a heartbeat, and one whose heartbeat stopped has left its work to the others.
 // Judged by the database's clock alone, so that instances with different clocks agree.
+import { sql } from 'kysely';
 import { type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Database, Queries } from './database.ts';
@@ -9,6 +10,9 @@ import { keptStatement } from './kept-statement.ts';
 export const heartbeatEveryMs = 5_000;
 /** Three heartbeats: the one figure for "this instance is dead", whoever asks [D47]. */
 export const deadAfterMs = 15_000;
+/** For how long an instance that ended without stopping is listed. */
+const lostShownForMs = 24 * 3_600_000;
+const maxListed = 100;
 /** On which an instance says that it is there. */
 const instancesTopic = 'instances';
 const forgetAfterMs = 30 * 24 * 3_600_000;
@@ -19,9 +23,32 @@ export interface InstanceDescription {
   pid: number;
   /** Which parts run inside this process instead of being shared, for example "broker": two such instances do not fit together. */
   embedded: string;
+  version: string;
 }
 
-export interface LivingInstance extends InstanceDescription {
+/** Connections and queues of an instance at its last heartbeat. */
+export interface InstanceStatus {
+  /** HTTP connections, of ERPs, proxies and browsers. */
+  http: number;
+  /** Devices that are live on some channel. */
+  devices: number;
+  /** Whether each channel to the devices is connected. */
+  channels: Record<string, boolean>;
+  database: { busy: number; idle: number; waiting: number };
+  waitingCalls: number;
+  commands: number;
+  callbacks: number;
+}
+
+export interface ListedInstance extends InstanceDescription {
+  state: 'running' | 'lost';
+  startedAt: number;
+  heartbeatAt: number;
+  clockOffsetMs: number | null;
+  status: InstanceStatus | undefined;
+}
+
+export interface LivingInstance extends Omit<InstanceDescription, 'version'> {
   startedAt: number;
   heartbeatAt: number;
 }
@@ -36,17 +63,23 @@ export interface InstanceDeps {
   database: Database;
   clock: Clock;
   logger: Logger;
+  readStatus?: () => Promise<InstanceStatus>;
 }
 
-export async function startInstance({ database, clock, logger }: InstanceDeps, description: InstanceDescription): Promise<Instance> {
-  await beat(database.queries, description);
+export async function startInstance(deps: InstanceDeps, description: InstanceDescription): Promise<Instance> {
+  const { database, clock, logger, readStatus } = deps;
+  const beatNow = async () => {
+    const status = JSON.stringify(await readStatus?.()) ?? null;
+    await beat(database.queries, { ...description, status, clockMs: clock.now() });
+  };
+  await beatNow();
   await forgetOld(database.queries);
   // Whoever hears this is not alone any more; one who does not hear it counts us at his next heartbeat.
   const stopListening = database.onWake(instancesTopic, (id) => id !== description.id && database.setAlone(false));
   database.wake(instancesTopic, description.id);
   const cancel = every(clock, heartbeatEveryMs, async () => {
     try {
-      await beat(database.queries, description);
+      await beatNow();
       database.setAlone((await livingInstances(database.queries)).every(({ id }) => id === description.id));
     } catch (error) {
       database.setAlone(false);
@@ -63,13 +96,20 @@ export async function startInstance({ database, clock, logger }: InstanceDeps, d
   };
 }
 
-const beat = keptStatement((queries, { id, host, pid, embedded }: InstanceDescription) =>
-  queries
+interface Beat extends InstanceDescription {
+  status: string | null;
+  clockMs: number;
+}
+
+const beat = keptStatement((queries, { id, host, pid, embedded, version, status, clockMs }: Beat) => {
+  const lasting = { id, host, pid, embedded, version, started_at: nowMs, stopped_at: null };
+  const measured = { heartbeat_at: nowMs, clock_offset_ms: sql<number>`cast(${clockMs} as bigint) - now_ms()`, status };
+  return queries
     .insertInto('instances')
-    .values({ id, host, pid, embedded, started_at: nowMs, heartbeat_at: nowMs, stopped_at: null })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ heartbeat_at: nowMs }))
-    .compile(),
-);
+    .values({ ...lasting, ...measured })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(measured))
+    .compile();
+});
 
 async function forgetOld(queries: Queries): Promise<void> {
   await queries
@@ -96,6 +136,26 @@ const livingWithin = keptStatement((queries, { withinMs }: { withinMs: number })
 
 export function livingInstances(queries: Queries, withinMs: number = deadAfterMs): Promise<LivingInstance[]> {
   return livingWithin(queries, { withinMs });
+}
+
+/** Running ones first, then those that ended without stopping in the last day; the newest first. */
+export async function listInstances(queries: Queries): Promise<ListedInstance[]> {
+  const rows = await queries
+    .selectFrom('instances')
+    .select(['id', 'host', 'pid', 'embedded', 'version', 'started_at as startedAt', 'heartbeat_at as heartbeatAt'])
+    .select(['clock_offset_ms as clockOffsetMs', 'status'])
+    .select((eb) => eb(nowMs, '-', eb.ref('heartbeat_at')).as('silentMs'))
+    .where('stopped_at', 'is', null)
+    .where('heartbeat_at', '>=', (eb) => eb(nowMs, '-', lostShownForMs))
+    .orderBy('heartbeat_at', 'desc')
+    .limit(maxListed)
+    .execute();
+  const listed = rows.map(({ silentMs, status, version, ...row }): ListedInstance => {
+    const state = Number(silentMs) <= deadAfterMs ? 'running' : 'lost';
+    return { ...row, version: version ?? '', state, status: status === null ? undefined : (JSON.parse(status) as InstanceStatus) };
+  });
+  const order = { running: 0, lost: 1 };
+  return listed.toSorted((one, other) => order[one.state] - order[other.state] || other.startedAt - one.startedAt);
 }
 
 /** Ids of those that stopped or whose heartbeat is older. An id that is in neither list was forgotten long ago, and is dead as well. */

@@ -176,6 +176,9 @@ interface InstancesTable {
   started_at: number;
   heartbeat_at: number;
   stopped_at: number | null;
+  version: string | null;
+  clock_offset_ms: number | null;
+  status: string | null;
 }
 
 interface CommandsTable {

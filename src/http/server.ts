@@ -92,6 +92,7 @@ export interface HttpServer {
   listen(): Promise<{ url: string; port: number }>;
   /** Connections from now on see this certificate; those that stand go on. */
   renewCertificate(pair: { cert: string; key: string }): void;
+  countConnections(): Promise<number>;
   /**
    * Tells whoever asks that this instance is about to go, and serves all the same: `ready` says 503 and every answer ends its connection.
    * After that time the listener is closed, and what came in before is still served for a moment. Nothing happens if the time is 0.
@@ -148,6 +149,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     renewCertificate(pair) {
       (app.server as unknown as TlsServer).setSecureContext(pair);
     },
+    countConnections: () =>
+      new Promise((resolve, reject) =>
+        app.server.getConnections((error, count) => {
+          if (error) reject(error);
+          else resolve(count);
+        }),
+      ),
     async drain(announcedMs) {
       if (announcedMs === 0) return;
       phase = 'leaving';

@@ -106,6 +106,10 @@ describe('a viewer', () => {
     await open(page, served.cabinet, ownSale.path);
     await page.getByText('You can look here').waitFor();
     for (const name of ['Refund…', 'Void…', 'Ask the device again']) expect(await page.getByRole('button', { name }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Gateways' }).count()).toBe(0);
+    await page.goto(`${served.cabinet}/instances`);
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('table').count()).toBe(0);
     for (const [path, button] of [
       ['/keys', 'Create key'],
       ['/devices', 'Register device'],

@@ -71,6 +71,8 @@ const showsNoRow = [
   // Figures only; commands-list.test.ts has whose.
   'totalCommands',
   'listSessions',
+  // Belong to no merchant.
+  'listInstances',
   'readDevelopers',
   'streamEvents',
   'exportDayClose',

@@ -2,10 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandIo, cabinetCommands } from '../../src/cli/cabinet-commands.ts';
+import { startInstance } from '../../src/database/instances.ts';
+import { systemClock } from '../../src/kernel/system.ts';
 import type { DropNote } from '../../src/link/drop-counts.ts';
 import { adminToken, openCabinet, type RunningCabinet } from '../cabinet/running-cabinet.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
 import { freePort } from '../support/free-port.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
 
 interface Run {
   code: number;
@@ -22,7 +25,7 @@ describe('the cabinet by command line', () => {
 
   async function run(line: string, changes: Partial<CommandIo> = {}): Promise<Run> {
     const words = line.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
-    const command = cabinetCommands.find(({ name }) => name === words.slice(0, 2).join(' '));
+    const command = cabinetCommands.find(({ name }) => name === words[0] || name === words.slice(0, 2).join(' '));
     if (!command) throw new Error(`No command ${line}`);
     const out: string[] = [];
     const err: string[] = [];
@@ -34,7 +37,7 @@ describe('the cabinet by command line', () => {
       pause: () => Promise.reject(new Error('Enough.')),
       ...changes,
     };
-    const code = await command.run(words.slice(2), io);
+    const code = await command.run(words.slice(command.name.split(' ').length), io);
     return { code, out: out.join('\n'), err: err.join('\n') };
   }
 
@@ -254,6 +257,21 @@ describe('the cabinet by command line', () => {
     expect(await run('key revoke ../merchants')).toMatchObject({ code: 1, err: expect.stringContaining('Invalid_Request') });
     expect(await run('merchant list', { adminToken: 'wrong' })).toMatchObject({ code: 1, err: expect.stringContaining('admin token') });
     expect(await run('merchant create --name " "')).toMatchObject({ code: 1, err: expect.stringContaining('name') });
+  });
+
+  it('lists the gateways, with what they carry', async () => {
+    const status = { http: 3, devices: 40, channels: { mqtt: true, queue: false }, database: { busy: 1, idle: 2, waiting: 4 } };
+    const readStatus = async () => ({ ...status, waitingCalls: 5, commands: 6, callbacks: 7 });
+    const description = { id: randomUUID(), host: 'till-1', pid: 812, embedded: '', version: '1.2.3' };
+    const instance = await startInstance({ ...cabinet, clock: systemClock, logger: quietLogger, readStatus }, description);
+    const [head, line, ...more] = (await run('instances')).out.split('\n');
+    expect(head).toMatch(
+      /^state +version +host +pid +startedAt +seenAt +clockOffsetMs +mqtt +queue +devices +http +database +waitingCalls/,
+    );
+    expect(line).toMatch(/^running +1\.2\.3 +till-1 +812 .* up +down +40 +3 +1 busy, 2 idle, 4 waiting +5 +6 +7$/);
+    expect(more).toEqual([]);
+    await instance.stop();
+    expect((await run('instances --json')).out).toBe('{"instances":[]}');
   });
 
   it('says so when no gateway answers, or something else does', async () => {

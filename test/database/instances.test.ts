@@ -1,12 +1,19 @@
 // Instances see each other by heartbeats in the database's clock.
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/database/dialect.ts';
-import { deadAfterMs, deadInstances, heartbeatEveryMs, livingInstances, startInstance } from '../../src/database/instances.ts';
+import {
+  deadAfterMs,
+  deadInstances,
+  heartbeatEveryMs,
+  listInstances,
+  livingInstances,
+  startInstance,
+} from '../../src/database/instances.ts';
 import { engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
-const describeInstance = (id: string) => ({ id, host: 'shop', pid: 7, embedded: '' });
+const describeInstance = (id: string) => ({ id, host: 'shop', pid: 7, embedded: '', version: '1.2.3' });
 
 /** Time stands still until each heartbeat is written, however slow the machine. */
 async function setUp(engine: Engine) {
@@ -46,6 +53,48 @@ describe.each(engines)('instances on %s', (engine) => {
     database.shiftClock(1);
     expect(await livingInstances(queries)).toEqual([]);
     expect(await deadInstances(queries)).toEqual(['first', 'second']);
+    await database.close();
+  });
+
+  it('list what they wrote about themselves; one that was killed stays in the list for a day', async () => {
+    const { clock, database } = await setUp(engine);
+    let waitingCalls = 0;
+    const readStatus = async () => ({
+      http: 3,
+      devices: 40,
+      channels: { mqtt: true, queue: false },
+      database: { busy: 1, idle: 2, waiting: 0 },
+      waitingCalls,
+      commands: 1,
+      callbacks: 0,
+    });
+    const deps = { database, logger: quietLogger };
+    const ahead = { ...clock, now: () => clock.now() + 7_000 };
+    const first = await startInstance({ ...deps, clock, readStatus }, describeInstance('first'));
+    const second = await startInstance({ ...deps, clock: ahead }, describeInstance('second'));
+    waitingCalls = 5;
+    await clock.advance(heartbeatEveryMs);
+    const listed = await listInstances(database.queries);
+    expect(listed.map(({ id, state, version, clockOffsetMs }) => [id, state, version, clockOffsetMs]).toSorted()).toEqual([
+      ['first', 'running', '1.2.3', 0],
+      ['second', 'running', '1.2.3', 7_000],
+    ]);
+    expect(listed.find(({ id }) => id === 'first')).toMatchObject({
+      startedAt: 1_000_000,
+      heartbeatAt: 1_000_000 + heartbeatEveryMs,
+      status: { waitingCalls: 5, channels: { mqtt: true, queue: false } },
+    });
+    expect(listed.find(({ id }) => id === 'second')?.status).toBeUndefined();
+
+    await first.stop();
+    await second.stop();
+    expect(await listInstances(database.queries)).toEqual([]);
+    // What kill -9 would do.
+    await database.queries.updateTable('instances').set({ stopped_at: null }).where('id', '=', 'second').execute();
+    database.shiftClock(deadAfterMs + 1);
+    expect(await listInstances(database.queries)).toMatchObject([{ id: 'second', state: 'lost' }]);
+    database.shiftClock(24 * 3_600_000);
+    expect(await listInstances(database.queries)).toEqual([]);
     await database.close();
   });
 

@@ -38,6 +38,7 @@ const pages: [path: string, component: ComponentType][] = [
   ['/merchants', page(() => import('./pages/merchants.tsx'), 'Merchants')],
   ['/users', page(() => import('./pages/users.tsx'), 'Users')],
   ['/audit', page(() => import('./pages/audit.tsx'), 'Audit')],
+  ['/instances', page(() => import('./pages/instances.tsx'), 'Instances')],
   ['/developers', page(() => import('./pages/developers.tsx'), 'Developers')],
   ['/account', Account],
 ];

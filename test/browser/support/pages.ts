@@ -13,6 +13,7 @@ export const pages = [
   ['Merchants', '/merchants'],
   ['Users', '/users'],
   ['Audit log', '/audit'],
+  ['Gateways', '/instances'],
   ['Playground', '/playground'],
   ['Developers', '/developers'],
 ] as const;

@@ -31,7 +31,7 @@ export function HelpSheet({ onClose }: { onClose: () => void }) {
                 <Keys pressed={pressed} />
               </li>
             ))}
-            {placesOf(session.isSandbox).map((place) => (
+            {placesOf(session).map((place) => (
               <li key={place.key}>
                 <span>{t(`page.${place.key}`)}</span>
                 <Keys pressed={['g', place.letter]} />

@@ -30,7 +30,7 @@ export function Navigation({ isNarrow, isDrawer = false, onLeave }: NavigationPr
         <Mark />
         <span>Tillgate</span>
       </Link>
-      {placeGroupsOf(session.isSandbox).map((group) => (
+      {placeGroupsOf(session).map((group) => (
         <div className="nav-group" key={group.key}>
           {group.key !== 'work' && <span>{t(`nav.${group.key === 'build' && session.isSandbox ? 'sandbox' : group.key}`)}</span>}
           {group.places.map((place) => (

@@ -1,4 +1,5 @@
 // The pages of the cabinet: where they are, what leads there, which letter after `g` goes there.
+import type { Session, User } from '../api/session.tsx';
 import type { IconName } from '../parts/icons.tsx';
 
 export interface Place {
@@ -8,6 +9,7 @@ export interface Place {
   letter: string;
   /** There is no such page where the money is real. */
   isSandboxOnly?: true;
+  isOperatorOnly?: true;
 }
 
 export interface PlaceGroup {
@@ -36,6 +38,7 @@ const placeGroups: PlaceGroup[] = [
       { key: 'merchants', path: '/merchants', icon: 'merchants', letter: 'm' },
       { key: 'users', path: '/users', icon: 'users', letter: 'u' },
       { key: 'audit', path: '/audit', icon: 'audit', letter: 'l' },
+      { key: 'instances', path: '/instances', icon: 'gateway', letter: 'w', isOperatorOnly: true },
     ],
   },
   {
@@ -47,10 +50,14 @@ const placeGroups: PlaceGroup[] = [
   },
 ];
 
-export function placeGroupsOf(isSandbox: boolean): PlaceGroup[] {
-  return placeGroups.map((group) => ({ ...group, places: group.places.filter((place) => isSandbox || place.isSandboxOnly !== true) }));
+type Seen = Pick<Session, 'isSandbox'> & { user: Pick<User, 'role'> };
+
+export function placeGroupsOf({ isSandbox, user }: Seen): PlaceGroup[] {
+  const isShown = (place: Place) =>
+    (isSandbox || place.isSandboxOnly !== true) && (user.role === 'operator' || place.isOperatorOnly !== true);
+  return placeGroups.map((group) => ({ ...group, places: group.places.filter(isShown) }));
 }
 
-export function placesOf(isSandbox: boolean): Place[] {
-  return placeGroupsOf(isSandbox).flatMap((group) => group.places);
+export function placesOf(session: Seen): Place[] {
+  return placeGroupsOf(session).flatMap((group) => group.places);
 }

@@ -47,7 +47,7 @@ function useCommands(text: string): Entry[] {
       ? [{ key: 'merchant', path: '/merchants?new=1', icon: 'merchants' as const, title: t('search.action.merchant') }]
       : []),
   ];
-  const places = placesOf(session.isSandbox).map(({ key, path, icon }) => ({
+  const places = placesOf(session).map(({ key, path, icon }) => ({
     key,
     path,
     icon,

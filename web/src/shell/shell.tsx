@@ -55,7 +55,7 @@ export function Shell({ children }: { children: ReactNode }) {
     '?': () => setHasHelp(true),
     '/': () => document.querySelector<HTMLInputElement>('#search')?.focus(),
     '[': toggleNarrow,
-    ...Object.fromEntries(placesOf(session.isSandbox).map((place) => [`g ${place.letter}`, () => go(place.path)])),
+    ...Object.fromEntries(placesOf(session).map((place) => [`g ${place.letter}`, () => go(place.path)])),
   });
 
   return (

@@ -1,0 +1,99 @@
+// The gateways on this database, from their heartbeats: which version, since when, whether their clocks agree, and how much they carry.
+import type { Database } from '../../database/database.ts';
+import { listInstances } from '../../database/instances.ts';
+import { adminAnswers } from '../../http/schemas.ts';
+import type { RouteApp } from '../../http/server.ts';
+import { isoTime } from '../../kernel/moments.ts';
+import { Type } from '../../kernel/schema-type.ts';
+import { configOf } from '../roles.ts';
+import { apiPath, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
+
+const count = (description: string) => Type.Integer({ description });
+
+const statusSchema = Type.Object(
+  {
+    http: count('Open HTTP connections of ERPs, proxies and browsers.'),
+    devices: count('Devices that are live on some channel.'),
+    channels: Type.Record(Type.String(), Type.Boolean(), { description: 'Whether each channel to the devices is connected.' }),
+    database: Type.Object(
+      {
+        busy: count('In use.'),
+        idle: count('Open and free.'),
+        waiting: count('Statements that wait for a connection.'),
+      },
+      { description: 'Connections to the database.' },
+    ),
+    waitingCalls: count('Calls that wait for a device.'),
+    commands: count('Commands that this instance is carrying.'),
+    callbacks: count('Callbacks that this instance is sending.'),
+  },
+  { description: 'Connections and queues at the last heartbeat.' },
+);
+
+export function registerInstanceRoutes(app: RouteApp, { database }: { database: Database }): void {
+  app.get(
+    `${apiPath}/instances`,
+    {
+      config: configOf('listInstances'),
+      schema: {
+        tags,
+        operationId: 'listInstances',
+        summary: 'The gateways on this database',
+        description:
+          'Running ones, and those that ended without stopping in the last 24 hours; at most 100. An instance writes its state every 5 s and counts as lost after 15 s of silence.',
+        response: adminAnswers({
+          description: 'The instances.',
+          fields: {
+            instances: listOf({
+              id: Type.String({ description: 'Of this process; a restart has another one.' }),
+              state: Type.Enum(['running', 'lost']),
+              version: Type.String({ description: 'Of Tillgate.' }),
+              host: Type.String(),
+              pid: Type.Integer(),
+              embedded: Type.String({ description: 'Which parts run inside this process; empty: none.' }),
+              startedAt: moment,
+              seenAt: moment,
+              clockOffsetMs: Type.Optional(
+                Type.Integer({ description: "Its clock minus the database's, in milliseconds; includes the way to the database." }),
+              ),
+              status: Type.Optional(statusSchema),
+            }),
+          },
+          example: {
+            instances: [
+              {
+                id: '7b1c1f0a-4c7e-4a53-9a77-1f0f8c0d7e55',
+                state: 'running',
+                version: '0.1.0',
+                host: 'till-1',
+                pid: 812,
+                embedded: '',
+                startedAt: exampleTime,
+                seenAt: exampleTime,
+                clockOffsetMs: -3,
+                status: {
+                  http: 12,
+                  devices: 40,
+                  channels: { mqtt: true, queue: true },
+                  database: { busy: 1, idle: 9, waiting: 0 },
+                  waitingCalls: 2,
+                  commands: 2,
+                  callbacks: 0,
+                },
+              },
+            ],
+          },
+        }),
+      },
+    },
+    async () => ({
+      instances: (await listInstances(database.queries)).map(({ startedAt, heartbeatAt, clockOffsetMs, status, ...instance }) => ({
+        ...instance,
+        startedAt: isoTime(startedAt),
+        seenAt: isoTime(heartbeatAt),
+        ...(clockOffsetMs === null ? {} : { clockOffsetMs }),
+        ...(status === undefined ? {} : { status }),
+      })),
+    }),
+  );
+}
