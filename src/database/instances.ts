@@ -151,7 +151,7 @@ export async function listInstances(queries: Queries): Promise<ListedInstance[]>
     .limit(maxListed)
     .execute();
   const listed = rows.map(({ silentMs, status, version, ...row }): ListedInstance => {
-    const state = Number(silentMs) <= deadAfterMs ? 'running' : 'lost';
+    const state = silentMs <= deadAfterMs ? 'running' : 'lost';
     return { ...row, version: version ?? '', state, status: status === null ? undefined : (JSON.parse(status) as InstanceStatus) };
   });
   const order = { running: 0, lost: 1 };

@@ -75,11 +75,10 @@ describe.each(engines)('instances on %s', (engine) => {
     waitingCalls = 5;
     await clock.advance(heartbeatEveryMs);
     const listed = await listInstances(database.queries);
-    expect(listed.map(({ id, state, version, clockOffsetMs }) => [id, state, version, clockOffsetMs]).toSorted()).toEqual([
-      ['first', 'running', '1.2.3', 0],
-      ['second', 'running', '1.2.3', 7_000],
-    ]);
+    expect(listed.find(({ id }) => id === 'second')).toMatchObject({ state: 'running', version: '1.2.3', clockOffsetMs: 7_000 });
     expect(listed.find(({ id }) => id === 'first')).toMatchObject({
+      state: 'running',
+      clockOffsetMs: 0,
       startedAt: 1_000_000,
       heartbeatAt: 1_000_000 + heartbeatEveryMs,
       status: { waitingCalls: 5, channels: { mqtt: true, queue: false } },
