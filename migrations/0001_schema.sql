@@ -25,6 +25,8 @@ create table api_keys (
   expires_at int8,
   revoked_at int8,
   replaced_by text references api_keys (id),
+  -- Up to a minute late.
+  last_used_at int8,
   check (opens_pos + opens_qr + opens_fiscal > 0)
 );
 create index api_keys_by_merchant on api_keys (merchant_id);

@@ -140,6 +140,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     for (const part of [certificate, devices, rooms.rabbitmqConnections, access, people]) part?.stop();
     for (const part of [
       countedAudit,
+      rooms.keyUses,
       removal,
       hourKeeper,
       rooms.searchKeeper,

@@ -80,6 +80,23 @@ describe('the gateway', () => {
     await gateway.stop();
   });
 
+  it('keeps when an API key was last used, though it stops at once', async () => {
+    const token = 'the-right-token-of-this-gateway';
+    const gateway = await start({ TILLGATE_ADMIN_TOKEN: token }).started;
+    const merchant = await gateway.access.createMerchant('test', 'Shop');
+    const { key } = await gateway.access.createKey('test', { merchantId: merchant.id, name: 'used', modules: ['QR'] });
+    await gateway.access.createKey('test', { merchantId: merchant.id, name: 'unused', modules: ['QR'] });
+    await fetch(`${gateway.addresses().baseUrl}/Invoice/Status?QR=x`, { headers: { 'x-api-key': key } });
+    await gateway.stop();
+    const again = await start({ TILLGATE_ADMIN_TOKEN: token }).started;
+    const url = `${again.addresses().baseUrl}/cabinet/api/keys`;
+    const { keys } = (await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).json()) as { keys: object[] };
+    await again.stop();
+    const [unused, used] = keys.toSorted((one, other) => JSON.stringify(one).length - JSON.stringify(other).length);
+    expect(used).toMatchObject({ name: 'used', lastUsedAt: expect.stringMatching(/^20/) });
+    expect(unused).not.toHaveProperty('lastUsedAt');
+  });
+
   it('lets no page of another name into the sandbox, nor to its key', async () => {
     const gateway = await start().started;
     gateway.setDemo({ apiKey: 'canary-key', devices: [] });

@@ -37,6 +37,8 @@ export interface ListedKey {
   revokedAtMs: number | undefined;
   /** The key that took over by rotation. */
   replacedBy: string | undefined;
+  /** Up to a minute late (key-uses.ts). */
+  lastUsedAtMs: number | undefined;
 }
 
 interface KeyRow {
@@ -188,7 +190,19 @@ export async function replaceKey(deps: KeyDeps, keyId: string, overlapMs: number
 export async function listKeys(queries: Queries, merchantId?: string): Promise<ListedKey[]> {
   let query = queries
     .selectFrom('api_keys')
-    .select(['id', 'merchant_id', 'name', 'opens_pos', 'opens_qr', 'opens_fiscal', 'created_at', 'expires_at', 'revoked_at', 'replaced_by'])
+    .select([
+      'id',
+      'merchant_id',
+      'name',
+      'opens_pos',
+      'opens_qr',
+      'opens_fiscal',
+      'created_at',
+      'expires_at',
+      'revoked_at',
+      'replaced_by',
+      'last_used_at',
+    ])
     .select(nowMs.as('now'))
     .orderBy('created_at', 'desc')
     .orderBy('id');
@@ -204,6 +218,7 @@ export async function listKeys(queries: Queries, merchantId?: string): Promise<L
     expiresAtMs: row.expires_at ?? undefined,
     revokedAtMs: row.revoked_at ?? undefined,
     replacedBy: row.replaced_by ?? undefined,
+    lastUsedAtMs: row.last_used_at ?? undefined,
   }));
 }
 

@@ -103,7 +103,7 @@ export const definitions: readonly Definition[] = [
     help: 'Lists API keys, without the keys themselves.',
     options: merchantOption,
     call: ({ merchant }) => ({ method: 'GET', path: '/keys', query: { merchantId: merchant } }),
-    show: table('keys', 'id', 'merchantId', 'name', 'modules', 'state', 'expiresAt'),
+    show: table('keys', 'id', 'merchantId', 'name', 'modules', 'state', 'expiresAt', 'lastUsedAt'),
   },
   {
     name: 'key revoke',

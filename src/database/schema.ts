@@ -52,6 +52,7 @@ interface ApiKeysTable {
   expires_at: number | null;
   revoked_at: number | null;
   replaced_by: string | null;
+  last_used_at: number | null;
 }
 
 interface AuditLogTable {

@@ -72,6 +72,8 @@ declare module 'fastify' {
 export interface AccessOptions extends RequestRatesOptions {
   findCaller: (apiKey: string) => Promise<Caller | undefined>;
   findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
+  /** A request came with this key. */
+  onKeyUsed?: ((keyId: string) => void) | undefined;
   isAdminToken: (token: string) => boolean;
   isMetricsToken?: ((token: string) => boolean) | undefined;
   /** A wrong admin token came from this address (a network of it). */
@@ -218,6 +220,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     const caller = await options.findCaller(key);
     if (caller === undefined) throw new GatewayError('Invalid_API_Key', 'APIKey is unknown, expired or revoked.');
     facts.merchantId = caller.merchantId;
+    options.onKeyUsed?.(caller.keyId);
     rates.countKey(caller);
     if (!modules.some((module) => caller.modules.has(module))) {
       throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${modules.join(' or ')}.`);

@@ -1,6 +1,7 @@
 // Every room with what it needs from the others and from the settings, from the lower floors up. Nothing is started here.
 import { createAccess } from '../access/access.ts';
 import { createCountedAudit } from '../access/counted-audit.ts';
+import { createKeyUses } from '../access/key-uses.ts';
 import { createPeople } from '../access/people/people.ts';
 import { createEventHub } from '../cabinet/events/event-hub.ts';
 import { createHourKeeper } from '../cabinet/overview/hour-keeper.ts';
@@ -51,6 +52,7 @@ export type Rooms = ReturnType<typeof createRooms>;
 
 export function createRooms({ config, shared, certificate, traces, addresses }: RoomsDeps) {
   const access = createAccess({ ...shared, maxKeys: config.keysPerMerchant });
+  const keyUses = createKeyUses(shared);
   const countedAudit = createCountedAudit(shared);
   const loginFailed = ({ address, email }: { address: string; email?: string }) =>
     countedAudit.note({ actor: 'unknown', action: 'login.fail', subject: address, about: email });
@@ -108,6 +110,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   });
   return {
     access,
+    keyUses,
     countedAudit,
     loginFailed,
     people,

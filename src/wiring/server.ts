@@ -40,7 +40,7 @@ interface Deps {
 
 export function createServer(deps: Deps): HttpServer {
   const { config, shared, rooms, metrics, certificate, traces } = deps;
-  const { access, devices, people, loginFailed, countedAudit } = rooms;
+  const { access, devices, people, loginFailed, countedAudit, keyUses } = rooms;
   const { builtInQueue } = rooms.channels;
   const server = createHttpServer({
     ...shared,
@@ -61,6 +61,7 @@ export function createServer(deps: Deps): HttpServer {
       bufferedBytes: config.bodyBufferMb * 1024 * 1024,
     },
     findCaller: access.findCaller,
+    onKeyUsed: keyUses.note,
     findDevice: devices.checkSecret,
     onCutOff: devices.onCutOff,
     isAdminToken: createTokenCheck(config.adminToken),

@@ -82,6 +82,16 @@ async function refusal(access: Access, given: Given | FastifyRequest = {}, judge
 const nameOf = async (...args: Parameters<typeof refusal>) => (await refusal(...args))?.errorName;
 
 describe('a key', () => {
+  it('notes the use of a good key, and of no other credential', async () => {
+    const used: string[] = [];
+    const judge = judgeOf({ onKeyUsed: (keyId) => used.push(keyId) });
+    const present = (apiKey: string) => refusal(keyFor('POS'), { query: { APIKey: apiKey } }, judge);
+    expect(await present(key)).toBeUndefined();
+    expect(used).toEqual(['k']);
+    expect(await present('99999999-9999-4999-8999-999999999999')).toMatchObject({ errorName: 'Invalid_API_Key' });
+    expect(used).toEqual(['k']);
+  });
+
   it('is looked for where the method keeps its fields, and taken out of them', async () => {
     const [get, post] = [requestOf({ query: { APIKey: key, a: 1 } }), requestOf({ method: 'POST', body: { APIKey: key, a: 1 } })];
     for (const request of [get, post]) expect(await refusal(keyFor('POS'), request)).toBeUndefined();

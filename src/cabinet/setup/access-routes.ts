@@ -218,7 +218,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         summary: 'List API keys',
         querystring: merchantQuery,
         response: adminAnswers({
-          description: 'Keys without the keys themselves, newest first.',
+          description: 'Keys without the keys themselves, newest first. `lastUsedAt` may be a minute late.',
           fields: {
             keys: listOf({
               id: Type.String(),
@@ -230,6 +230,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
               expiresAt: Type.Optional(moment),
               revokedAt: Type.Optional(moment),
               replacedBy: Type.Optional(Type.String()),
+              lastUsedAt: Type.Optional(moment),
             }),
           },
           example: {
@@ -241,6 +242,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
                 modules: ['POS', 'QR'],
                 state: 'active',
                 createdAt: exampleTime,
+                lastUsedAt: exampleTime,
               },
             ],
           },
@@ -250,11 +252,12 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
     async (request) => {
       const keys = await access.listKeys(scopeOf(request, request.query.merchantId));
       return {
-        keys: keys.map(({ createdAtMs, expiresAtMs, revokedAtMs, ...key }) => ({
+        keys: keys.map(({ createdAtMs, expiresAtMs, revokedAtMs, lastUsedAtMs, ...key }) => ({
           ...key,
           createdAt: isoTime(createdAtMs),
           expiresAt: isoTime(expiresAtMs),
           revokedAt: isoTime(revokedAtMs),
+          lastUsedAt: isoTime(lastUsedAtMs),
         })),
       };
     },
