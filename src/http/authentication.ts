@@ -207,6 +207,11 @@ function wrongCredential(): GatewayError {
   return new GatewayError('Invalid_API_Key', 'The device credential in Authorization is wrong.');
 }
 
+function requireModule(caller: Caller, modules: readonly Module[]): void {
+  if (modules.some((module) => caller.modules.has(module))) return;
+  throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${modules.join(' or ')}.`);
+}
+
 export function createAccessJudge(options: AccessOptions): AccessJudge {
   const verdicts = createNotes<FastifyRequest, EarlyVerdict>();
   const rates = createRequestRates(options);
@@ -222,9 +227,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     facts.merchantId = caller.merchantId;
     options.onKeyUsed?.(caller.keyId);
     rates.countKey(caller);
-    if (!modules.some((module) => caller.modules.has(module))) {
-      throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${modules.join(' or ')}.`);
-    }
+    requireModule(caller, modules);
     return caller;
   }
 
