@@ -113,7 +113,7 @@ export function questionsOf(database: Database, filled: Filled): Question[] {
   const payment = commandId(Math.floor(rows / 400) * 400);
   add('sale: a payment', (queries) => sale(queries, payment));
   add('sale: a receipt', (queries) => sale(queries, commandId(rows - (rows % 200) - 199)));
-  add('invoice page', (queries) => readInvoicePage(queries, { merchantId: undefined }, invoiceId(Math.floor(rows / 20))));
+  add('invoice page', (queries) => readInvoicePage(queries, { merchantId: undefined }, invoiceId(Math.floor(rows / 20)), endMs));
   add('day close: a day', (queries) => readShopDay(queries, { merchantId: undefined }, lateClose));
   return questions;
 }

@@ -6,7 +6,7 @@ import { Type } from '../kernel/schema-type.ts';
 import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
 import type { ListedCommand } from './views/lists/commands-list.ts';
 import { erpStates, receiptStates } from './views/lists/sale-columns.ts';
-import { shownStateOf, shownStates } from './views/shown-state.ts';
+import { shownStates } from './views/shown-state.ts';
 
 export const listedCommandFields = {
   id: Type.String(),
@@ -62,7 +62,7 @@ export function shownCommand(command: ListedCommand) {
     id: command.id,
     name: command.name,
     state: command.state,
-    shownState: shownStateOf({ ...command, isInReview: reviewSinceMs !== null }),
+    shownState: command.shownState,
     at: isoTime(command.issuedAtMs),
     amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
     refunded: command.refundedBani > 0 ? baniToLei(command.refundedBani) : undefined,

@@ -84,6 +84,11 @@ export function isOpen({ state }: Pick<Command, 'state'>): boolean {
   return state === 'sent' || state === 'unknown';
 }
 
+/** On the review list: an operator has to look at it. */
+export function isInReview({ reviewSinceMs, reviewedAtMs }: Pick<Command, 'reviewSinceMs' | 'reviewedAtMs'>): boolean {
+  return reviewSinceMs !== null && reviewedAtMs === null;
+}
+
 /** Nobody knows the outcome for certain. */
 export function isUnclear(command: Command): boolean {
   return isOpen(command) || command.state === 'disputed';

@@ -47,13 +47,37 @@ function standingWhenDone({ documentState, amountBani }: Facts, followers: reado
   // Whether the money is with the shop is not known while a refund or void of it is disputed.
   if (followers.some((follower) => follower.state === 'disputed' && takesMoneyBack(follower))) return 'disputed';
   if (documentState === 'voided') return 'voided';
-  if (documentState !== null && amountBani !== null && refundedOf(followers, isDone) >= amountBani) return 'refunded';
+  if (documentState !== null && amountBani !== null && refundedBaniOf(followers) >= amountBani) return 'refunded';
   return documentState === 'closed' ? 'closed' : 'done';
+}
+
+/** It was carried out, whatever became of it since. */
+export function wasDone({ state }: Pick<Facts, 'state'>): boolean {
+  return state === 'done';
+}
+
+/** Its money is with the shop: done, and not voided. */
+export function keepsMoney({ state, documentState }: Pick<Facts, 'state' | 'documentState'>): boolean {
+  return state === 'done' && documentState !== 'voided';
+}
+
+/** An approved payment whose terminal waits for CloseDoc. */
+export function awaitsClose({ documentState }: Pick<Facts, 'documentState'>): boolean {
+  return documentState === 'open';
+}
+
+export function isDocumentClosed({ documentState }: Pick<Facts, 'documentState'>): boolean {
+  return documentState === 'closed';
+}
+
+/** What was refunded of a payment for certain. */
+export function refundedBaniOf(followers: readonly Follower[]): Bani {
+  return refundedOf(followers, wasDone);
 }
 
 /** What is left of a payment after the refunds that were made; undefined: none was. */
 export function remainderOf({ state, documentState, amountBani }: Facts, followers: readonly Follower[]): Bani | undefined {
-  const refundedBani = refundedOf(followers, isDone);
+  const refundedBani = refundedBaniOf(followers);
   return state === 'done' && documentState !== null && refundedBani > 0 ? (amountBani ?? 0) - refundedBani : undefined;
 }
 
@@ -67,14 +91,15 @@ function refundedOf(followers: readonly Follower[], counts: (follower: Follower)
   return refunds.reduce((sum, { amountBani }) => sum + (amountBani ?? 0), 0);
 }
 
+/** Of a payment: a refund of it was made, or may have been. */
+export function mayBeRefunded(followers: readonly Follower[]): boolean {
+  return followers.some((follower) => operationOf(follower.name).effect === 'refund' && mayHaveHappened(follower));
+}
+
 /** Its payment may be gone or smaller than it was. */
 export function takesMoneyBack({ name }: Pick<Follower, 'name'>): boolean {
   const { effect } = operationOf(name);
   return effect === 'refund' || effect === 'void';
-}
-
-function isDone({ state }: Follower): boolean {
-  return state === 'done';
 }
 
 function mayHaveHappened({ state }: Follower): boolean {

@@ -11,7 +11,8 @@ import { Type } from '../../kernel/schema-type.ts';
 import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
-import { attentionKinds, readAttention } from '../views/figures/attention.ts';
+import { readAttention } from '../views/figures/attention.ts';
+import { attentionKinds } from '../views/figures/attention-kinds.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
 import { notedKinds, writeNote } from '../views/figures/notes.ts';
 

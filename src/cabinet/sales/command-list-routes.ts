@@ -31,7 +31,7 @@ import { writeCursor } from '../views/lists/cursor.ts';
 import type { CsvExports } from '../views/lists/export.ts';
 import { readSaleColumns } from '../views/lists/sale-columns.ts';
 import { search } from '../views/lists/search.ts';
-import { type ShownState, shownStateOf, shownStates } from '../views/shown-state.ts';
+import { type ShownState, shownStates } from '../views/shown-state.ts';
 
 const optional = Type.Optional;
 
@@ -103,7 +103,7 @@ function csvCells(command: ListedCommand) {
     isoTime(command.issuedAtMs),
     command.id,
     command.name,
-    shownStateOf({ ...command, isInReview: command.reviewSinceMs !== null }),
+    command.shownState,
     // Two places as on paper; it begins with a digit, so it stays a number.
     command.amountBani === null ? undefined : formatLei(command.amountBani),
     command.refundedBani > 0 ? formatLei(command.refundedBani) : undefined,

@@ -5,6 +5,7 @@ import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { type State, stateNames, states } from '../../invoices/rules.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei, formatLei } from '../../kernel/money.ts';
@@ -24,6 +25,7 @@ import { pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-
 
 export interface InvoiceViewDeps {
   database: Database;
+  clock: Clock;
   /** The text in the QR of an invoice. */
   qrOf: (oid: string, qrSecretId: number) => Promise<string>;
 }
@@ -130,7 +132,7 @@ const csvHead = ['time', 'oid', 'state', 'amount', 'receipt', 'device', 'shop', 
 
 export function registerInvoiceViewRoutes(
   app: RouteApp,
-  { database, qrOf, csvExports }: InvoiceViewDeps & { csvExports: CsvExports },
+  { database, clock, qrOf, csvExports }: InvoiceViewDeps & { csvExports: CsvExports },
 ): void {
   app.get(
     `${apiPath}/invoices`,
@@ -235,7 +237,7 @@ export function registerInvoiceViewRoutes(
       },
     },
     async (request) => {
-      const page = await readInvoicePage(database.queries, scopeOfView(request), request.params.oid.toLowerCase());
+      const page = await readInvoicePage(database.queries, scopeOfView(request), request.params.oid.toLowerCase(), clock.now());
       if (!page) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
       return shownPage(page, await qrOf(page.invoice.oid, page.qrSecretId));
     },

@@ -6,6 +6,7 @@ import type { Database, Queries } from '../../database/database.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createRounds, type Rounds } from '../../kernel/rounds.ts';
+import { wasDone } from '../../ledger/standing.ts';
 import { type TermKind, termsOfCommand, termsOfInvoice } from '../views/lists/search-terms.ts';
 
 const everyMs = 5_000;
@@ -48,7 +49,7 @@ const readers: Record<TermKind, Reader> = {
       at: row.at,
       id: row.id,
       merchantId: row.merchant_id,
-      terms: row.state === 'done' && (row.name === 'Pay' || row.name === 'PrintReceipt') ? termsOfCommand(row) : [],
+      terms: wasDone(row) && (row.name === 'Pay' || row.name === 'PrintReceipt') ? termsOfCommand(row) : [],
     }));
   },
   async invoice(queries, after) {

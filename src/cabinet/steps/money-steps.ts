@@ -11,9 +11,11 @@ import type { Database } from '../../database/database.ts';
 import type { Origin } from '../../http/origin.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Bani } from '../../kernel/money.ts';
+import { operationOf } from '../../kernel/operations.ts';
 import type { DeviceAnswer } from '../../ledger/answers.ts';
 import type { Command } from '../../ledger/command.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { wasDone } from '../../ledger/standing.ts';
 
 export interface PersonalCall {
   commandId: string;
@@ -42,7 +44,7 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): M
     const payment = await ledger.find(commandId);
     if (!payment) throw noSuchCommand();
     const { operationId, rrn } = payment;
-    if (payment.name !== 'Pay' || payment.state !== 'done' || operationId === null || rrn === null) {
+    if (!operationOf(payment.name).isPayment || !wasDone(payment) || operationId === null || rrn === null) {
       throw cannot('Only an approved payment whose numbers are known can be taken back or closed.');
     }
     return { ...payment, operationId, rrn };

@@ -28,18 +28,8 @@ const columns = {
 type Kind = Change['kind'];
 const kinds: readonly Kind[] = ['command', 'invoice', 'callback'];
 
-/** Steps that are on the way to an outcome touch nothing else. */
-const passing: ReadonlySet<string> = new Set([
-  'sent',
-  'accepted',
-  'answered',
-  'recall',
-  'recalled',
-  'seen-again',
-  'channel-lost',
-  'asked again',
-  'answered again',
-]);
+/** Steps on the way to an outcome; a lost channel and what Recall finds are not: the outcome becomes unknown by the one and known by the other. */
+const passing: ReadonlySet<string> = new Set(['sent', 'accepted', 'answered', 'recall', 'seen-again', 'asked again', 'answered again']);
 
 const maxRows = 1_000;
 /** Longer than a transaction may take. */

@@ -6,7 +6,7 @@
 import type { Database } from '../../database/database.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { operationOf } from '../../kernel/operations.ts';
-import { type Command, isOpen } from '../command.ts';
+import { type Command, isInReview, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
 import * as reviews from '../review-store.ts';
 import * as store from '../store.ts';
@@ -133,8 +133,7 @@ function whyNot(command: Command): GatewayError {
 }
 
 function alreadySettled(command: Command): GatewayError {
-  const isContradicted = command.reviewSinceMs !== null && command.reviewedAtMs === null;
-  const further = isContradicted ? ' What the device has said since contradicts it: look at it again, and close the review.' : '';
+  const further = isInReview(command) ? ' What the device has said since contradicts it: look at it again, and close the review.' : '';
   const settled =
     command.state === 'disputed' ? 'The command is disputed.' : `The command is settled already: ${command.state} by ${command.settledBy}.`;
   return new GatewayError('The_status_cannot_be_applied', settled + further);

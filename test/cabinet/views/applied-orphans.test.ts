@@ -33,7 +33,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
 
   /** What each reader has to say about refused payments. */
   async function told(oid: string) {
-    const page = await readInvoicePage(database.queries, { merchantId: shop.merchantId }, oid);
+    const page = await readInvoicePage(database.queries, { merchantId: shop.merchantId }, oid, 0);
     const ofMerchant = await listOrphans(database.queries, 10, shop.merchantId);
     return {
       board: (await listOrphans(database.queries, 10)).map(({ receiptId }) => receiptId),
@@ -114,7 +114,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
       (queries) => listOrphans(queries, 10, shop.merchantId),
       (queries) => countWaiting(queries),
       (queries) => readAttention(queries, all, 0, createMismatches()),
-      (queries) => readInvoicePage(queries, all, 'oid-7'),
+      (queries) => readInvoicePage(queries, all, 'oid-7', 0),
     ];
     for (const view of views) {
       const plan = await firstPlan(database, view, { table: 'orphan_payments' });

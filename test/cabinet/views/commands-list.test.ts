@@ -5,12 +5,12 @@ import { type ListedCommand, listCommands } from '../../../src/cabinet/views/lis
 import { totalOfCommands } from '../../../src/cabinet/views/lists/commands-total.ts';
 import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
 import { search } from '../../../src/cabinet/views/lists/search.ts';
-import { cardNames, fiscalNames, shownStateOf, shownStates } from '../../../src/cabinet/views/shown-state.ts';
+import { cardNames, fiscalNames, shownStates } from '../../../src/cabinet/views/shown-state.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { fillLedger, type MonthOfWork, startMs } from './ledger-of-a-month.ts';
 
 const all = { merchantId: undefined };
-const stateOf = (command: ListedCommand) => shownStateOf({ ...command, isInReview: command.reviewSinceMs !== null });
+const stateOf = ({ shownState }: ListedCommand) => shownState;
 
 describe.each(engines)('the list of commands on %s', (engine) => {
   let database: TestDatabase;

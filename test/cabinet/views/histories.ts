@@ -88,6 +88,8 @@ export function sale(changes: Partial<StoryCommand>, notes: readonly Note[] = []
     events: events(notes),
     callbacks: [],
     attempts: [],
+    isOutOfContact: false,
+    attention: [],
     ...more,
   };
 }

@@ -41,7 +41,7 @@ function SaleView({ sale }: { sale: SalePage }) {
   const [tab, setTab] = useState<Tab>('timeline');
   const base = path.startsWith('/fiscal') ? '/fiscal' : '/payments';
   const nowMs = useNowMs();
-  const isGoingOn = sale.command.state === 'sent' || sale.command.state === 'unknown';
+  const isGoingOn = sale.command.shownState === 'waiting' || sale.command.shownState === 'unknown';
   const timeline = (
     <Timeline
       steps={sale.timeline}

@@ -3,24 +3,20 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { isStillOrphan } from '../../../invoices/store.ts';
+import { isOpen } from '../../../ledger/command.ts';
 import { hasStandingPayment } from '../../../ledger/standing-payment.ts';
+import { standingConditions } from '../../../ledger/standing-sql.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
-import type { Mismatches, MismatchKind } from './mismatches.ts';
+import { type AttentionKind, attentionKinds } from './attention-kinds.ts';
+import { findMismatchesOf, type Mismatches, type MismatchKind } from './mismatches.ts';
 
-export const attentionKinds = [
-  'unknown',
-  'contradiction',
-  'notClosed',
-  'paydRefused',
-  'paidByCard',
-  'erpNotTold',
-  'receiptWithoutPayment',
-  'paymentWithoutReceipt',
-  'voidedAfterReceipt',
-] as const;
-export type AttentionKind = (typeof attentionKinds)[number];
+/** Only what is about these. */
+export interface About {
+  commandIds: readonly string[];
+  oids: readonly string[];
+}
 
 export interface AttentionItem {
   kind: AttentionKind;
@@ -54,9 +50,7 @@ export const closeWithinMs = 5 * 60_000;
 export async function readAttention(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<Attention> {
   const found = mismatches.read(queries, scope, nowMs);
   const parts = await Promise.all([
-    unclearItems(queries, scope),
-    reviewItems(queries, scope),
-    notClosedItems(queries, scope, nowMs),
+    stateItems(queries, scope, nowMs),
     orphanItems(queries, scope),
     paidByCardItems(queries, scope),
     untoldItems(queries, scope),
@@ -70,6 +64,21 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
     .filter((item) => !seen.has(`${item.kind} ${item.subjectId}`) && seen.add(`${item.kind} ${item.subjectId}`))
     .sort((one, other) => one.sinceMs - other.sinceMs);
   return { items, ...sumUp(items), isCut: isCut || parts.some((part) => part.length >= maxOfEach) };
+}
+
+/** As what a sale or an invoice is listed: by the same conditions, looked up by its ids. */
+export async function readAttentionAbout(queries: Queries, scope: Scope, about: About, nowMs: number): Promise<AttentionKind[]> {
+  const commands = await readListed(queries, scope, about.commandIds);
+  const parts = await Promise.all([
+    orphanItems(queries, scope, about),
+    paidByCardItems(queries, scope, about),
+    untoldItems(queries, scope, about),
+    mismatchItems(queries, scope, await findMismatchesOf(queries, scope, about.commandIds)),
+    voidedItems(queries, scope, about),
+  ]);
+  const ofStates = commands.flatMap((command) => itemOfState(command, nowMs) ?? []);
+  const kinds = new Set([...ofStates, ...parts.flat()].map(({ kind }) => kind));
+  return attentionKinds.filter((kind) => kinds.has(kind));
 }
 
 export function sumUp(items: readonly Pick<AttentionItem, 'kind' | 'amountBani'>[]): Pick<Attention, 'counts' | 'sumsBani'> {
@@ -109,31 +118,33 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
   };
 }
 
-async function unclearItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { states: ['unknown'] }, { limit: maxOfEach });
-  return commands.map((command) => itemOf('unknown', command, command.issuedAtMs, 'ask'));
+/** What its state alone puts on the list. A payment whose refund is disputed is not: the refund is. */
+function itemOfState(command: ListedCommand, nowMs: number): AttentionItem | undefined {
+  const { shownState, reviewSinceMs, issuedAtMs, settledAtMs } = command;
+  if (reviewSinceMs !== null) return itemOf(isOpen(command) ? 'unknown' : 'contradiction', command, reviewSinceMs, 'decide');
+  if (shownState === 'unknown') return itemOf('unknown', command, issuedAtMs, 'ask');
+  const sinceMs = settledAtMs ?? issuedAtMs;
+  return shownState === 'notClosed' && sinceMs <= nowMs - closeWithinMs ? itemOf('notClosed', command, sinceMs, 'close') : undefined;
 }
 
-async function reviewItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { states: ['needsPerson'] }, { limit: maxOfEach });
-  return commands.map((command) => {
-    const isOpen = command.state === 'sent' || command.state === 'unknown';
-    return itemOf(isOpen ? 'unknown' : 'contradiction', command, command.reviewSinceMs ?? command.issuedAtMs, 'decide');
-  });
+async function stateItems(queries: Queries, scope: Scope, nowMs: number): Promise<AttentionItem[]> {
+  const lists = await Promise.all(
+    (['unknown', 'needsPerson', 'notClosed'] as const).map((state) =>
+      listCommands(queries, scope, { states: [state] }, { limit: maxOfEach }),
+    ),
+  );
+  return lists.flatMap(({ commands }) => commands.flatMap((command) => itemOfState(command, nowMs) ?? []));
 }
 
-async function notClosedItems(queries: Queries, scope: Scope, nowMs: number): Promise<AttentionItem[]> {
-  const { commands } = await listCommands(queries, scope, { states: ['notClosed'], toMs: nowMs }, { limit: maxOfEach });
-  return commands
-    .filter(({ settledAtMs }) => (settledAtMs ?? nowMs) <= nowMs - closeWithinMs)
-    .map((command) => itemOf('notClosed', command, command.settledAtMs ?? command.issuedAtMs, 'close'));
-}
+/** `oids` or `ids` of what was asked about; everything where nothing was. */
+const isAbout = (column: ReturnType<typeof sql>, ids: readonly string[] | undefined) =>
+  ids === undefined ? sql<SqlBool>`true` : ids.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`${column} in (${sql.join(ids)})`;
 
 /** Not noted by a person. */
 const unnoted = (kind: AttentionKind, subject: ReturnType<typeof sql>) =>
   sql<SqlBool>`not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = ${subject})`;
 
-async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+async function orphanItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('orphan_payments as o')
     .innerJoin('invoices as i', 'i.oid', 'o.oid')
@@ -141,6 +152,7 @@ async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionIte
     .select(['o.id', 'o.oid', 'o.merchant_id', 'o.receipt_id', 'o.device_id', 'o.reason', 'o.at', 'i.amount_bani', 'd.name as device_name'])
     .$if(scope.merchantId !== undefined, (query) => query.where('o.merchant_id', '=', scope.merchantId ?? ''))
     .where(isStillOrphan)
+    .where(isAbout(sql`o.oid`, about?.oids))
     .where(unnoted('paydRefused', sql`cast(o.id as text)`))
     .orderBy('o.id', 'desc')
     .limit(maxOfEach)
@@ -161,7 +173,7 @@ async function orphanItems(queries: Queries, scope: Scope): Promise<AttentionIte
 }
 
 /** Paid by card and never completed with Payd: it does not expire, and its ERP has to say what became of it [D142]. */
-async function paidByCardItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+async function paidByCardItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('invoices')
     .select(['oid', 'merchant_id', 'amount_bani', sql<number>`valid_to`.as('due_at')])
@@ -169,6 +181,7 @@ async function paidByCardItems(queries: Queries, scope: Scope): Promise<Attentio
     .where('valid_to', '<=', sql<number>`(select now_ms())`)
     .where('payment_begun_at', 'is not', null)
     .where(ownedBy(scope, sql`invoices.merchant_id`))
+    .where(isAbout(sql`invoices.oid`, about?.oids))
     .where(hasStandingPayment('invoices.merchant_id', 'invoices.oid', 'done'))
     .where(unnoted('paidByCard', sql`invoices.oid`))
     .orderBy('valid_to')
@@ -188,7 +201,7 @@ async function paidByCardItems(queries: Queries, scope: Scope): Promise<Attentio
 }
 
 /** Dead callbacks about something that was paid, printed or booked; of one thing only the last, which says how it ended: its money counts once. */
-async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+async function untoldItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('callbacks as k')
     .leftJoin('invoices as i', (join) => join.onRef('i.oid', '=', 'k.subject_id').on('k.subject_kind', '=', 'invoice'))
@@ -197,7 +210,8 @@ async function untoldItems(queries: Queries, scope: Scope): Promise<AttentionIte
     .select(['k.id', 'k.merchant_id', 'k.subject_kind', 'k.subject_id', 'k.host', 'k.attempts', 'k.ended_at', 'k.created_at'])
     .select([sql<number | null>`coalesce(c.amount_bani, i.amount_bani)`.as('amount_bani'), 'd.id as device_id', 'd.name as device_name'])
     .where('k.state', '=', sql.lit('dead'))
-    .where(sql<SqlBool>`(i.state = 2 or c.state = 'done')`)
+    .where(isAbout(sql`k.subject_id`, about && [...about.commandIds, ...about.oids]))
+    .where(sql<SqlBool>`(i.state = 2 or ${standingConditions('c').done})`)
     .where(ownedBy(scope, sql`k.merchant_id`))
     .where(sql<SqlBool>`not exists (select 1 from callbacks later where later.subject_id = k.subject_id and later.sequence > k.sequence)`)
     .where(unnoted('erpNotTold', sql`k.id`))
@@ -231,14 +245,15 @@ async function mismatchItems(queries: Queries, scope: Scope, found: Record<Misma
 }
 
 /** Payments that were voided although they stand on a printed receipt [D146]: the register still counts them. */
-async function voidedItems(queries: Queries, scope: Scope): Promise<AttentionItem[]> {
+async function voidedItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('receipt_payments as r')
     .select(['r.payment_id', 'r.voided_at'])
     .where('r.voided_at', 'is not', null)
+    .where(isAbout(sql`r.payment_id`, about?.commandIds))
     // With an offset, so that PostgreSQL makes no join of it that reads all commands while there are few of these.
     .where(
-      sql<SqlBool>`exists (select 1 from commands p where p.id = r.print_id and p.state = 'done' and ${ownedBy(scope, sql`p.merchant_id`)} limit 1 offset 0)`,
+      sql<SqlBool>`exists (select 1 from commands p where p.id = r.print_id and ${standingConditions('p').done} and ${ownedBy(scope, sql`p.merchant_id`)} limit 1 offset 0)`,
     )
     .where(unnoted('voidedAfterReceipt', sql`r.payment_id`))
     .orderBy('r.voided_at', 'desc')

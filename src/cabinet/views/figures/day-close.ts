@@ -2,6 +2,8 @@
 // A device does one command at a time, so what was issued after its close before and before this one is in this one.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { isInReview } from '../../../ledger/command.ts';
+import { standingConditions } from '../../../ledger/standing-sql.ts';
 import { readPrints } from '../lists/receipts-of-payments.ts';
 import type { Scope } from '../scope.ts';
 import { type DayOperation, type DaySource, paymentsOf } from './day-compare.ts';
@@ -48,9 +50,9 @@ interface CloseRow {
 }
 
 /** CloseDay, and Report that is a Z: an X closes nothing. */
-const isCloseOf = (row: ReturnType<typeof sql>) =>
-  sql<SqlBool>`${row}.name in ('CloseDay', 'Report') and ${row}.state = 'done' and (${row}.name = 'CloseDay' or ${row}.args = '{"fiscal":true}')`;
-const isClose = isCloseOf(sql`c`);
+const isCloseOf = (row: string) =>
+  sql<SqlBool>`${sql.ref(row)}.name in ('CloseDay', 'Report') and ${standingConditions(row).done} and (${sql.ref(row)}.name = 'CloseDay' or ${sql.ref(row)}.args = '{"fiscal":true}')`;
+const isClose = isCloseOf('c');
 
 async function closesOf(queries: Queries, deviceId: string, limit: number, beforeMs?: number): Promise<CloseRow[]> {
   const before = beforeMs === undefined ? sql`` : sql` and c.issued_at < cast(${beforeMs} as bigint)`;
@@ -65,7 +67,7 @@ async function lastClosesOf(queries: Queries, deviceIds: string[]): Promise<Map<
   const closes = new Map<string, CloseRow[]>();
   for (let first = 0; first < deviceIds.length; first += devicesPerStatement) {
     const { rows } = await sql<CloseRow>`
-      with f as materialized (select d.id, coalesce((select x.issued_at from commands x where x.device_id = d.id and ${isCloseOf(sql`x`)}
+      with f as materialized (select d.id, coalesce((select x.issued_at from commands x where x.device_id = d.id and ${isCloseOf('x')}
           order by x.issued_at desc limit 1 offset ${sql.lit(closesPerDevice - 1)}), 0) as since
         from devices d where d.id in (${sql.join(deviceIds.slice(first, first + devicesPerStatement))}))
       select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from f join commands c on c.device_id = f.id
@@ -170,8 +172,8 @@ export async function readPrinted(queries: Queries, { merchantId, sources }: Sho
   const printed = new Set<string>();
   for (let first = 0; first < payments.length; first += paymentsPerStatement) {
     const some = payments.slice(first, first + paymentsPerStatement);
-    for (const { document, paymentId, state } of await readPrints(queries, merchantId, some)) {
-      if (state === 'done') printed.add(paymentId ?? document);
+    for (const { document, paymentId, isPrinted } of await readPrints(queries, merchantId, some)) {
+      if (isPrinted) printed.add(paymentId ?? document);
     }
   }
   return printed;
@@ -216,7 +218,7 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
     .where('device_id', '=', deviceId)
     .where('issued_at', '>', afterMs)
     .where('issued_at', '<', beforeMs)
-    .where('state', '=', 'done')
+    .where(standingConditions('commands').done)
     .where('name', 'in', ['Pay', 'Refund', 'CancelTransaction', 'PrintReceipt', 'MoneyIn', 'MoneyOut'])
     .orderBy('issued_at')
     .limit(maxRows)
@@ -238,7 +240,7 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
     targetId: row.target_id,
     issuedAtMs: row.issued_at,
     settledBy: row.settled_by,
-    isInReview: row.review_since !== null && row.reviewed_at === null,
+    isInReview: isInReview({ reviewSinceMs: row.review_since, reviewedAtMs: row.reviewed_at }),
   }));
 }
 

@@ -2,6 +2,9 @@
 // indexes by time, so that no statement reads more than an hour's work. Figures can be added to one another.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import type { CommandState } from '../../../ledger/command.ts';
+import { wasDone } from '../../../ledger/standing.ts';
+import { standingConditions } from '../../../ledger/standing-sql.ts';
 import type { Scope } from '../scope.ts';
 
 export interface HourFigures {
@@ -18,7 +21,7 @@ export interface HourFigures {
 
 interface CardFigures {
   bank: string;
-  state: string;
+  state: CommandState;
   settledBy: string | null;
   isVoided: boolean;
   count: number;
@@ -94,6 +97,8 @@ export async function readFirstMs(queries: Queries): Promise<number> {
   return Math.min(...rows.map(({ at }) => at));
 }
 
+const card = standingConditions('c');
+const payment = standingConditions('p');
 /** As the indexes by time say it. */
 const cardCommands = sql<SqlBool>`c.name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction')`;
 const fiscalCommands = sql<SqlBool>`c.name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt')`;
@@ -109,13 +114,13 @@ type Part = [merchantId: string, figures: HourFigures];
 async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows: banks } = await sql<{ id: string; bank: string }>`select id, bank from devices where bank is not null`.execute(queries);
   const bankOf = new Map(banks.map(({ id, bank }) => [id, bank]));
-  const step = sql`case when c.state in ('done', 'refused') then (c.settled_at - c.issued_at) / ${sql.lit(durationStepMs)} end`;
-  const isVoided = sql`case when c.document_state = 'voided' then 1 else 0 end`;
+  const step = sql`case when ${card.ended} then (c.settled_at - c.issued_at) / ${sql.lit(durationStepMs)} end`;
+  const isVoided = sql`case when ${card.voided} then 1 else 0 end`;
   const { rows } = await sql<{
     merchant_id: string;
     device_id: string;
     name: string;
-    state: string;
+    state: CommandState;
     settled_by: string | null;
     is_voided: number;
     step: number | null;
@@ -130,7 +135,7 @@ async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
       and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}
     group by c.merchant_id, c.device_id, c.name, c.state, c.settled_by, ${isVoided}, ${step}`.execute(queries);
   return rows.map((row) => {
-    if (row.name === 'Refund') return [row.merchant_id, { ...emptyHour(), refundedBani: row.state === 'done' ? row.bani : 0 }];
+    if (row.name === 'Refund') return [row.merchant_id, { ...emptyHour(), refundedBani: wasDone(row) ? row.bani : 0 }];
     const bank = bankOf.get(row.device_id) ?? '';
     const { state, count, bani } = row;
     return [
@@ -150,10 +155,10 @@ async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
     select c.merchant_id,
       cast(coalesce(sum(case when c.cash_bani > 0 then 1 else 0 end), 0) as bigint) as cash_count, cast(coalesce(sum(c.cash_bani), 0) as bigint) as cash,
       cast(coalesce(sum(case when c.card_bani > 0 then 1 else 0 end), 0) as bigint) as card_count, cast(coalesce(sum(c.card_bani), 0) as bigint) as card
-    from commands c where ${fiscalCommands} and c.name = 'PrintReceipt' and c.state = 'done'
+    from commands c where ${fiscalCommands} and c.name = 'PrintReceipt' and ${card.done}
       and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}
       and (c.receipt_uid is null or not exists (select 1 from commands p where p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)
-        and p.document_nr is not null and p.name = 'Pay' and p.state = 'done'))
+        and p.document_nr is not null and p.name = 'Pay' and ${payment.done}))
     group by c.merchant_id`.execute(queries);
   return rows.map((row) => [
     row.merchant_id,
@@ -171,7 +176,7 @@ async function readQr({ queries, span, own }: Asked): Promise<Part[]> {
     select i.merchant_id, cast(count(*) as bigint) as count, cast(coalesce(sum(i.amount_bani), 0) as bigint) as bani from invoices i
     where ${endedInvoices} and i.state = 2 and ${span(sql`i.ended_at`)}${own(sql`i.merchant_id`)}
       and not exists (select 1 from commands p where p.merchant_id = i.merchant_id and p.document_nr = i.oid and p.document_nr is not null
-        and p.name = 'Pay' and p.state = 'done')
+        and p.name = 'Pay' and ${payment.done})
     group by i.merchant_id`.execute(queries);
   return rows.map(({ merchant_id, count, bani }) => [merchant_id, { ...emptyHour(), qr: { count, bani } }]);
 }

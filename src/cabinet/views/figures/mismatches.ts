@@ -5,6 +5,7 @@
 // Each merchant is searched for itself, and all together for those who see all: however many one has, they take no other's places.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { standingConditions } from '../../../ledger/standing-sql.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 
 export type MismatchKind = 'paymentWithoutReceipt' | 'receiptWithoutPayment';
@@ -27,10 +28,14 @@ const spanMs = (scope: Scope) => (scope.merchantId === undefined ? 1 : 8) * dayM
 const maxBooks = 1_000;
 const kinds = ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const;
 
+const came = standingConditions('p');
+const other = standingConditions('o');
+const { failed } = standingConditions('c');
+
 /** p: the half that came about. */
 const standing: Record<MismatchKind, RawBuilder<SqlBool>> = {
-  paymentWithoutReceipt: sql`p.document_nr is not null and p.name = 'Pay' and p.state = 'done' and p.document_state <> 'voided'`,
-  receiptWithoutPayment: sql`p.receipt_uid is not null and p.name = 'PrintReceipt' and p.state = 'done'`,
+  paymentWithoutReceipt: sql`p.document_nr is not null and p.name = 'Pay' and ${came.keepsMoney}`,
+  receiptWithoutPayment: sql`p.receipt_uid is not null and p.name = 'PrintReceipt' and ${came.done}`,
 };
 /** c: the half that failed. A UUID as documentNr is kept in lower case, a Receipt.Uid as the ERP wrote it. */
 const failedNames: Record<MismatchKind, string> = { paymentWithoutReceipt: 'PrintReceipt', receiptWithoutPayment: 'Pay' };
@@ -38,12 +43,17 @@ const linked: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)`,
   receiptWithoutPayment: sql`p.merchant_id = c.merchant_id and p.receipt_uid in (c.document_nr, upper(c.document_nr))`,
 };
+/** The same from the other half: what failed, found by the number of what came about. */
+const byNumber: Record<MismatchKind, RawBuilder<SqlBool>> = {
+  paymentWithoutReceipt: sql`c.merchant_id = p.merchant_id and c.receipt_uid is not null and c.receipt_uid in (p.document_nr, upper(p.document_nr))`,
+  receiptWithoutPayment: sql`c.merchant_id = p.merchant_id and c.document_nr is not null and c.document_nr = lower(p.receipt_uid)`,
+};
 /** No other try of the failed half has come about, or may yet. */
 const noOther: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.receipt_uid = c.receipt_uid and o.receipt_uid is not null
-    and o.state in ('sent', 'unknown', 'done'))`,
+    and ${other.openOrDone})`,
   receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.document_nr = c.document_nr and o.document_nr is not null
-    and o.name = 'Pay' and o.state in ('sent', 'unknown', 'done'))`,
+    and o.name = 'Pay' and ${other.openOrDone})`,
 };
 
 type Candidates = Record<MismatchKind, string[]>;
@@ -109,11 +119,26 @@ async function search(book: Book, queries: Queries, scope: Scope, nowMs: number)
   if (isDue) book.searchedAtMs = nowMs;
 }
 
+/** Which of these are mismatches, however old. */
+export async function findMismatchesOf(queries: Queries, scope: Scope, ids: readonly string[]): Promise<Record<MismatchKind, string[]>> {
+  const found = noCandidates();
+  if (ids.length === 0) return found;
+  for (const kind of kinds) found[kind] = await stillMissing(queries, scope, kind, await failedHalvesOf(queries, kind, ids));
+  return found;
+}
+
+async function failedHalvesOf(queries: Queries, kind: MismatchKind, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select p.id from commands p where p.id in (${sql.join(ids)}) and ${standing[kind]} and exists
+      (select 1 from commands c where ${byNumber[kind]} and ${failed} and c.name = ${sql.lit(failedNames[kind])})`.execute(queries);
+  return rows.map(({ id }) => id);
+}
+
 async function findCandidates(queries: Queries, scope: Scope, kind: MismatchKind, fromMs: number, toMs: number): Promise<string[]> {
   const owned = scope.merchantId === undefined ? sql`true` : sql`c.merchant_id = ${scope.merchantId}`;
   const { rows } = await sql<{ id: string }>`
     select p.id from commands c join commands p on ${linked[kind]} and ${standing[kind]}
-    where c.state in ('refused', 'never') and c.name = ${sql.lit(failedNames[kind])} and ${noOther[kind]} and ${owned} and ${unnoted(kind)}
+    where ${failed} and c.name = ${sql.lit(failedNames[kind])} and ${noOther[kind]} and ${owned} and ${unnoted(kind)}
       and c.issued_at >= cast(${fromMs} as bigint) and c.issued_at < cast(${toMs} as bigint)
     order by c.issued_at desc limit ${sql.lit(maxCandidates)}`.execute(queries);
   return rows.map(({ id }) => id);
@@ -125,9 +150,9 @@ async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, 
   if (ids.length === 0) return [];
   const turned: Record<MismatchKind, RawBuilder<SqlBool>> = {
     paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.receipt_uid is not null and o.name = 'PrintReceipt'
-      and o.receipt_uid in (p.document_nr, upper(p.document_nr)) and o.state in ('sent', 'unknown', 'done'))`,
+      and o.receipt_uid in (p.document_nr, upper(p.document_nr)) and ${other.openOrDone})`,
     receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.document_nr is not null and o.name = 'Pay'
-      and o.document_nr = lower(p.receipt_uid) and o.state in ('sent', 'unknown', 'done'))`,
+      and o.document_nr = lower(p.receipt_uid) and ${other.openOrDone})`,
   };
   const { rows } = await sql<{ id: string }>`
     select p.id from commands p where p.id in (${sql.join(ids)}) and ${standing[kind]} and ${turned[kind]} and ${ownedBy(scope, sql`p.merchant_id`)}

@@ -1,5 +1,6 @@
 // From the hours to the figures on the first page. Pure: sums, rates and percentiles.
 import { baniToLei } from '../../../kernel/money.ts';
+import { type Standing, standingOf } from '../../../ledger/standing.ts';
 import { durationStepMs, type HourFigures } from './hour-figures.ts';
 
 export interface Percentiles {
@@ -25,7 +26,11 @@ export function percentilesOf(steps: readonly { step: number; count: number }[])
   return { p50Ms: at(0.5), p95Ms: at(0.95) };
 }
 
-const isPaid = ({ state, isVoided }: HourFigures['cards'][number]) => state === 'done' && !isVoided;
+type CardFigures = HourFigures['cards'][number];
+
+/** As far as a sum of many knows it: without what refers to them. */
+const standing = ({ state, isVoided }: CardFigures) => standingOf({ state, documentState: isVoided ? 'voided' : null, amountBani: null });
+const isPaid = (card: CardFigures) => standing(card) === 'done';
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number) => items.reduce((total, item) => total + of(item), 0);
 
 export function modesOf(hours: readonly HourFigures[]) {
@@ -51,15 +56,15 @@ export function totalOf(hours: readonly HourFigures[]) {
 }
 
 /** Of payments that a device tried: those that never began say nothing about cards. */
-export function successOf(cards: readonly HourFigures['cards'][number][]) {
-  const of = (states: readonly string[]) =>
+export function successOf(cards: readonly CardFigures[]) {
+  const of = (...standings: Standing[]) =>
     sum(
-      cards.filter(({ state }) => states.includes(state)),
+      cards.filter((card) => standings.includes(standing(card))),
       ({ count }) => count,
     );
-  const paid = of(['done']);
-  const declined = of(['refused']);
-  const unknown = of(['sent', 'unknown']);
+  const paid = of('done', 'voided');
+  const declined = of('refused');
+  const unknown = of('open', 'disputed');
   const tries = paid + declined + unknown;
   return { tries, paid, declined, unknown, rate: paid + declined === 0 ? undefined : paid / (paid + declined) };
 }

@@ -2,8 +2,9 @@
 // literals, because both engines use a partial index only where the statement itself shows that it applies.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Bani } from '../../../kernel/money.ts';
+import { operationOf } from '../../../kernel/operations.ts';
 import type { LedgerCommandName } from '../../../link/protocol.ts';
-import { cardNames, fiscalNames, type ShownState } from '../shown-state.ts';
+import { cardNames, conditionsOfState, fiscalNames, type ShownState, type StateConditions } from '../shown-state.ts';
 
 export type Mode = 'cards' | 'fiscal';
 
@@ -29,45 +30,6 @@ const namesIn = (names: readonly string[]) => sql<SqlBool>`c.name in (${sql.join
 /** The predicates of the indexes by time, and of those by merchant and time. */
 export const conditionOfMode: Record<Mode, Condition> = { cards: namesIn(cardNames), fiscal: namesIn(fiscalNames) };
 
-const inReview = sql<SqlBool>`c.review_since is not null and c.reviewed_at is null`;
-const notInReview = sql<SqlBool>`(c.review_since is null or c.reviewed_at is not null)`;
-/** The predicate of the index over what failed; the rest tells which of them. */
-const failed = sql<SqlBool>`c.state in ('refused', 'never')`;
-const open = sql<SqlBool>`c.state in ('sent', 'unknown')`;
-const refundedBani = sql<number>`(select coalesce(sum(r.amount_bani), 0) from commands r where r.target_id = c.id and r.name = 'Refund' and r.state = 'done')`;
-const payDone = sql<SqlBool>`c.name = 'Pay' and c.state = 'done'`;
-
-interface StateConditions {
-  /** An index holds these and no others. few: as many as there are devices, at most. */
-  index?: { where: Condition; holds: 'few' | 'failed' };
-  rest: readonly Condition[];
-}
-
-const conditionsOfState: Record<ShownState, StateConditions> = {
-  waiting: { index: { where: open, holds: 'few' }, rest: [sql`c.state = 'sent'`, notInReview] },
-  unknown: { index: { where: open, holds: 'few' }, rest: [sql`c.state = 'unknown'`, notInReview] },
-  needsPerson: { index: { where: inReview, holds: 'few' }, rest: [] },
-  declined: { index: { where: failed, holds: 'failed' }, rest: [sql`c.state = 'refused'`, notInReview] },
-  busy: { index: { where: failed, holds: 'failed' }, rest: [sql`c.state = 'never' and c.outcome = 'busy'`, notInReview] },
-  never: {
-    index: { where: failed, holds: 'failed' },
-    rest: [sql`c.state = 'never' and (c.outcome is null or c.outcome <> 'busy')`, notInReview],
-  },
-  notClosed: { index: { where: sql`c.document_state = 'open'`, holds: 'few' }, rest: [notInReview, sql`${refundedBani} = 0`] },
-  paid: { rest: [payDone, sql`c.document_state = 'closed'`, notInReview, sql`${refundedBani} = 0`] },
-  voided: { rest: [sql`c.state = 'done' and (c.document_state = 'voided' or c.name = 'CancelTransaction')`, notInReview] },
-  refunded: {
-    rest: [
-      sql`c.state = 'done' and (c.name = 'Refund' or (c.name = 'Pay' and c.document_state <> 'voided' and ${refundedBani} >= c.amount_bani))`,
-      notInReview,
-    ],
-  },
-  partlyRefunded: {
-    rest: [payDone, sql`c.document_state <> 'voided'`, notInReview, sql`${refundedBani} > 0 and ${refundedBani} < c.amount_bani`],
-  },
-  done: { rest: [sql`c.state = 'done' and c.name not in ('Pay', 'Refund', 'CancelTransaction')`, notInReview] },
-};
-
 /** The index that holds the filter's state, if one does. Several states have none in common. */
 export function indexOfState({ states = [] }: CommandFilter): StateConditions['index'] {
   const [state] = states;
@@ -87,13 +49,16 @@ export function sieveOf(filter: CommandFilter, isIn: { modeIndex: boolean; state
   const wanted = (filter.states ?? []).map((state) => conditionsOfState[state]);
   const [only] = wanted;
   const state = wanted.length === 1 ? only : undefined;
-  const whole = ({ index, rest }: StateConditions) => sql<SqlBool>`(${sql.join([...(index ? [index.where] : []), ...rest], sql` and `)})`;
+  const held = ({ index }: StateConditions) => (index ? [sql<SqlBool>`(${sql.join(index.wheres, sql` or `)})`] : []);
+  const whole = (state: StateConditions) => sql<SqlBool>`(${sql.join([...held(state), ...state.rest], sql` and `)})`;
   return [
     ...(filter.mode === undefined || isIn.modeIndex ? [] : [conditionOfMode[filter.mode]]),
-    ...(state?.index && !isIn.stateIndex ? [state.index.where] : []),
+    ...(state && !isIn.stateIndex ? held(state) : []),
     ...(state?.rest ?? []),
     ...(wanted.length > 1 ? [sql<SqlBool>`(${sql.join(wanted.map(whole), sql` or `)})`] : []),
     ...(filter.name === undefined ? [] : [sql<SqlBool>`c.name = ${sql.lit(filter.name)}`]),
+    // One that went out again is the same sale as the one that it went out as.
+    ...(filter.name === undefined || !operationOf(filter.name).isPayment ? [] : [sql<SqlBool>`c.reissued_as is null`]),
     ...(filter.minBani === undefined ? [] : [sql<SqlBool>`c.amount_bani >= cast(${filter.minBani} as bigint)`]),
     ...(filter.maxBani === undefined ? [] : [sql<SqlBool>`c.amount_bani <= cast(${filter.maxBani} as bigint)`]),
   ];

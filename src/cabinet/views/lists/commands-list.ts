@@ -1,8 +1,13 @@
 // The list of ledger commands, newest first: which indexes find what the filter names, and the rows as a list shows them.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import type { CommandState } from '../../../ledger/command.ts';
+import { type OperationName, operationOf } from '../../../kernel/operations.ts';
+import { type CommandState, isInReview } from '../../../ledger/command.ts';
+import { type Follower, refundedBaniOf } from '../../../ledger/standing.ts';
+import { contactLost, standingConditions } from '../../../ledger/standing-sql.ts';
+import type { EndingOutcome } from '../../../link/protocol.ts';
 import { ownedBy, type Scope } from '../scope.ts';
+import { type ShownState, shownStateOf } from '../shown-state.ts';
 import { type CommandFilter, conditionOfMode, indexOfState, sieveOf, spanOf } from './command-filter.ts';
 import { lookupsOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
@@ -16,11 +21,16 @@ export interface ListedCommand {
   deviceName: string;
   bank: string | null;
   shop: string | null;
-  name: string;
+  name: OperationName;
   state: CommandState;
-  outcome: string | null;
+  /** The word for it, from its standing. */
+  shownState: ShownState;
+  outcome: EndingOutcome | null;
   amountBani: number | null;
+  /** Of a payment: what refers to it, summed by operation and state. */
+  followers: readonly Follower[];
   refundedBani: number;
+  isOutOfContact: boolean;
   documentNr: string | null;
   operationId: string | null;
   rrn: string | null;
@@ -70,8 +80,11 @@ function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undef
   if (deviceIds?.length === 0) return { sources: [], walked, sieve: [] };
   if (q !== undefined) return { sources: lookupsOf(scope, q), walked, sieve: [own, ...inDevices, ...sieve()] };
   if (index?.holds === 'few') {
-    const where = sql<SqlBool>`${sql.join([index.where, own, ...inDevices], sql` and `)}`;
-    return { sources: [{ where, isOrdered: false }], walked, sieve: sieve({ stateIndex: true }) };
+    const sources = index.wheres.map((held) => ({
+      where: sql<SqlBool>`${sql.join([held, own, ...inDevices], sql` and `)}`,
+      isOrdered: false,
+    }));
+    return { sources, walked, sieve: sieve({ stateIndex: true }) };
   }
   if (deviceIds && deviceIds.length <= maxDevicesApart) {
     return {
@@ -82,8 +95,8 @@ function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undef
   }
   const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
   if (index) {
-    const where = sql<SqlBool>`${within} and ${index.where}`;
-    return { sources: [{ where, isOrdered: true }], walked, sieve: [...inDevices, ...sieve({ stateIndex: true })] };
+    const sources = index.wheres.map((held) => ({ where: sql<SqlBool>`${within} and ${held}`, isOrdered: true }));
+    return { sources, walked, sieve: [...inDevices, ...sieve({ stateIndex: true })] };
   }
   // Payments and fiscal operations have an index each: whoever wants both walks both.
   const modes = mode === undefined ? (['cards', 'fiscal'] as const) : [mode];
@@ -119,18 +132,45 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     .select(['c.receipt_id as receiptId', 'c.target_id as targetId', 'c.issued_at as issuedAtMs', 'c.settled_at as settledAtMs'])
     .select(['c.told_at as toldAtMs', 'c.settled_by as settledBy', 'c.document_state as documentState', 'c.reviewed_at as reviewedAtMs'])
     .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason'])
-    .select(
-      sql<number>`(select cast(coalesce(sum(r.amount_bani), 0) as bigint) from commands r where r.target_id = c.id and r.name = 'Refund' and r.state = 'done')`.as(
-        'refundedBani',
-      ),
-    )
+    .select(sql<number>`case when ${standingConditions('c').open} and ${contactLost('c')} then 1 else 0 end`.as('isOutOfContact'))
     .where('c.id', 'in', [...ids])
     .where(ownedBy(scope, sql`c.merchant_id`))
     .orderBy(sql`c.issued_at + 0`, 'desc')
     .orderBy('c.id', 'desc')
     .execute();
+  const followersOf = await readFollowers(queries, rows);
   return rows.map(({ reviewedAtMs, reviewSinceMs, reviewReason, ...row }) => {
-    const isInReview = reviewSinceMs !== null && reviewedAtMs === null;
-    return { ...row, reviewSinceMs: isInReview ? reviewSinceMs : null, reviewReason: isInReview ? reviewReason : null };
+    const review = isInReview({ reviewSinceMs, reviewedAtMs })
+      ? { reviewSinceMs, reviewReason }
+      : { reviewSinceMs: null, reviewReason: null };
+    const followers = followersOf.get(row.id) ?? [];
+    const facts = {
+      ...row,
+      name: row.name as OperationName,
+      outcome: row.outcome as EndingOutcome | null,
+      followers,
+      isOutOfContact: row.isOutOfContact === 1,
+    };
+    const shownState = shownStateOf({ ...facts, isInReview: review.reviewSinceMs !== null });
+    return { ...facts, ...review, shownState, refundedBani: refundedBaniOf(followers) };
   });
+}
+
+/** What refers to the payments among the rows; of one payment at most one entry for each operation and state. */
+async function readFollowers(queries: Queries, rows: readonly { id: string; name: string }[]): Promise<Map<string, Follower[]>> {
+  const payments = rows.flatMap(({ id, name }) => (operationOf(name as OperationName).isPayment ? [id] : []));
+  if (payments.length === 0) return new Map();
+  const found = await queries
+    .selectFrom('commands as r')
+    .select(['r.target_id', 'r.name', 'r.state', sql<number>`cast(coalesce(sum(r.amount_bani), 0) as bigint)`.as('amountBani')])
+    .where('r.target_id', 'in', payments)
+    .groupBy(['r.target_id', 'r.name', 'r.state'])
+    .execute();
+  const followers = new Map<string, Follower[]>();
+  for (const { target_id, name, state, amountBani } of found) {
+    const own = followers.get(target_id ?? '') ?? [];
+    own.push({ name: name as OperationName, state, amountBani });
+    followers.set(target_id ?? '', own);
+  }
+  return followers;
 }

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import type { Bani } from '../../../kernel/money.ts';
+import { standingConditions } from '../../../ledger/standing-sql.ts';
 import type { Scope } from '../scope.ts';
 import type { CommandFilter } from './command-filter.ts';
 import { readPlan } from './commands-list.ts';
@@ -24,7 +25,7 @@ export async function totalOfCommands(queries: Queries, scope: Scope, filter: Co
   const walks = sources.map(
     ({ where, isOrdered }) =>
       sql`select * from (select c.id as id, ${isHit} as hit, c.amount_bani as bani,
-        case when c.state = 'done' and coalesce(c.document_state, '') <> 'voided' then 1 else 0 end as done
+        case when ${standingConditions('c').keepsMoney} then 1 else 0 end as done
         from commands c where ${sql.join([where, ...walked], sql` and `)} order by ${isOrdered ? sql`c.issued_at` : sql`c.issued_at + 0`} desc, c.id desc
         limit ${sql.lit(maxWalked)}) as source`,
   );

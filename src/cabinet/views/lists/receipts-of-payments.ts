@@ -1,6 +1,7 @@
 // Which receipts were asked for with card payments: by one document [D80], or by naming the payment itself [D146].
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { wasDone } from '../../../ledger/standing.ts';
 
 export interface Print {
   id: string;
@@ -8,7 +9,7 @@ export interface Print {
   document: string;
   /** Of a receipt that names its payment. */
   paymentId: string | undefined;
-  state: string;
+  isPrinted: boolean;
   receiptId: string | null;
 }
 
@@ -45,7 +46,7 @@ export async function readPrints(
     id: row.id,
     document: (row.receipt_uid ?? '').toLowerCase(),
     paymentId: row.payment_id,
-    state: row.state,
+    isPrinted: wasDone(row),
     receiptId: row.receipt_id,
   }));
 }

@@ -33,7 +33,7 @@ export async function readSaleColumns(queries: Queries, commands: readonly Liste
       );
       const about = new Set([payment.id, payment.documentNr, ...printed.map(({ id }) => id)]);
       const told = erpTold(callbacks.filter(({ subjectId }) => about.has(subjectId)));
-      const done = printed.find(({ state }) => state === 'done');
+      const done = printed.find(({ isPrinted }) => isPrinted);
       columns.set(payment.id, {
         receipt: done ? 'printed' : printed.length > 0 ? 'none' : 'notRequested',
         receiptNumber: done?.receiptId ?? undefined,

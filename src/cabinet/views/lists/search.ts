@@ -5,7 +5,6 @@ import type { Queries } from '../../../database/database.ts';
 import { parseUuid } from '../../../kernel/ids.ts';
 import { baniToLei } from '../../../kernel/money.ts';
 import { ownedBy, type Scope } from '../scope.ts';
-import { shownStateOf } from '../shown-state.ts';
 import { type Text, text } from '../texts.ts';
 import { beginsWith, idPrefixOf } from './command-lookup.ts';
 import { listCommands } from './commands-list.ts';
@@ -40,7 +39,7 @@ async function findCommands(queries: Queries, scope: Scope, q: string): Promise<
     id: command.id,
     title: text('search.command', {
       name: command.name,
-      state: shownStateOf({ ...command, isInReview: command.reviewSinceMs !== null }),
+      state: command.shownState,
       device: command.deviceName,
       documentNr: command.documentNr,
       rrn: command.rrn,

@@ -1,6 +1,7 @@
 // The life of one command as steps between lanes. Pure. What the ledger noted is told in order; what it can only have learned
 // afterwards (the bank's yes, an answer that got lost) is put where it happened, and says when it was learned.
 import { baniToLei, parseAmount } from '../../../kernel/money.ts';
+import { standingOf, wasDone } from '../../../ledger/standing.ts';
 import { text } from '../texts.ts';
 import type { Lane, Step, StoryCommand, StoryEvent } from './sale-model.ts';
 import { readDecision } from './sale-outcome.ts';
@@ -144,10 +145,10 @@ function stepOf(command: StoryCommand, event: Folded): Step {
     case 'settled':
       return settledStep(command, event, own);
     case 'review':
-      return own('review', { reason: whyIn(event.detail) });
+      return own('review', { reason: whyIn(event, command) });
     case 'contradiction':
       if (event.further !== undefined) return { ...home('answeredFurther', { times: event.further }), repeats: event.further };
-      return own('contradiction', { reason: whyIn(event.detail) }, event.detail && starredJson(event.detail));
+      return own('contradiction', { reason: whyIn(event, command) }, event.detail && starredJson(event.detail));
     case 'decided':
       return person('decided');
     case 'review closed':
@@ -186,7 +187,7 @@ function settledStep(
   event: StoryEvent,
   own: (kind: string, params: Record<string, string | number | undefined>) => Step,
 ): Step {
-  const isDone = event.detail?.startsWith('done') ?? command.state === 'done';
+  const isDone = event.detail?.startsWith('done') ?? wasDone(command);
   const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const step = own('settled', {
     name: command.name,
@@ -197,9 +198,9 @@ function settledStep(
   return { ...step, isMoney: isDone && movesMoney(command) };
 }
 
-/** A sentence, or an object with the sentence in it. */
-function whyIn(detail: string | undefined): string | undefined {
-  if (!detail?.startsWith('{')) return detail;
+/** A sentence, or an object with the sentence in it; where the step has none, the reason that Attention shows. */
+function whyIn({ detail }: StoryEvent, { reviewReason }: StoryCommand): string | undefined {
+  if (!detail?.startsWith('{')) return detail ?? reviewReason ?? undefined;
   const { why } = JSON.parse(detail) as { why?: string };
   return why;
 }
@@ -216,7 +217,7 @@ export function movesMoney({ name }: StoryCommand): boolean {
 function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   const report = readReport(command.report);
   const atMs = momentIn(command, report['time']);
-  if (command.state !== 'done' || command.settledAtMs === null || atMs === undefined) return [];
+  if (!wasDone(command) || command.settledAtMs === null || atMs === undefined) return [];
   const isByBank =
     command.name === 'Pay' || command.name === 'Refund' || command.name === 'CancelTransaction' || (command.cardBani ?? 0) > 0;
   const amountBani = parseAmount(report['amount'] ?? report['total']) ?? command.amountBani;
@@ -286,10 +287,17 @@ function told(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
 }
 
 export function errorCodeOf({ state, outcome }: Pick<StoryCommand, 'state' | 'outcome'>): number {
-  if (state === 'done') return 0;
-  if (state === 'refused') return 50;
-  if (state === 'never') return outcome === 'busy' ? 31 : 30;
-  return 3;
+  // What became of the document later was not part of the answer.
+  switch (standingOf({ state, documentState: null, amountBani: null })) {
+    case 'done':
+      return 0;
+    case 'refused':
+      return 50;
+    case 'never':
+      return outcome === 'busy' ? 31 : 30;
+    default:
+      return 3;
+  }
 }
 
 export function readReport(report: string | null): Record<string, unknown> {

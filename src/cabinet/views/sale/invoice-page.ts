@@ -4,6 +4,8 @@ import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
 import { isStillOrphan } from '../../../invoices/store.ts';
 import { findStandingPayment, type StandingPayment } from '../../../ledger/standing-payment.ts';
+import { readAttentionAbout } from '../figures/attention.ts';
+import type { AttentionKind } from '../figures/attention-kinds.ts';
 import { type ListedCommand, readListed } from '../lists/commands-list.ts';
 import { type ListedInvoice, readListedInvoices } from '../lists/invoices-list.ts';
 import type { Scope } from '../scope.ts';
@@ -11,7 +13,7 @@ import { type Text, text } from '../texts.ts';
 import { erpTold, type Told, toldMarks } from './erp-told.ts';
 import { readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
 import type { Step, StoryCallback } from './sale-model.ts';
-import type { Mark } from './sale-outcome.ts';
+import { adviceOnCallbacks, adviceOnListed, type Mark } from './sale-outcome.ts';
 import { itemsOf, type PaperReceipt } from './sale-page.ts';
 import { callbackSteps, invoiceStep, relatedStep } from './sale-steps.ts';
 
@@ -38,7 +40,7 @@ export interface InvoicePage {
 const maxOrphans = 100;
 
 /** Undefined: there is none, or it is another merchant's. */
-export async function readInvoicePage(queries: Queries, scope: Scope, oid: string): Promise<InvoicePage | undefined> {
+export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number): Promise<InvoicePage | undefined> {
   const [invoice] = await readListedInvoices(queries, scope, [oid]);
   if (!invoice) return undefined;
   const own: Scope = { merchantId: invoice.merchantId };
@@ -69,6 +71,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
   const attempts = await readAttempts(queries, callbacks);
   const events = await readInvoiceEvents(queries, invoice);
   const rawReceipt = JSON.parse(stored.receipt) as unknown;
+  const attention = await readAttentionAbout(queries, own, { commandIds: payments.map(({ id }) => id), oids: [oid] }, nowMs);
   const payment = await findStandingPayment(queries, invoice.merchantId, oid);
   const timeline = [...events.map(invoiceStep), ...payments.map(relatedStep), ...callbackSteps(callbacks, attempts)];
   return {
@@ -77,7 +80,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     preferredDeviceId: stored.preferred_device_id ?? undefined,
     callbackUri: stored.callback_uri ?? undefined,
     outcome: outcomeOfInvoice(invoice, orphans.length),
-    advice: adviceOnInvoice(invoice, orphans.length, callbacks),
+    advice: adviceOnInvoice(invoice, attention, callbacks),
     marks: marksOfInvoice(invoice, callbacks),
     receipt: { number: invoice.receiptId ?? undefined, items: itemsOf(rawReceipt), totalBani: invoice.amountBani ?? undefined },
     rawReceipt,
@@ -106,12 +109,10 @@ export function outcomeOfInvoice(invoice: Facts, orphans: number): Text {
   });
 }
 
-export function adviceOnInvoice(invoice: Pick<Facts, 'state'>, orphans: number, callbacks: readonly Told[]): Text {
-  if (orphans > 0) return text('advice.giveBackOrKeep');
-  const told = erpTold(callbacks);
-  if (told === 'dead') return text('advice.sendAgain');
-  if (told === 'pending') return text('advice.callbackWaits');
-  return text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
+/** "Nothing to do" only where Attention lists nothing about the invoice or a card payment for it. */
+export function adviceOnInvoice(invoice: Pick<Facts, 'state'>, attention: readonly AttentionKind[], callbacks: readonly Told[]): Text {
+  const listed = adviceOnListed(attention) ?? (attention.length > 0 ? text('advice.openPayment') : undefined);
+  return listed ?? adviceOnCallbacks(callbacks) ?? text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
 }
 
 const markStates: Record<State, Mark['state']> = { 0: 'waiting', 1: 'waiting', 2: 'good', 3: 'neutral', 4: 'neutral' };

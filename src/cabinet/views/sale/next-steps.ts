@@ -1,11 +1,12 @@
 // What a person may do about a sale now, what each would do, and why the others are closed. Pure; the ledger judges again when it is done.
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
-import { committedRefundsOf, standingOf } from '../../../ledger/standing.ts';
+import { operationOf } from '../../../kernel/operations.ts';
+import { isInReview, isOpen } from '../../../ledger/command.ts';
+import { awaitsClose, committedRefundsOf, keepsMoney, mayBeRefunded, standingOf, wasDone } from '../../../ledger/standing.ts';
 import { personDecidesAfterMs } from '../../../ledger/store.ts';
 import { type Text, text } from '../texts.ts';
 import { readReport } from './command-steps.ts';
 import type { Sale, StoryCallback } from './sale-model.ts';
-import { isInReview } from './sale-outcome.ts';
 
 export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide' | 'resend';
 
@@ -46,7 +47,7 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
   const device = command.deviceName;
   const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const steps: NextStep[] = [];
-  if (command.name === 'Pay') {
+  if (operationOf(command.name).isPayment) {
     const leftBani = leftBaniOf(sale);
     steps.push(
       step('refund', whyNoRefund(sale, leftBani), text('consequence.refund', { device, card: cardOf(sale) }), leftBani),
@@ -56,8 +57,8 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
     );
   }
   steps.push(step('ask', whyNoAsk(sale), text('consequence.ask', { device })), {
-    ...step('decide', whyNoDecision(sale, nowMs), text(isOpen(sale) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
-    closesReview: isInReview(command) && !isOpen(sale) ? true : undefined,
+    ...step('decide', whyNoDecision(sale, nowMs), text(isOpen(command) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
+    closesReview: isInReview(command) && !isOpen(command) ? true : undefined,
   });
   return [...resendSteps(sale.callbacks), ...steps];
 }
@@ -67,12 +68,10 @@ function step(action: Action, whyNot: string | undefined, consequence: Text, max
   return { action, isAllowed, whyNot: isAllowed ? undefined : text(whyNot), maxBani: isAllowed ? maxBani : undefined, consequence };
 }
 
-const isOpen = ({ command: { state } }: Sale) => state === 'sent' || state === 'unknown';
-
 /** Refunds whose outcome is open or disputed count as made. */
 export function leftBaniOf(sale: Sale): Bani {
   const { command, followers } = sale;
-  if (command.name !== 'Pay' || command.state !== 'done' || command.documentState === 'voided') return 0;
+  if (!operationOf(command.name).isPayment || !keepsMoney(command)) return 0;
   return (command.amountBani ?? 0) - committedRefundsOf(followers);
 }
 
@@ -80,41 +79,41 @@ function whyNoPayment({ command, followers }: Sale): string | undefined {
   const standing = standingOf(command, followers);
   if (standing === 'open' || standing === 'disputed') return 'whyNot.notKnown';
   if (command.removedAtMs !== null) return 'whyNot.removed';
-  if (command.state !== 'done') return 'whyNot.notCharged';
+  if (!wasDone(command)) return 'whyNot.notCharged';
   if (command.operationId === null || command.rrn === null) return 'whyNot.noNumbers';
-  return command.documentState === 'voided' ? 'whyNot.voided' : undefined;
+  return keepsMoney(command) ? undefined : 'whyNot.voided';
 }
 
 function whyNoRefund(sale: Sale, leftBani: Bani): string | undefined {
   const why = whyNoPayment(sale);
   if (why !== undefined) return why;
   if (sale.command.bankDayClosedAtMs !== null) return 'whyNot.bankDayClosed';
-  if (sale.command.documentState === 'open') return 'whyNot.documentOpen';
+  if (awaitsClose(sale.command)) return 'whyNot.documentOpen';
   return leftBani <= 0 ? 'whyNot.nothingLeft' : undefined;
 }
 
 function whyNoVoid(sale: Sale): string | undefined {
   const why = whyNoPayment(sale);
   if (why !== undefined) return why;
-  if (sale.followers.some(({ name, state }) => name === 'Refund' && state !== 'refused' && state !== 'never')) return 'whyNot.refunded';
+  if (mayBeRefunded(sale.followers)) return 'whyNot.refunded';
   return typeof readReport(sale.command.report)['token'] === 'string' ? undefined : 'whyNot.noToken';
 }
 
 function whyNotOpen({ command, followers }: Sale): string | undefined {
   const standing = standingOf(command, followers);
   if (standing === 'open' || standing === 'disputed') return 'whyNot.notKnown';
-  if (command.documentState === null) return 'whyNot.notCharged';
-  return command.documentState === 'open' ? undefined : 'whyNot.closed';
+  if (!wasDone(command)) return 'whyNot.notCharged';
+  return awaitsClose(command) ? undefined : 'whyNot.closed';
 }
 
 function whyNoAsk({ command }: Sale): string | undefined {
   if (command.removedAtMs !== null) return 'whyNot.removed';
-  return command.journalId === null && command.state !== 'unknown' ? 'whyNot.noJournal' : undefined;
+  return command.journalId === null && !isOpen(command) ? 'whyNot.noJournal' : undefined;
 }
 
 /** While the device may still act, its own word is the better judge [D63]. */
 function whyNoDecision({ command }: Sale, nowMs: number): string | undefined {
-  if (command.state !== 'sent' && command.state !== 'unknown') return isInReview(command) ? undefined : 'whyNot.settled';
+  if (!isOpen(command)) return isInReview(command) ? undefined : 'whyNot.settled';
   const mayStillAct = command.endedUnknownAtMs === null && nowMs < command.answerByMs + personDecidesAfterMs;
   return mayStillAct ? 'whyNot.running' : undefined;
 }

@@ -5,6 +5,7 @@ import { readKeyNames } from '../../../access/keys.ts';
 import { listAttemptsOf, listCallbacksOf } from '../../../callbacks/delivery-log.ts';
 import type { Queries } from '../../../database/database.ts';
 import { listInvoiceEvents } from '../../../invoices/store.ts';
+import { operationOf } from '../../../kernel/operations.ts';
 import { commandColumns, toCommand } from '../../../ledger/command.ts';
 import type { CommandEvent } from '../../../ledger/timeline.ts';
 import { ownedBy, type Scope } from '../scope.ts';
@@ -19,12 +20,12 @@ export async function readSale(
   scope: Scope,
   commandId: string,
   events: readonly CommandEvent[],
-): Promise<Sale | undefined> {
+): Promise<Omit<Sale, 'isOutOfContact' | 'attention'> | undefined> {
   const [command] = await readCommands(queries, scope, sql<SqlBool>`c.id = ${commandId}`);
   if (!command) return undefined;
   const own: Scope = { merchantId: command.merchantId };
   const [payment] = command.targetId === null ? [] : await readCommands(queries, own, sql<SqlBool>`c.id = ${command.targetId}`);
-  const followers = command.name === 'Pay' ? await readCommands(queries, own, sql<SqlBool>`c.target_id = ${command.id}`) : [];
+  const followers = operationOf(command.name).isPayment ? await readCommands(queries, own, sql<SqlBool>`c.target_id = ${command.id}`) : [];
   const linked = await readLinked(queries, own, command);
   const invoice = await readInvoiceOf(queries, own, command.documentNr ?? command.receiptUid);
   const subjects = [command.id, ...linked.map(({ id }) => id), ...(invoice ? [invoice.oid] : [])];

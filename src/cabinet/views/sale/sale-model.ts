@@ -1,5 +1,6 @@
 // What a page about one sale is made of: the facts as the books have them, and the steps that a person reads. Types only.
 import type { Command } from '../../../ledger/command.ts';
+import type { AttentionKind } from '../figures/attention-kinds.ts';
 import type { Text } from '../texts.ts';
 
 export type Lane = 'erp' | 'gateway' | 'mqtt' | 'queue' | 'device' | 'bank' | 'person';
@@ -100,4 +101,8 @@ export interface Sale {
   events: StoryEvent[];
   callbacks: StoryCallback[];
   attempts: StoryAttempt[];
+  /** Contact with its device was lost while it runs. */
+  isOutOfContact: boolean;
+  /** As what Attention lists it, its receipt or its invoice. */
+  attention: readonly AttentionKind[];
 }

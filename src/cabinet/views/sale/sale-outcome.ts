@@ -1,50 +1,52 @@
 // The sentence on top of a sale's page, what to do about it, and the marks beside it. Pure: many histories, one plain word each.
 
 import { baniToLei } from '../../../kernel/money.ts';
-import type { StateFacts } from '../shown-state.ts';
-import { shownStateOf } from '../shown-state.ts';
+import { operationOf } from '../../../kernel/operations.ts';
+import { isInReview, isOpen } from '../../../ledger/command.ts';
+import { isDocumentClosed, refundedBaniOf, remainderOf, standingOf, wasDone } from '../../../ledger/standing.ts';
+import type { AttentionKind } from '../figures/attention-kinds.ts';
+import { type ShownState, shownStateOf } from '../shown-state.ts';
 import { type Text, text } from '../texts.ts';
-import { erpTold, toldMarks } from './erp-told.ts';
+import { erpTold, type Told, toldMarks } from './erp-told.ts';
 import type { Sale, StoryCommand, StoryEvent, Unclear } from './sale-model.ts';
 import { longestUnclearMs } from './sale-unclear.ts';
 
-export function refundedBaniOf({ followers }: Pick<Sale, 'followers'>): number {
-  return followers.reduce((sum, { name, state, amountBani }) => sum + (name === 'Refund' && state === 'done' ? (amountBani ?? 0) : 0), 0);
-}
-
-export function isInReview({ reviewSinceMs, reviewedAtMs }: StoryCommand): boolean {
-  return reviewSinceMs !== null && reviewedAtMs === null;
-}
-
-export function stateFactsOf(sale: Pick<Sale, 'command' | 'followers'>): StateFacts {
-  return { ...sale.command, refundedBani: refundedBaniOf(sale), isInReview: isInReview(sale.command) };
+/** The word that lists show for it. */
+export function shownStateOfSale({ command, followers, isOutOfContact }: Sale): ShownState {
+  return shownStateOf({ ...command, followers, isOutOfContact, isInReview: isInReview(command) });
 }
 
 export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number): Text {
   const { command } = sale;
   const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const shared = { name: command.name, amount, device: command.deviceName };
-  const isOpen = command.state === 'sent' || command.state === 'unknown';
-  if (isInReview(command) || command.state === 'disputed') {
-    return text(isOpen ? 'outcome.needsPerson' : 'outcome.contradiction', {
-      ...shared,
-      state: command.state === 'disputed' ? command.disputedFrom : command.state,
-      reason: command.reviewReason,
-    });
-  }
-  switch (command.state) {
-    case 'sent':
+  const shown = shownStateOfSale(sale);
+  switch (shown) {
+    case 'needsPerson':
+      return text(needsPersonKeyOf(command), { ...shared, state: command.disputedFrom ?? command.state, reason: command.reviewReason });
+    case 'waiting':
       return text('outcome.waiting', shared);
     case 'unknown':
       return text('outcome.unknown', { ...shared, spanMs: longestUnclearMs(spans, nowMs) });
+    case 'busy':
+      return text('outcome.busy', shared);
     case 'never':
-      if (command.outcome === 'busy') return text('outcome.busy', shared);
       return text(wasIssuedAgain(sale) ? 'outcome.issuedAgain' : 'outcome.never', { ...shared, reason: command.reason });
-    case 'refused':
+    case 'declined':
       return text(refusalKeyOf(sale), { ...shared, ...personIn(sale.events, command), reason: command.reason });
-    case 'done':
-      return command.name === 'Pay' ? paidOutcome(sale, spans, nowMs) : doneOutcome(sale, spans, nowMs);
+    default:
+      return operationOf(command.name).isPayment ? paidOutcome(sale, shown, spans, nowMs) : doneOutcome(sale, spans, nowMs);
   }
+}
+
+function needsPersonKeyOf(command: StoryCommand): string {
+  if (isOpen(command)) return 'outcome.needsPerson';
+  return isContradicted(command) ? 'outcome.contradiction' : 'outcome.backDisputed';
+}
+
+/** Itself; otherwise what needs a person is a refund or void of it. */
+function isContradicted(command: StoryCommand): boolean {
+  return isInReview(command) || standingOf(command) === 'disputed';
 }
 
 function refusalKeyOf({ command }: Sale): string {
@@ -56,16 +58,14 @@ function wasIssuedAgain({ command, events }: Sale): boolean {
   return events.some(({ commandId, step, detail }) => commandId === command.id && step === 'settled' && detail?.includes('issued again'));
 }
 
-function paidOutcome(sale: Sale, spans: readonly Unclear[], nowMs: number): Text {
-  const { command } = sale;
-  const refundedBani = refundedBaniOf(sale);
-  const amountBani = command.amountBani ?? 0;
-  const shared = { amount: baniToLei(amountBani), device: command.deviceName };
-  if (command.documentState === 'voided') return text('outcome.voided', shared);
-  if (refundedBani >= amountBani && refundedBani > 0) return text('outcome.refunded', { ...shared, refunded: baniToLei(refundedBani) });
-  if (refundedBani > 0) {
-    return text('outcome.partlyRefunded', { ...shared, refunded: baniToLei(refundedBani), left: baniToLei(amountBani - refundedBani) });
-  }
+function paidOutcome(sale: Sale, shown: ShownState, spans: readonly Unclear[], nowMs: number): Text {
+  const { command, followers } = sale;
+  const refunded = baniToLei(refundedBaniOf(followers));
+  const leftBani = remainderOf(command, followers);
+  const shared = { amount: baniToLei(command.amountBani ?? 0), device: command.deviceName };
+  if (shown === 'voided') return text('outcome.voided', shared);
+  if (leftBani !== undefined && leftBani <= 0) return text('outcome.refunded', { ...shared, refunded });
+  if (leftBani !== undefined) return text('outcome.partlyRefunded', { ...shared, refunded, left: baniToLei(leftBani) });
   return text(`outcome.charged${foundBy(command, spans)}`, {
     ...shared,
     ...personIn(sale.events, command),
@@ -113,18 +113,47 @@ export function readDecision(detail: string): { actor: string; state: string; re
   return { actor: match?.[1] ?? '', state: match?.[2] ?? '', reason: match?.[3] ?? detail };
 }
 
+/** "Nothing to do" only where Attention lists nothing about the sale. */
 export function adviceOf(sale: Sale): Text {
   const { command, callbacks } = sale;
-  if (isInReview(command)) return text(command.state === 'sent' || command.state === 'unknown' ? 'advice.decide' : 'advice.compare');
-  if (command.state === 'sent') return text('advice.wait');
-  if (command.state === 'unknown') return text('advice.doNotChargeAgain');
-  if (command.state === 'never') return text('advice.tryAgain');
-  if (command.state === 'refused') return text('advice.anotherCard');
-  if (command.documentState === 'open') return text('advice.closeDocument', { device: command.deviceName });
+  switch (shownStateOfSale(sale)) {
+    case 'needsPerson':
+      if (isOpen(command)) return text('advice.decide');
+      return text(isContradicted(command) ? 'advice.compare' : 'advice.resolveBack');
+    case 'waiting':
+      return text('advice.wait');
+    case 'unknown':
+      return text('advice.doNotChargeAgain');
+    case 'never':
+    case 'busy':
+      return text('advice.tryAgain');
+    case 'notClosed':
+      return text('advice.closeDocument', { device: command.deviceName });
+    case 'declined':
+      return text(operationOf(command.name).isPayment ? 'advice.anotherCard' : 'advice.tryAgainOnDevice');
+    default:
+      return adviceOnListed(sale.attention) ?? adviceOnCallbacks(callbacks) ?? text('advice.nothing');
+  }
+}
+
+const advices: Partial<Record<AttentionKind, string>> = {
+  paydRefused: 'advice.giveBackOrKeep',
+  paidByCard: 'advice.completeInvoice',
+  erpNotTold: 'advice.sendAgain',
+  paymentWithoutReceipt: 'advice.paymentWithoutReceipt',
+  receiptWithoutPayment: 'advice.receiptWithoutPayment',
+  voidedAfterReceipt: 'advice.voidedAfterReceipt',
+};
+
+export function adviceOnListed(kinds: readonly AttentionKind[]): Text | undefined {
+  const [key] = kinds.flatMap((kind) => advices[kind] ?? []);
+  return key === undefined ? undefined : text(key);
+}
+
+export function adviceOnCallbacks(callbacks: readonly Told[]): Text | undefined {
   const told = erpTold(callbacks);
   if (told === 'dead') return text('advice.sendAgain');
-  if (told === 'pending') return text('advice.callbackWaits');
-  return text('advice.nothing');
+  return told === 'pending' ? text('advice.callbackWaits') : undefined;
 }
 
 export interface Mark {
@@ -134,15 +163,14 @@ export interface Mark {
 
 export function marksOf(sale: Sale): Mark[] {
   const { command, linked, callbacks } = sale;
-  const shown = shownStateOf(stateFactsOf(sale));
+  const shown = shownStateOfSale(sale);
   // That the document is open has a mark of its own.
   const state = shown === 'notClosed' ? 'paid' : shown;
   const marks: Mark[] = [{ key: `state.${state}`, state: markOfState[state] }];
-  if (command.documentState !== null && command.documentState !== 'voided') {
-    marks.push(command.documentState === 'open' ? { key: 'mark.notClosed', state: 'waiting' } : { key: 'mark.closed', state: 'good' });
-  }
-  const print = command.name === 'PrintReceipt' ? command : linked.find(({ name, state: of }) => name === 'PrintReceipt' && of === 'done');
-  if (print?.state === 'done') marks.push({ key: 'mark.printed', state: 'good' });
+  if (shown === 'notClosed') marks.push({ key: 'mark.notClosed', state: 'waiting' });
+  else if (isDocumentClosed(command)) marks.push({ key: 'mark.closed', state: 'good' });
+  const print = [command, ...linked].find((each) => each.name === 'PrintReceipt' && wasDone(each));
+  if (print) marks.push({ key: 'mark.printed', state: 'good' });
   const told = erpTold(callbacks);
   if (told !== undefined) marks.push(toldMarks[told]);
   return marks;

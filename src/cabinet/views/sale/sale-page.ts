@@ -1,7 +1,10 @@
 // One page per sale: the facts, the outcome in plain words, the timeline, and what may be done next. Put together here from pure parts.
 import type { Queries } from '../../../database/database.ts';
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
+import { operationOf } from '../../../kernel/operations.ts';
+import { wasDone } from '../../../ledger/standing.ts';
 import type { CommandEvent } from '../../../ledger/timeline.ts';
+import { readAttentionAbout } from '../figures/attention.ts';
 import { type ListedCommand, readListed } from '../lists/commands-list.ts';
 import type { Scope } from '../scope.ts';
 import type { Text } from '../texts.ts';
@@ -45,14 +48,22 @@ export async function readSalePage(
   events: readonly CommandEvent[],
   nowMs: number,
 ): Promise<SalePage | undefined> {
-  const sale = await readSale(queries, scope, commandId, events);
-  if (!sale) return undefined;
-  const related = [sale.command, ...sale.followers, ...sale.linked, ...(sale.payment ? [sale.payment] : [])];
+  const found = await readSale(queries, scope, commandId, events);
+  if (!found) return undefined;
+  const { command, followers, linked, payment, invoice } = found;
+  const own = { merchantId: command.merchantId };
+  const related = [command, ...followers, ...linked, ...(payment ? [payment] : [])];
   const listed = await readListed(
     queries,
-    { merchantId: sale.command.merchantId },
+    own,
     related.map(({ id }) => id),
   );
+  const about = { commandIds: [command.id, ...linked.map(({ id }) => id)], oids: invoice ? [invoice.oid] : [] };
+  const sale: Sale = {
+    ...found,
+    isOutOfContact: listed.find(({ id }) => id === command.id)?.isOutOfContact === true,
+    attention: await readAttentionAbout(queries, own, about, nowMs),
+  };
   const keyNames = await readNamesOfCallers(queries, [sale.command.caller]);
   const timeline = saleSteps(sale, keyNames);
   const lost = timeline.find(({ kind }) => kind === 'answerLost');
@@ -67,7 +78,7 @@ export async function readSalePage(
     receipt: receiptOf(sale),
     timeline,
     unclear,
-    raw: rawOf(sale.command),
+    raw: rawOf(sale),
     steps: nextStepsOf(sale, nowMs),
   };
 }
@@ -79,7 +90,7 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>): SalePage['f
   return {
     card: text(report['maskedCard']),
     authCode: text(report['authCode']),
-    left: command.name === 'Pay' && command.state === 'done' ? baniToLei(leftBaniOf(sale)) : undefined,
+    left: operationOf(command.name).isPayment && wasDone(command) ? baniToLei(leftBaniOf(sale)) : undefined,
     cash: command.cashBani === null ? undefined : baniToLei(command.cashBani),
     cardPart: command.cardBani === null ? undefined : baniToLei(command.cardBani),
     key: keyNames.get(command.caller?.replace(/^key /, '') ?? ''),
@@ -90,8 +101,7 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>): SalePage['f
 
 /** The paper of this sale: of the command itself, or of the receipt that was printed for the payment. */
 function receiptOf({ command, linked }: Sale): PaperReceipt | undefined {
-  const print =
-    command.name === 'PrintReceipt' ? command : linked.findLast(({ name, state }) => name === 'PrintReceipt' && state === 'done');
+  const print = command.name === 'PrintReceipt' ? command : linked.findLast((each) => each.name === 'PrintReceipt' && wasDone(each));
   return print && paperOf(print);
 }
 

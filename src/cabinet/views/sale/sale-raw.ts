@@ -3,7 +3,8 @@
 import { maskReport } from '../../../kernel/card-mask.ts';
 import { errorCodes, GatewayError } from '../../../kernel/error-codes.ts';
 import { answerOf } from '../../../ledger/answers.ts';
-import type { StoryCommand } from './sale-model.ts';
+import { isOpen } from '../../../ledger/command.ts';
+import type { Sale, StoryCommand } from './sale-model.ts';
 import { starred } from './starred.ts';
 
 export interface RawSale {
@@ -12,11 +13,12 @@ export interface RawSale {
   told?: Record<string, unknown> | undefined;
 }
 
-export function rawOf(command: StoryCommand): RawSale {
+export function rawOf(sale: Pick<Sale, 'command' | 'followers'>): RawSale {
+  const { command } = sale;
   return {
     request: requestOf(command),
     report: command.report === null ? undefined : starred(JSON.parse(command.report) as Record<string, unknown>),
-    told: command.state === 'sent' ? undefined : toldOf(command),
+    told: isOpen(command) && command.unheardAtMs === null ? undefined : toldOf(sale),
   };
 }
 
@@ -29,9 +31,9 @@ function requestOf({ request, args, name }: StoryCommand): Record<string, unknow
 }
 
 /** Derived, because an answer is a function of the command: the same for whoever asks, today as then. */
-function toldOf(command: StoryCommand): Record<string, unknown> {
+function toldOf({ command, followers }: Pick<Sale, 'command' | 'followers'>): Record<string, unknown> {
   try {
-    const { report, ...answer } = answerOf(command);
+    const { report, ...answer } = answerOf(command, { followers });
     return { errorCode: 0, errorMessage: '', ...answer, ...(report === undefined ? {} : { report: 'as above' }) };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

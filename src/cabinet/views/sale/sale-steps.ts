@@ -1,5 +1,6 @@
 // The one timeline of a sale: the command itself, what was done about it afterwards, receipt, invoice, and each try to tell the ERP. Pure.
 import { baniToLei } from '../../../kernel/money.ts';
+import { standingOf, wasDone } from '../../../ledger/standing.ts';
 import { text } from '../texts.ts';
 import { commandSteps, movesMoney, personOf } from './command-steps.ts';
 import { noticeOf } from './next-steps.ts';
@@ -27,8 +28,8 @@ export function relatedStep(command: StoryCommand): Step {
     from: person === undefined ? 'erp' : 'person',
     to: 'device',
     kind: 'related',
-    isMoney: command.state === 'done' && movesMoney(command),
-    isLost: command.state === 'never' || undefined,
+    isMoney: wasDone(command) && movesMoney(command),
+    isLost: standingOf(command) === 'never' || undefined,
     text: text(`step.related.${command.name}.${command.state}`, {
       amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
       device: command.deviceName,

@@ -1,9 +1,10 @@
 // When nobody knew the outcome of a command. Pure. It begins when something that may have arrived is not heard of any more, and ends
 // when the device says something about it; a look in on a running command that is answered at once is no doubt.
+import { contactLostSteps, deviceSpokeSteps } from '../../../ledger/standing-sql.ts';
 import type { StoryEvent, Unclear } from './sale-model.ts';
 
-const begins: ReadonlySet<string> = new Set(['channel-lost', 'send-unclear', 'unknown', 'asked last transaction']);
-const ends: ReadonlySet<string> = new Set(['accepted', 'answered', 'recalled', 'settled', 'decided']);
+const begins: ReadonlySet<string> = new Set(contactLostSteps);
+const ends: ReadonlySet<string> = new Set(deviceSpokeSteps);
 
 /** `settledAtMs`: when the row says that it was settled, should the step itself have got lost. */
 export function unclearSpans(events: readonly StoryEvent[], settledAtMs: number | null): Unclear[] {

@@ -1,0 +1,13 @@
+// What Attention lists, by weight.
+export const attentionKinds = [
+  'unknown',
+  'contradiction',
+  'notClosed',
+  'paydRefused',
+  'paidByCard',
+  'erpNotTold',
+  'receiptWithoutPayment',
+  'paymentWithoutReceipt',
+  'voidedAfterReceipt',
+] as const;
+export type AttentionKind = (typeof attentionKinds)[number];

@@ -1,0 +1,58 @@
+// The standing of operations as SQL conditions, for lists and sums that read many rows: the same rules as standing.ts, and a test compares
+// the two over every state. States are literals: both engines use a partial index only where the statement itself shows that it applies.
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { namesWhere } from '../kernel/operations.ts';
+
+type Condition = RawBuilder<SqlBool>;
+
+const literals = (values: readonly string[]) => sql.join(values.map((value) => sql.lit(value)));
+
+/** Steps after which nobody knows what the device does, until one of `deviceSpokeSteps` follows. */
+export const contactLostSteps = ['channel-lost', 'send-unclear', 'unknown', 'asked last transaction'] as const;
+export const deviceSpokeSteps = ['accepted', 'answered', 'recalled', 'settled', 'decided'] as const;
+
+const refunds = namesWhere(({ effect }) => effect === 'refund');
+const takingBack = namesWhere(({ effect }) => effect === 'refund' || effect === 'void');
+
+/** Payments whose refund or void is disputed: few, because a dispute is on the review list, which has an index. */
+const disputedPayments = sql`(select back.target_id from commands back where back.review_since is not null and back.reviewed_at is null
+  and back.state = 'disputed' and back.target_id is not null and back.name in (${literals(takingBack)}))`;
+
+/** `row`: the alias of `commands` in the statement. */
+export function standingConditions(row: string) {
+  const column = (name: string) => sql.ref(`${row}.${name}`);
+  const state = column('state');
+  const done = sql<SqlBool>`${state} = 'done'`;
+  const is = (condition: Condition) => condition;
+  return {
+    open: is(sql`${state} in ('sent', 'unknown')`),
+    /** Nobody knows its outcome: the deadline has passed, or contact with its device is lost while it runs. */
+    openUnknown: is(sql`(${state} = 'unknown' or (${state} = 'sent' and ${contactLost(row)}))`),
+    openWaiting: is(sql`(${state} = 'sent' and not ${contactLost(row)})`),
+    done,
+    /** Done, and the money is still with the shop. */
+    keepsMoney: is(sql`(${done} and coalesce(${column('document_state')}, '') <> 'voided')`),
+    voided: is(sql`${column('document_state')} = 'voided'`),
+    /** Of an approved payment: its terminal takes no other until CloseDoc. */
+    documentOpen: is(sql`${column('document_state')} = 'open'`),
+    openOrDone: is(sql`${state} in ('sent', 'unknown', 'done')`),
+    refused: is(sql`${state} = 'refused'`),
+    never: is(sql`${state} = 'never'`),
+    /** The predicate of the index over what failed. */
+    failed: is(sql`${state} in ('refused', 'never')`),
+    ended: is(sql`${state} in ('done', 'refused')`),
+    busy: is(sql`coalesce(${column('outcome')}, '') = 'busy'`),
+    inReview: is(sql`(${column('review_since')} is not null and ${column('reviewed_at')} is null)`),
+    /** Of a payment: a refund or void of it is disputed, so its money may be gone. */
+    takenBackInDispute: is(sql`${column('id')} in ${disputedPayments}`),
+    refundedBani: sql<number>`(select cast(coalesce(sum(back.amount_bani), 0) as bigint) from commands back
+      where back.target_id = ${column('id')} and back.state = 'done' and back.name in (${literals(refunds)}))`,
+  };
+}
+
+/** From the timeline: the channel was lost, and the device has not spoken since. */
+export function contactLost(row: string): Condition {
+  const id = sql.ref(`${row}.id`);
+  return sql<SqlBool>`exists (select 1 from command_events lost where lost.command_id = ${id} and lost.step in (${literals(contactLostSteps)})
+    and not exists (select 1 from command_events later where later.command_id = ${id} and later.id > lost.id and later.step in (${literals(deviceSpokeSteps)})))`;
+}
