@@ -22,6 +22,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './setting-parsers.ts';
+import { findUnknownSettings } from './unknown-settings.ts';
 
 export type Mode = 'sandbox' | 'serve';
 
@@ -359,14 +360,17 @@ export function readConfig(mode: Mode, environment: Environment = process.env): 
     try {
       values[name] = parse(given);
     } catch (error) {
-      problems.push(`${variable} ${(error as Error).message}; it is ${JSON.stringify(shown(variable, given))}.`);
+      problems.push(`${variable} ${(error as Error).message}; it is ${JSON.stringify(shown(variable, given))}.${serviceLinkHint(given)}`);
     }
   }
-  if (problems.length > 0) throw new ConfigError(problems);
+  const known = Object.values(settings).map((one) => one.variable);
+  const given = Object.keys(environment).filter((variable) => environment[variable]?.trim());
+  const unknown = findUnknownSettings(given, known);
+  if (problems.length > 0) throw new ConfigError(mode === 'serve' ? [...problems, ...unknown.misspelled] : problems);
   const machine = { hostname: hostname(), pid: process.pid };
-  const config = { ...values, ...machine, mode, given: written, warnings: misspellings(environment) } as unknown as Config;
-  problems.push(...contradictions(config), ...(mode === 'serve' ? dangers(config) : []));
-  config.warnings.push(...(mode === 'serve' ? doubts(config) : []));
+  const config = { ...values, ...machine, mode, given: written, warnings: unknown.others } as unknown as Config;
+  problems.push(...contradictions(config), ...(mode === 'serve' ? [...dangers(config), ...unknown.misspelled] : []));
+  config.warnings.push(...(mode === 'serve' ? doubts(config, environment['PGSSLMODE']) : unknown.misspelled));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
@@ -376,14 +380,12 @@ export function readAdminToken(environment: Environment = process.env): string |
   return environment[settings.adminToken.variable]?.trim() || undefined;
 }
 
-function misspellings(environment: Environment): string[] {
-  const known = new Set(Object.values(settings).map((one) => one.variable));
-  return Object.keys(environment)
-    .filter((variable) => variable.startsWith('TILLGATE_') && !variable.startsWith('TILLGATE_TEST_') && !known.has(variable))
-    .map((variable) => `${variable} is not a setting of Tillgate and has no effect; docs/operating.md lists those that are.`);
-}
-
 /** Values of secret settings and logins inside addresses are not repeated in error messages. */
 function shown(variable: string, given: string): string {
   return /TOKEN|URL/.test(variable) ? '(hidden)' : given;
+}
+
+/** Kubernetes and container links set TILLGATE_PORT for a Service of that name. */
+function serviceLinkHint(given: string): string {
+  return /^tcp:\/\//.test(given) ? ' Kubernetes sets such values for its Services: put `enableServiceLinks: false` into the pod.' : '';
 }

@@ -101,7 +101,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
   const certificate = certFile === undefined || keyFile === undefined ? undefined : openCertificate({ certFile, keyFile, clock, logger });
   const rooms = createRooms({ config, shared, certificate, traces, addresses });
   const server = createServer({ config, shared, rooms, metrics, certificate, traces, sandbox });
-  addGauges(metrics, { clock, database, ...rooms });
+  addGauges(metrics, { clock, database, certificate, ...rooms });
   const { embedded, embeddedBroker } = rooms.channels;
 
   async function start(): Promise<void> {

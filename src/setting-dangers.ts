@@ -59,7 +59,6 @@ export function dangers(config: Config): string[] {
 
 /** Devices that are told such an address at pairing would never come back. */
 function nowhereToDial({ host, publicUrl, mqttUrl, mqttPublicUrl, queueUrl, queuePublicUrl }: Config): string[] {
-  const hostOf = (address: string) => new URL(address).hostname;
   const told: [variable: string, host: string | undefined, remedy: string][] = [
     publicUrl === undefined
       ? ['TILLGATE_HOST', host, 'TILLGATE_PUBLIC_URL']
@@ -95,12 +94,64 @@ function missingBrokerToken({ basePath }: Config): string {
   ].join('\n');
 }
 
-/** What `serve` lets pass, because on a shop's own network it may be meant. */
-export function doubts(config: Config): string[] {
-  if (isLoopback(config.host) || config.mqttUrl !== undefined || !config.mqttPlain) return [];
+/** What `serve` lets pass, because on a network of one's own it may be meant. `pgSslMode` counts where the address of the database says nothing. */
+export function doubts(config: Config, pgSslMode?: string): string[] {
+  const { databaseUrl } = config;
+  const found = plainLinks(config).filter(({ url }) => url !== undefined && isPlain(url) && !isLoopback(hostOf(url)));
+  const sentences = found.map(
+    ({ variable, url = '', carries, remedy }) =>
+      `${variable} leads to ${hostOf(url)} without TLS, and ${carries} could be read or changed on the way: ${remedy}, unless the whole way is inside a network that you trust.`,
+  );
+  if (databaseUrl !== undefined && isPostgresPlain(databaseUrl, pgSslMode))
+    sentences.unshift(
+      `TILLGATE_DATABASE_URL leads to ${postgresHost(databaseUrl)} without TLS, and payments, receipts and the database's password could be read or changed on the way: add ?sslmode=verify-full to it, unless the whole way is inside a network that you trust.`,
+    );
+  if (!isLoopback(config.host) && config.mqttUrl === undefined && config.mqttPlain)
+    sentences.push(
+      `The embedded MQTT broker listens on ${config.host} without encryption (TILLGATE_MQTT_PLAIN), and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust.`,
+    );
+  return sentences;
+}
+
+function plainLinks(config: Config): { variable: string; url: string | undefined; carries: string; remedy: string }[] {
+  const commands = 'commands, answers and logins';
+  const secrets = 'keys, passwords and the secrets of devices';
   return [
-    `The embedded MQTT broker listens on ${config.host} without encryption (TILLGATE_MQTT_PLAIN), and devices log in there with their secrets: keep its port ${config.mqttPort} inside a network that you trust.`,
+    { variable: 'TILLGATE_PUBLIC_URL', url: config.publicUrl, carries: secrets, remedy: 'use https://' },
+    { variable: 'TILLGATE_TRACES_URL', url: config.tracesUrl, carries: 'traces and their token', remedy: 'use https://' },
+    { variable: 'TILLGATE_MQTT_URL', url: config.mqttUrl, carries: commands, remedy: 'use mqtts://' },
+    { variable: 'TILLGATE_MQTT_PUBLIC_URL', url: config.mqttPublicUrl, carries: commands, remedy: 'use mqtts://' },
+    {
+      variable: 'TILLGATE_MOSQUITTO_ADMIN_URL',
+      url: config.mosquittoAdminUrl,
+      carries: "the administrator's login",
+      remedy: 'use mqtts://',
+    },
+    { variable: 'TILLGATE_QUEUE_URL', url: config.queueUrl, carries: commands, remedy: 'use amqps://' },
+    { variable: 'TILLGATE_QUEUE_PUBLIC_URL', url: config.queuePublicUrl, carries: commands, remedy: 'use amqps:// or wss://' },
+    { variable: 'TILLGATE_RABBITMQ_API_URL', url: config.rabbitmqApiUrl, carries: "the administrator's login", remedy: 'use https://' },
   ];
+}
+
+const isPlain = (url: string) => ['http:', 'mqtt:', 'amqp:', 'ws:'].includes(new URL(url).protocol);
+const hostOf = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, '');
+
+/** As the driver reads it: a host among the parameters comes before that of the address. */
+function postgresHost(url: string): string {
+  return new URL(url).searchParams.get('host') ?? decodeURIComponent(hostOf(url));
+}
+
+/** Neither TLS nor a way that ends on this machine: a path is a socket in the file system, and no host is this machine. */
+function isPostgresPlain(url: string, pgSslMode: string | undefined): boolean {
+  const host = postgresHost(url);
+  if (host === '' || host.startsWith('/') || isLoopback(host)) return false;
+  const { searchParams } = new URL(url);
+  const [ssl, mode] = [searchParams.get('ssl'), searchParams.get('sslmode')];
+  if (mode !== null) return mode === 'disable';
+  if (['sslcert', 'sslkey', 'sslrootcert'].some((name) => searchParams.has(name))) return false;
+  if (ssl !== null) return !['true', '1', 'no-verify'].includes(ssl);
+  if (searchParams.get('sslnegotiation') === 'direct') return false;
+  return !['prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'].includes(pgSslMode ?? '');
 }
 
 /** Without TLS only where nobody can listen in, or where somebody said so. The sandbox holds nothing of worth. */

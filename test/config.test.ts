@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleText, settingsTable } from '../scripts/config-docs.ts';
 import { ConfigError, readConfig, settings } from '../src/config.ts';
@@ -6,6 +6,7 @@ import { isLoopback } from '../src/kernel/network-of.ts';
 import { isMqttPlainOpen, trustedProxiesOf } from '../src/setting-dangers.ts';
 import { moldovanVat } from '../src/virtual/books/vat.ts';
 
+const known = new Set(Object.values(settings).map(({ variable }) => variable as string));
 const token = 'a-token-that-nobody-would-guess-0123456789';
 
 function problemsOf(mode: 'sandbox' | 'serve', environment: Record<string, string>): readonly string[] {
@@ -96,8 +97,117 @@ describe('the configuration', () => {
       expect(problemsOf('sandbox', { [variable]: wrong }).join()).toContain(`${variable} must be a whole number from 400`);
   });
 
-  it('says which variable has no effect', () => {
-    expect(readConfig('sandbox', { TILLGATE_PROT: '1' }).warnings[0]).toContain('TILLGATE_PROT');
+  describe('with a variable that is no setting', () => {
+    const serve = (variable: string) => problemsOf('serve', { TILLGATE_ADMIN_TOKEN: token, [variable]: '1' });
+
+    it.each([
+      ['TILLGATE_PROT', 'TILLGATE_PORT'],
+      ['TILLGATE_TSL_CERT', 'TILLGATE_TLS_CERT'],
+      ['TILLGATE_DATABASEURL', 'TILLGATE_DATABASE_URL'],
+      ['TILLGATE_REQUIRE_TOPT', 'TILLGATE_REQUIRE_TOTP'],
+      ['TILLGATE_RATELIMITS', 'TILLGATE_RATE_LIMIT'],
+      ['TILGATE_ADMIN_TOKEN', 'TILLGATE_ADMIN_TOKEN'],
+      ['TILLGATE_port', undefined],
+      ['TILLGATE_SERVICE_HOST', undefined],
+      ['TILLGATE_TEST_POTR', undefined],
+      ['PORT', undefined],
+    ])('%s: stops serve if %s is meant', (variable, meant) => {
+      const sentence = `${variable} is not a setting of Tillgate; ${meant} is: correct the name, or remove it.`;
+      expect(serve(variable)).toEqual(meant === undefined ? [] : [sentence]);
+      // The sandbox holds nothing of worth.
+      expect(readConfig('sandbox', { [variable]: '1' }).warnings.includes(sentence)).toBe(meant !== undefined);
+    });
+
+    it('reports it together with what else is wrong, and not one that is empty', () => {
+      expect(problemsOf('serve', { TILLGATE_PROT: '1', TILLGATE_PORT: 'x' })).toEqual([
+        ...[expect.stringMatching(/^TILLGATE_PORT must/), expect.stringMatching(/^TILLGATE_PROT is not a setting/)],
+      ]);
+      expect(problemsOf('serve', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_PROT: ' ' })).toEqual([]);
+    });
+
+    it('mentions those that Kubernetes sets for a Service, and says what to do about one that is a setting', () => {
+      const links = {
+        TILLGATE_SERVICE_HOST: '10.0.0.1',
+        TILLGATE_SERVICE_PORT: '8080',
+        TILLGATE_SERVICE_PORT_HTTP: '8080',
+        TILLGATE_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+        TILLGATE_PORT_8080_TCP_PROTO: 'tcp',
+        TILLGATE_PORT_8080_TCP_PORT: '8080',
+        TILLGATE_PORT_8080_TCP_ADDR: '10.0.0.1',
+      };
+      const { warnings } = readConfig('serve', { TILLGATE_ADMIN_TOKEN: token, ...links });
+      expect(warnings).toEqual(Object.keys(links).map((name) => expect.stringMatching(`^${name} is not a setting .* has no effect`)));
+      const [problem] = problemsOf('serve', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_PORT: 'tcp://10.0.0.1:8080' });
+      expect(problem).toMatch(/^TILLGATE_PORT must be a whole number.*`enableServiceLinks: false`/);
+      expect(problemsOf('serve', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_PORT: 'x' }).join()).not.toContain('Kubernetes');
+    });
+
+    it('takes no variable that this project names elsewhere for a misspelling', () => {
+      const files = globSync('{src,scripts,bench,simulation,clients,docs,deploy}/**/*.{ts,md,yaml,yml,py,sh,example,mjs}', {
+        // It gives an example of a misspelling.
+        exclude: ['docs/decisions.md'],
+      });
+      const named = new Set(files.flatMap((file) => readFileSync(file, 'utf8').match(/\bTILLGATE_[A-Z0-9_]*[A-Z0-9]\b/g) ?? []));
+      expect(named.size).toBeGreaterThan(60);
+      const environment = Object.fromEntries([...named].filter((name) => !known.has(name)).map((name) => [name, '1']));
+      expect(Object.keys(environment)).not.toEqual([]);
+      expect(problemsOf('serve', { TILLGATE_ADMIN_TOKEN: token, ...environment })).toEqual([]);
+    });
+  });
+
+  describe('in serve warns of a way without TLS beyond this machine', () => {
+    const warningsOf = (environment: Record<string, string>) =>
+      readConfig('serve', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_BROKER_TOKEN: token, ...environment }).warnings;
+
+    it.each([
+      ['TILLGATE_PUBLIC_URL', 'http://pay.example.md/tillgate', 'https://pay.example.md/tillgate'],
+      ['TILLGATE_TRACES_URL', 'http://traces:4318', 'https://traces:4318'],
+      ['TILLGATE_MQTT_URL', 'mqtt://a:hidden@broker', 'mqtts://a:hidden@broker'],
+      ['TILLGATE_MQTT_PUBLIC_URL', 'mqtt://broker', 'mqtts://broker'],
+      ['TILLGATE_QUEUE_URL', 'amqp://a:hidden@broker', 'amqps://a:hidden@broker'],
+      ['TILLGATE_QUEUE_PUBLIC_URL', 'ws://broker/queue', 'wss://broker/queue'],
+      ['TILLGATE_DATABASE_URL', 'postgres://a:hidden@db/t', 'postgres://a:hidden@db/t?sslmode=verify-full'],
+      ['TILLGATE_DATABASE_URL', 'postgres://a:hidden@db/t?sslmode=disable', 'postgres://a:hidden@db/t?sslmode=require'],
+      ['TILLGATE_DATABASE_URL', 'postgres://a:hidden@db/t?ssl=0', 'postgres://a:hidden@db/t?ssl=true'],
+      ['TILLGATE_DATABASE_URL', 'postgres://localhost/t?host=db', 'postgres://db/t?host=/run/postgresql'],
+      ['TILLGATE_DATABASE_URL', 'postgres://10.0.0.7/t', 'postgres://10.0.0.7/t?sslrootcert=/root.pem'],
+    ])('%s=%s, and not %s', (variable, plain, secure) => {
+      expect(warningsOf({ [variable]: plain })).toEqual([expect.stringMatching(new RegExp(`^${variable} leads to \\S+ without TLS`))]);
+      expect(warningsOf({ [variable]: plain }).join()).not.toContain('hidden');
+      expect(warningsOf({ [variable]: secure })).toEqual([]);
+    });
+
+    it.each(['localhost', '127.0.0.1', '127.8.8.8', '[::1]'])('and not on %s', (host) => {
+      const local = {
+        TILLGATE_PUBLIC_URL: `http://${host}:8080/tillgate`,
+        TILLGATE_TRACES_URL: `http://${host}:4318`,
+        TILLGATE_MQTT_URL: `mqtt://${host}`,
+        TILLGATE_MOSQUITTO_ADMIN_URL: `mqtt://${host}`,
+        TILLGATE_QUEUE_URL: `amqp://${host}`,
+        TILLGATE_RABBITMQ_API_URL: `http://${host}:15672`,
+        TILLGATE_DATABASE_URL: `postgres://${host}/t`,
+      };
+      expect(warningsOf(local)).toEqual([]);
+      expect(warningsOf({ TILLGATE_DATABASE_URL: 'postgres:///t' })).toEqual([]);
+    });
+
+    it('of the administrators at the brokers too', () => {
+      const admins = {
+        ...{ TILLGATE_MQTT_URL: 'mqtts://broker', TILLGATE_QUEUE_URL: 'amqps://broker' },
+        ...{ TILLGATE_MOSQUITTO_ADMIN_URL: 'mqtt://broker', TILLGATE_RABBITMQ_API_URL: 'http://broker:15672' },
+      };
+      expect(warningsOf(admins)).toEqual([
+        ...[expect.stringMatching(/^TILLGATE_MOSQUITTO_ADMIN_URL /), expect.stringMatching(/^TILLGATE_RABBITMQ_API_URL /)],
+      ]);
+    });
+
+    it('unless PGSSLMODE says so, where the address of the database says nothing', () => {
+      const plain = { TILLGATE_DATABASE_URL: 'postgres://db/t' };
+      for (const mode of ['require', 'verify-full', 'no-verify']) expect(warningsOf({ ...plain, PGSSLMODE: mode })).toEqual([]);
+      for (const mode of ['disable', 'allow', '']) expect(warningsOf({ ...plain, PGSSLMODE: mode })).toHaveLength(1);
+      const off = { TILLGATE_DATABASE_URL: 'postgres://db/t?sslmode=disable', PGSSLMODE: 'verify-full' };
+      expect(warningsOf(off)).toHaveLength(1);
+    });
   });
 
   describe('the embedded broker beyond loopback', () => {

@@ -45,15 +45,16 @@ export function createMetrics(): Metrics {
   ): void {
     const read = async (): Promise<Reading[]> =>
       typeof labelsOrRead === 'function' ? [{ labels: {}, value: await labelsOrRead() }] : ((await readMany?.()) ?? []);
+    const labelNames = typeof labelsOrRead === 'function' ? [] : [...labelsOrRead];
     new Gauge({
       name,
       help,
-      labelNames: typeof labelsOrRead === 'function' ? [] : [...labelsOrRead],
+      labelNames,
       registers: [registry],
       async collect() {
         const readings = await read().catch(() => undefined);
         // Only `remove` takes away the value of a metric without labels: `reset` would make it 0, which is a claim.
-        if (typeof labelsOrRead === 'function') this.remove();
+        if (labelNames.length === 0) this.remove();
         else this.reset();
         for (const { labels, value } of readings ?? []) this.set(labels, value);
       },

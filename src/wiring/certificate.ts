@@ -1,6 +1,8 @@
 // The gateway's certificate and key, for HTTPS and MQTT over TLS alike. The files are read again every few seconds: whoever renews a
 // certificate writes the files and is done. Always holds: what is in use is a pair that fits together. A new pair counts for new
-// connections, and no connection ends over it; a broken or half-written one changes nothing and is told once.
+// connections, and no connection ends over it; a broken or half-written one changes nothing and is logged once. A certificate that expires
+// soon is logged at the start and once a day.
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
@@ -11,6 +13,8 @@ import { systemSentence } from '../kernel/system-errors.ts';
 
 // Compared by content and not by date: a link that is turned to another directory has neither a new date nor a new size for sure.
 const lookEveryMs = 5_000;
+const dayMs = 24 * 3_600_000;
+const expiresSoonMs = 14 * dayMs;
 
 export interface KeyPair {
   cert: string;
@@ -19,6 +23,8 @@ export interface KeyPair {
 
 export interface Certificate {
   readonly pair: KeyPair;
+  /** When the first certificate of the chain in use expires. */
+  readonly expiresAtMs: number;
   context(): SecureContext;
   /** `onRenewed` is called with each new pair. */
   watch(onRenewed: (pair: KeyPair) => void): void;
@@ -32,15 +38,31 @@ export interface CertificateOptions {
   logger: Logger;
 }
 
+interface Loaded {
+  pair: KeyPair;
+  context: SecureContext;
+  expiresAtMs: number;
+}
+
+function load(pair: KeyPair): Loaded {
+  return { pair, context: createSecureContext(pair), expiresAtMs: expiryOf(pair.cert) };
+}
+
+/** A chain ends with the first of its certificates, wherever that stands in it. */
+function expiryOf(chain: string): number {
+  const blocks = chain.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  return Math.min(...blocks.map((block) => new X509Certificate(block).validToDate.getTime()));
+}
+
 /** Throws StartRefused when the files cannot be read or do not fit together. */
 export function openCertificate({ certFile, keyFile, clock, logger }: CertificateOptions): Certificate {
-  let current: { pair: KeyPair; context: SecureContext };
+  let current: Loaded;
   let lastSeen: KeyPair;
   let stopLooking: Cancel = () => {};
 
   try {
     const pair = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
-    current = { pair, context: createSecureContext(pair) };
+    current = load(pair);
     lastSeen = pair;
   } catch (error) {
     throw new StartRefused(
@@ -48,7 +70,19 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
     );
   }
 
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  function warnOfExpiry(): void {
+    warnedAtMs = clock.elapsed();
+    const leftMs = current.expiresAtMs - clock.now();
+    if (leftMs > expiresSoonMs) return;
+    const expiresAt = new Date(current.expiresAtMs).toISOString();
+    const what = leftMs > 0 ? `expires in ${Math.floor(leftMs / dayMs)} days` : 'has expired, and devices and callers refuse it';
+    logger.warn({ expiresAt, file: certFile }, `the certificate ${what}; write a new one and its key into the same files`);
+  }
+  warnOfExpiry();
+
   async function look(onRenewed: (pair: KeyPair) => void): Promise<void> {
+    if (clock.elapsed() - warnedAtMs >= dayMs) warnOfExpiry();
     let found: KeyPair | undefined;
     try {
       const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
@@ -62,9 +96,10 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
     if (found.cert === current.pair.cert && found.key === current.pair.key) return;
     try {
       if (found.cert === '') throw new Error('a file cannot be read');
-      current = { pair: found, context: createSecureContext(found) };
+      current = load(found);
       onRenewed(found);
       logger.info({}, 'a new certificate is in use');
+      warnOfExpiry();
     } catch (error) {
       logger.warn(
         { reason: (error as Error).message },
@@ -76,6 +111,9 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
   return {
     get pair() {
       return current.pair;
+    },
+    get expiresAtMs() {
+      return current.expiresAtMs;
     },
     context: () => current.context,
     watch(onRenewed) {

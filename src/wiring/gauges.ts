@@ -9,6 +9,7 @@ import type { Labels, Metrics, Reading } from '../http/metrics.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Link } from '../link/link.ts';
+import type { Certificate } from './certificate.ts';
 
 interface Parts {
   clock: Clock;
@@ -16,6 +17,7 @@ interface Parts {
   callbacks: Pick<Callbacks, 'stats' | 'counts'>;
   link: Pick<Link, 'stats'>;
   ledger: Pick<Ledger, 'stats'>;
+  certificate?: Pick<Certificate, 'expiresAtMs'> | undefined;
 }
 
 /** Well within the 10 s that Prometheus waits. */
@@ -26,7 +28,7 @@ interface DatabaseFigures {
   callbacks: CallbackStats;
 }
 
-export function addGauges(metrics: Metrics, { clock, database, callbacks, link, ledger }: Parts): void {
+export function addGauges(metrics: Metrics, { clock, database, callbacks, link, ledger, certificate }: Parts): void {
   const read = createDatabaseReader(clock, async () => {
     const [waiting, stats] = await Promise.all([countWaiting(database.queries), callbacks.stats(), database.checkWrite()]);
     return { waiting, callbacks: stats };
@@ -53,6 +55,10 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
   metrics.counter('tillgate_ledger_contradictions_total', 'Answers that contradicted a settled outcome.', [], () => [
     { labels: {}, value: ledger.stats().contradictions },
   ]);
+  const expiry = 'When the TLS certificate of this process expires, in seconds since 1970; nothing where it has none.';
+  metrics.gauge('tillgate_certificate_expiry_timestamp_seconds', expiry, [], () =>
+    certificate === undefined ? [] : [{ labels: {}, value: certificate.expiresAtMs / 1000 }],
+  );
 }
 
 /** What the database alone knows, of all instances. */

@@ -39,6 +39,14 @@ describe('the manifests', () => {
     expect(readConfig('serve', environment)).toMatchObject({ mode: 'serve', warnings: [] });
   });
 
+  it('keep out the variables of Services, one of which has the name of a setting', () => {
+    expect(pod.enableServiceLinks).toBe(false);
+    const [port, prefix] = [8080, find('Service')['metadata'].name.toUpperCase()];
+    expect(() => readConfig('serve', { ...environment, [`${prefix}_PORT`]: `tcp://10.0.0.1:${port}` })).toThrow(
+      /enableServiceLinks: false/,
+    );
+  });
+
   it('give a pod longer to end than the gateway takes', () => {
     const { drainS, stopGraceS } = readConfig('serve', environment);
     // After the grace: last answers, callbacks in flight, traces.

@@ -70,4 +70,47 @@ describe('the certificate', () => {
     put(renewed);
     await expect.poll(async () => (await looks(), told)).toEqual([renewed]);
   });
+
+  const dayMs = 24 * 3_600_000;
+  const expiresAtMs = Date.parse('2126-10-22T02:34:44Z');
+  const warnings = () => logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+  const reopen = () => {
+    certificate.stop();
+    certificate = openCertificate({ certFile: file('cert.pem'), keyFile: file('key.pem'), clock, logger });
+    certificate.watch((pair) => told.push(pair));
+  };
+
+  it('is warned of at the start and once a day from 14 days before it expires, until it is renewed', async () => {
+    expect([certificate.expiresAtMs, warnings()]).toEqual([expiresAtMs, []]);
+    clock.setWallClock(expiresAtMs - 14 * dayMs - 1);
+    reopen();
+    expect(warnings()).toEqual([]);
+    clock.setWallClock(expiresAtMs - 13.5 * dayMs);
+    reopen();
+    expect(warnings()).toEqual(['the certificate expires in 13 days; write a new one and its key into the same files']);
+    for (let count = 0; count < 5; count += 1) await looks();
+    expect(warnings()).toHaveLength(1);
+    await clock.advance(dayMs);
+    await expect.poll(async () => (await looks(), warnings().at(-1))).toMatch(/expires in 12 days/);
+    expect(warnings()).toHaveLength(2);
+    clock.setWallClock(expiresAtMs + 1);
+    reopen();
+    expect(warnings().at(-1)).toMatch(/has expired, and devices and callers refuse it/);
+  });
+
+  it('counts as expiring when any of its chain does, wherever that stands', () => {
+    const later = Date.parse('2126-10-22T22:15:07Z');
+    put(renewed);
+    reopen();
+    expect(certificate.expiresAtMs).toBe(later);
+    put({ cert: `${renewed.cert}${selfSigned.cert}`, key: renewed.key });
+    reopen();
+    expect(certificate.expiresAtMs).toBe(expiresAtMs);
+  });
+
+  it('says when a renewed one expires as soon as it is in use', async () => {
+    put(renewed);
+    await expect.poll(async () => (await looks(), told)).toEqual([renewed]);
+    expect(certificate.expiresAtMs).toBe(Date.parse('2126-10-22T22:15:07Z'));
+  });
 });

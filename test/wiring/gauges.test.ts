@@ -12,7 +12,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const fewCallbacks: CallbackStats = { pending: 2, dead: 1, oldestPendingAgeMs: 5_000 };
 
-function gaugesOf(database: Database, clock: Clock, stats: () => Promise<CallbackStats>) {
+function gaugesOf(database: Database, clock: Clock, stats: () => Promise<CallbackStats>, certificate?: { expiresAtMs: number }) {
   const metrics = createMetrics();
   let contradictions = 0;
   addGauges(metrics, {
@@ -21,6 +21,7 @@ function gaugesOf(database: Database, clock: Clock, stats: () => Promise<Callbac
     callbacks: { stats, counts: () => ({ inFlight: 0, delivered: 3, failedAttempts: 1, died: 0 }) },
     link: { stats: () => ({ waitingCalls: 0, liveDevices: 4, connected: { mqtt: true, queue: false }, dropped: { 'over-budget': 7 } }) },
     ledger: { stats: () => ({ inFlight: 0, contradictions }) },
+    certificate,
   });
   return {
     lines: async () => (await metrics.text()).split('\n'),
@@ -122,5 +123,18 @@ it('counts on from scrape to scrape in counters', async () => {
     );
     gauges.contradict();
   }
+  await database.close();
+});
+
+it('says when the certificate expires, of the one in use, and nothing where there is none', async () => {
+  const database = await memoryDatabase(systemClock);
+  const name = 'tillgate_certificate_expiry_timestamp_seconds';
+  const linesOf = (lines: string[]) => lines.filter((line) => line.startsWith(name));
+  const certificate = { expiresAtMs: 1_800_000_000_000 };
+  const shown = gaugesOf(database, systemClock, async () => fewCallbacks, certificate);
+  expect(linesOf(await shown.lines())).toEqual([`${name} 1800000000`]);
+  certificate.expiresAtMs = 1_900_000_000_000;
+  expect(linesOf(await shown.lines())).toEqual([`${name} 1900000000`]);
+  expect(linesOf(await gaugesOf(database, systemClock, async () => fewCallbacks).lines())).toEqual([]);
   await database.close();
 });

@@ -51,6 +51,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/config.ts': 'settings',
   'src/setting-dangers.ts': 'settings',
   'src/setting-parsers.ts': 'settings',
+  'src/unknown-settings.ts': 'settings',
 };
 
 /** Paths outside src that a place may point at with `new URL(...)` or import. */
