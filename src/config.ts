@@ -387,5 +387,5 @@ function shown(variable: string, given: string): string {
 
 /** Kubernetes and container links set TILLGATE_PORT for a Service of that name. */
 function serviceLinkHint(given: string): string {
-  return /^tcp:\/\//.test(given) ? ' Kubernetes sets such values for its Services: put `enableServiceLinks: false` into the pod.' : '';
+  return given.startsWith('tcp://') ? ' Kubernetes sets such values for its Services: put `enableServiceLinks: false` into the pod.' : '';
 }

@@ -6,7 +6,7 @@ import { isLoopback } from '../src/kernel/network-of.ts';
 import { isMqttPlainOpen, trustedProxiesOf } from '../src/setting-dangers.ts';
 import { moldovanVat } from '../src/virtual/books/vat.ts';
 
-const known = new Set(Object.values(settings).map(({ variable }) => variable as string));
+const known = new Set(Object.values(settings).map(({ variable }) => variable));
 const token = 'a-token-that-nobody-would-guess-0123456789';
 
 function problemsOf(mode: 'sandbox' | 'serve', environment: Record<string, string>): readonly string[] {
