@@ -78,6 +78,12 @@ export const settings = {
     '',
     'CIDR ranges of the proxies whose X-Forwarded-For counts; with TILLGATE_BEHIND_PROXY=yes and nothing here, those on this machine',
   ),
+  sandboxStrict: setting(
+    'TILLGATE_SANDBOX_STRICT',
+    yesOrNo,
+    'no',
+    'yes: the sandbox has the callback delays and asks for the key on Payd as `serve` does',
+  ),
   callbackAllow: setting(
     'TILLGATE_CALLBACK_ALLOW',
     listOf(cidr),
@@ -348,6 +354,9 @@ export class ConfigError extends Error {
 
 type Environment = Record<string, string | undefined>;
 
+/** With TILLGATE_SANDBOX_STRICT the sandbox has the defaults of `serve` for these; they stand after it in the table. */
+const strictSettings: ReadonlySet<string> = new Set<keyof Settings>(['invoiceAuth', 'callbackDelaysS']);
+
 /** What the settings mean for `mode`; throws a ConfigError that lists everything wrong or dangerous. */
 export function readConfig(mode: Mode, environment: Environment = process.env): Config {
   const problems: string[] = [];
@@ -355,7 +364,8 @@ export function readConfig(mode: Mode, environment: Environment = process.env): 
   const written = new Set<string>();
   for (const [name, { variable, parse, fallback }] of Object.entries(settings)) {
     if (environment[variable]?.trim()) written.add(name);
-    const given = environment[variable]?.trim() || (typeof fallback === 'object' ? fallback[mode] : fallback);
+    const isStrict = values['sandboxStrict'] === true && strictSettings.has(name);
+    const given = environment[variable]?.trim() || (typeof fallback === 'object' ? fallback[isStrict ? 'serve' : mode] : fallback);
     if (given === undefined) continue;
     try {
       values[name] = parse(given);

@@ -21,6 +21,7 @@ import type { Random } from './kernel/random.ts';
 import { type Addresses, addressesOf } from './wiring/addresses.ts';
 import { openCertificate } from './wiring/certificate.ts';
 import { refuseDangers } from './wiring/dangers.ts';
+import type { FaultPort } from './wiring/fault-header.ts';
 import { addGauges } from './wiring/gauges.ts';
 import { createStatusReader } from './wiring/instance-status.ts';
 import { createRooms, type Rooms, type Shared } from './wiring/rooms.ts';
@@ -175,6 +176,10 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     /** The sandbox's, which stands above this; a real gateway has none. */
     setPlayground(given: PlaygroundPort) {
       sandbox.playground = given;
+    },
+    /** Of the virtual devices in this process. */
+    setFaults(given: FaultPort) {
+      sandbox.faults = given;
     },
   };
 }

@@ -38,6 +38,14 @@ describe('the configuration', () => {
     expect(config.banks).toHaveLength(4);
   });
 
+  it('gives a strict sandbox what an ERP meets at serve, and leaves it callbacks to this machine [D152]', () => {
+    const strict = readConfig('sandbox', { TILLGATE_SANDBOX_STRICT: 'yes' });
+    const serve = readConfig('serve', { TILLGATE_ADMIN_TOKEN: token });
+    expect(strict).toMatchObject({ invoiceAuth: serve.invoiceAuth, callbackDelaysS: serve.callbackDelaysS });
+    expect(strict.callbackAllow).not.toEqual([]);
+    expect(readConfig('sandbox', { TILLGATE_SANDBOX_STRICT: 'yes', TILLGATE_INVOICE_AUTH: 'all' }).invoiceAuth).toBe('all');
+  });
+
   it('is more open in the sandbox, which listens on loopback', () => {
     const config = readConfig('sandbox', {});
     expect(config.invoiceAuth).toBe('open');

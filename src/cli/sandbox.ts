@@ -9,7 +9,9 @@ import type { Config } from '../config.ts';
 import { startGateway, type World } from '../gateway.ts';
 import { createEther, startPlayground } from '../playground/playground.ts';
 import type { ShopDevice } from '../playground/shop.ts';
+import { magicNames } from '../virtual/mishaps/magic-amounts.ts';
 import { startVirtualDevice } from '../virtual/run.ts';
+import type { FaultPort } from '../wiring/fault-header.ts';
 import { ensureDemoDevices, type WantedDevice } from './demo-devices.ts';
 import { ensureDemo } from './demo-merchant.ts';
 import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-file.ts';
@@ -86,6 +88,7 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
     });
     stopPlayground = playground.stop;
     gateway.setPlayground(playground);
+    gateway.setFaults(faultsOf(merchantId, started));
     const shown = devices.map(({ id, kind, name, bank, secret }) => ({ id, kind, name, bank: bank ?? null, secret }));
     const file: SandboxFile = { baseUrl, apiKey, merchantId, callbackSecret, adminToken, mqttUrl, queueUrl, devices: shown };
     gateway.setDemo({ apiKey, devices: shown.map(({ id, kind, name }) => ({ id, kind, name })) });
@@ -96,6 +99,19 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
     await stop();
     throw error;
   }
+}
+
+/** The header Tillgate-Fault reaches the demo merchant's devices. */
+function faultsOf(merchantId: string, devices: readonly ShopDevice[]): FaultPort {
+  return {
+    select(request) {
+      const device = devices.find((one) => one.device.deviceId === request.deviceId)?.device;
+      if (device === undefined || request.merchantId !== merchantId) return undefined;
+      const names = magicNames(device.kind);
+      const magic = names.find((name) => name === request.fault);
+      return magic === undefined ? names : device.mishaps.select({ magic, document: request.document });
+    },
+  };
 }
 
 /** One shop, so that its day can be closed and compared. */

@@ -17,6 +17,7 @@ import { registerLedgerRoutes } from '../ledger/routes.ts';
 import { trustedProxiesOf } from '../setting-dangers.ts';
 import { magicAmounts } from '../virtual/mishaps/magic-amounts.ts';
 import type { Certificate } from './certificate.ts';
+import { type FaultPort, watchFaultHeader } from './fault-header.ts';
 import type { Rooms, Shared } from './rooms.ts';
 import type { Traces } from './traces/traces.ts';
 import { version } from './version.ts';
@@ -25,6 +26,7 @@ import { version } from './version.ts';
 export interface SandboxParts {
   demo: Omit<DeveloperFacts, 'magicAmounts'>;
   playground: PlaygroundPort | undefined;
+  faults?: FaultPort;
 }
 
 interface Deps {
@@ -77,6 +79,7 @@ export function createServer(deps: Deps): HttpServer {
     readiness: () => readiness(deps),
   });
   traces?.watchRequests(server.app);
+  if (config.mode === 'sandbox') watchFaultHeader(server.app, () => deps.sandbox.faults);
   if (builtInQueue) server.onUpgrade('/queue', (upgrade) => builtInQueue.handleUpgrade(upgrade));
   server.routes((app) => registerRoutes(app, deps));
   return server;
@@ -105,7 +108,7 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
     fiscal,
     developerFacts: () => ({
       ...sandbox.demo,
-      magicAmounts: magicAmounts.map(({ ending, kinds, meaning }) => ({ amount: `x.${ending}`, kinds, meaning })),
+      magicAmounts: magicAmounts.map(({ ending, magic, kind, meaning }) => ({ amount: `x.${ending}`, fault: magic, kind, meaning })),
     }),
     playground: () => sandbox.playground,
     rotateQrSecret: invoices.rotateQrSecret,

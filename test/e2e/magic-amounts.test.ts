@@ -4,6 +4,7 @@
 // time have both, and test/faults/gateway-killed.test.ts has the lost one; a register's are here, because Money/In takes 20 s.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DeviceKind } from '../../src/link/protocol.ts';
 import { type Magic, magicAmounts } from '../../src/virtual/mishaps/magic-amounts.ts';
 import { startErp } from '../callbacks/erp.ts';
 import { readBank } from '../support/books.ts';
@@ -30,6 +31,7 @@ const onTerminal: Partial<Record<Magic, number | undefined>> = {
 
 const onRegister: Partial<Record<Magic, number | undefined>> = {
   declined: 50,
+  'crash-after-print': 0,
   slow: 0,
   'late-answer': undefined,
   'lost-answer': undefined,
@@ -40,7 +42,6 @@ const onRegister: Partial<Record<Magic, number | undefined>> = {
   busy: 31,
   'paper-out-mended': 0,
   'paper-out-reversed': 50,
-  'crash-after-print': 0,
 };
 
 let shop: SandboxShop;
@@ -49,8 +50,10 @@ beforeAll(async () => {
 }, 2 * patienceMs);
 afterAll(() => shop?.close());
 
+const endingOf = (kind: DeviceKind, magic: Magic) => magicAmounts.find((row) => row.kind === kind && row.magic === magic)?.ending ?? 0;
+
 async function payAndClose(DeviceID: string, magic: Magic): Promise<number> {
-  const ending = magicAmounts.find((row) => row.magic === magic)?.ending ?? 0;
+  const ending = endingOf('terminal', magic);
   const body = { DeviceID, amount: `20.${ending}`, documentNr: randomUUID() };
   const answer = await shop.till.post('/Device/payment/Pay', body);
   if (answer.errorCode === 0) {
@@ -64,7 +67,7 @@ async function payAndClose(DeviceID: string, magic: Magic): Promise<number> {
 }
 
 async function print(DeviceID: string, magic: Magic): Promise<number> {
-  const ending = magicAmounts.find((row) => row.magic === magic)?.ending ?? 0;
+  const ending = endingOf('register', magic);
   const Items = [{ Name: 'Bread', Quantity: 1, Price: Number(`30.${ending}`) }];
   const body = { DeviceID, Receipt: { Uid: randomUUID(), Items, Payments: [{ PaymentCode: 1 }] } };
   const answer = await shop.till.post('/Device/Invoice/Pay', body);
@@ -74,7 +77,7 @@ async function print(DeviceID: string, magic: Magic): Promise<number> {
 
 describe('magic amounts', () => {
   it('are all expected here', () => {
-    const named = (kind: 'terminal' | 'register') => magicAmounts.filter(({ kinds }) => kinds.includes(kind)).map(({ magic }) => magic);
+    const named = (kind: 'terminal' | 'register') => magicAmounts.filter((row) => row.kind === kind).map(({ magic }) => magic);
     expect(Object.keys(onTerminal)).toEqual(named('terminal'));
     expect(Object.keys(onRegister)).toEqual(named('register'));
   });
@@ -103,7 +106,7 @@ describe('magic amounts', () => {
     const wanted = (kind: string, table: object) =>
       Object.entries(table).flatMap(([magic, code]) => (code === undefined ? [] : [[`${kind} ${magic}`, code]]));
     expect(heard).toEqual(Object.fromEntries([...wanted('terminal', onTerminal), ...wanted('register', onRegister)]));
-    const reversed = readBank(shop.stateDir(register)).filter(({ amountBani }) => amountBani === 3_074);
+    const reversed = readBank(shop.stateDir(register)).filter(({ amountBani }) => amountBani === 3_094);
     expect(reversed.map(({ kind }) => kind)).toEqual(['charge', 'void']);
     await shop.expectBooksAgree();
   });
@@ -117,25 +120,47 @@ describe('magic amounts', () => {
     const cash = (DeviceID: string, Amount: string) => ({ DeviceID, Amount, CallbackURI: `${CallbackURI}&amount=${Amount}` });
     const key = { 'idempotency-key': randomUUID() };
     const [lateAnswer, lostAnswer] = await Promise.all([
-      shop.till.post('/Device/Money/In', cash(late, '7.65'), key),
-      shop.till.post('/Device/Money/In', cash(lost, '8.66')),
+      shop.till.post('/Device/Money/In', cash(late, '7.85'), key),
+      shop.till.post('/Device/Money/In', cash(lost, '8.86')),
     ]);
     expect(lateAnswer).toMatchObject({ status: 200, errorCode: 3 });
     expect(lostAnswer).toMatchObject({ status: 200, errorCode: 3 });
     await eventually(
       'the lost one is settled',
-      () => states('8.66'),
+      () => states('8.86'),
       (heard) => heard.length === 2,
     );
     await eventually(
       'the late one is settled',
-      () => states('7.65'),
+      () => states('7.85'),
       (heard) => heard.length === 2,
     );
-    expect(states('8.66')).toEqual(['Unknown', 'Completed']);
-    expect(states('7.65')).toEqual(['Unknown', 'Completed']);
-    expect(await shop.till.post('/Device/Money/In', cash(late, '7.65'), key)).toMatchObject({ errorCode: 0 });
+    expect(states('8.86')).toEqual(['Unknown', 'Completed']);
+    expect(states('7.85')).toEqual(['Unknown', 'Completed']);
+    expect(await shop.till.post('/Device/Money/In', cash(late, '7.85'), key)).toMatchObject({ errorCode: 0 });
     await shop.expectBooksAgree();
     await erp.close();
+  });
+
+  it('are selected by the header Tillgate-Fault, for any amount, once for each document [D152]', slowTest, async () => {
+    const [, , DeviceID = ''] = shop.terminals;
+    const pay = { DeviceID: DeviceID.toUpperCase(), amount: 33, documentNr: randomUUID().toUpperCase() };
+    const fault = (name: string) => ({ 'tillgate-fault': name });
+    expect(await shop.till.post('/Device/payment/Pay', pay, fault('no-such'))).toMatchObject({
+      status: 400,
+      errorCode: 40,
+      errorMessage: expect.stringMatching(/^Invalid_Request: Tillgate-Fault must be one of declined, .*busy for this device\.$/),
+    });
+    expect(await shop.till.post('/Device/payment/Pay', pay, fault('declined'))).toMatchObject({ errorCode: 50 });
+    const paid = await shop.till.post('/Device/payment/Pay', pay, fault('declined'));
+    expect(paid).toMatchObject({ errorCode: 0 });
+    const { operationId } = reportOf(paid);
+    const close = { DeviceID, documentNr: pay.documentNr, operationId };
+    expect(await shop.till.post('/Device/payment/CloseDoc', close, fault('busy'))).toMatchObject({ errorCode: 31 });
+    expect(await shop.till.post('/Device/payment/CloseDoc', close, fault('busy'))).toMatchObject({ errorCode: 0 });
+    // A replay does not reach the device, and leaves nothing behind for the next one.
+    expect(await shop.till.post('/Device/payment/CloseDoc', close, fault('declined'))).toMatchObject({ errorCode: 0 });
+    expect(await shop.till.post('/Device/payment/closeDay', { DeviceID })).toMatchObject({ errorCode: 0 });
+    await shop.expectBooksAgree();
   });
 });

@@ -91,10 +91,10 @@ const memoryHas = (totalBani: number) =>
   );
 
 const registerMoments: [string, number, number, () => unknown][] = [
-  ['the card is presented', 40.64, 50, () => register.program.prints(/40\.64 MDL: present the card/)],
-  ['the bank said yes, before it prints', 41.73, 0, () => bankHas(register, 4_173)],
-  ['it printed and the journal does not know', 42.65, 0, () => memoryHas(4_265)],
-  ['the journal knows and the answer got lost', 43.66, 0, () => memoryHas(4_366)],
+  ['the card is presented', 40.84, 50, () => register.program.prints(/40\.84 MDL: present the card/)],
+  ['the bank said yes, before it prints', 41.93, 0, () => bankHas(register, 4_193)],
+  ['it printed and the journal does not know', 42.85, 0, () => memoryHas(4_285)],
+  ['the journal knows and the answer got lost', 43.86, 0, () => memoryHas(4_386)],
 ];
 
 describe('a register is killed after', () => {

@@ -133,15 +133,15 @@ describe('the gateway is killed while a register', () => {
   const cardCharges = (amountBani: number) => readBank(register.stateDir).filter((one) => one.amountBani === amountBani).length;
 
   it.each<[string, number, () => unknown]>([
-    ['waits for the card', 20.64, () => register.program.prints(/20\.64 MDL: present the card/)],
-    ['has the bank’s yes and no paper', 21.73, () => eventually('the bank said yes', () => cardCharges(2_173), Boolean)],
+    ['waits for the card', 20.84, () => register.program.prints(/20\.84 MDL: present the card/)],
+    ['has the bank’s yes and no paper', 21.93, () => eventually('the bank said yes', () => cardCharges(2_193), Boolean)],
     [
       'has printed, and its answer got lost',
-      22.66,
+      22.86,
       () =>
         eventually(
           'it is printed',
-          () => readFiscalMemory(register.stateDir).find((one) => one.type === 'receipt' && one.totalBani === 2_266),
+          () => readFiscalMemory(register.stateDir).find((one) => one.type === 'receipt' && one.totalBani === 2_286),
           Boolean,
         ),
     ],

@@ -147,7 +147,7 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
 
   async function print({ id: DeviceID }: ShopDevice): Promise<void> {
     const namedBy = naming();
-    const Price = Number(amount(['00', '50', '61', '67', '68', '69', '75']));
+    const Price = Number(amount(['00', '50', '81', '82', '87', '88', '89']));
     const Receipt = {
       ...(namedBy === 'key' ? {} : { Uid: randomUUID() }),
       Items: [{ Name: 'Bread', Quantity: 1, Price }],
@@ -159,7 +159,7 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
   /** Nothing but a key can name cash and reports. */
   async function useRegister(device: ShopDevice): Promise<void> {
     const { id: DeviceID } = device;
-    const Amount = amount(['00', '50', '67', '68', '69']);
+    const Amount = amount(['00', '50', '87', '88', '89']);
     const dice = random.fraction();
     if (dice < 0.12) await order('MoneyIn', '/Device/Money/In', { DeviceID, Amount }, 'key');
     else if (dice < 0.2) await order('MoneyOut', '/Device/Money/Out', { DeviceID, Amount }, 'key');

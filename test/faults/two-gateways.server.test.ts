@@ -98,10 +98,10 @@ describe('two gateways', () => {
     const Uid = randomUUID();
     const body = {
       DeviceID: register.id,
-      Receipt: { Uid, Items: [{ Name: 'Bread', Quantity: 1, Price: 77.66 }], Payments: [{ PaymentCode: 0 }] },
+      Receipt: { Uid, Items: [{ Name: 'Bread', Quantity: 1, Price: 77.86 }], Payments: [{ PaymentCode: 0 }] },
     };
     const first = shop.till.tryPost('/Device/Invoice/Pay', body);
-    await register.program.prints(/77\.66/);
+    await register.program.prints(/77\.86/);
     await shop.gateway.kill9();
     expect(await first).toBeUndefined();
     // Within 15 s of the death, by the missing heartbeat; some more for a busy machine.

@@ -54,7 +54,7 @@ describe('Receipt.Uid', () => {
 
   it('in flight joins, across registers too; of many at once one prints', async () => {
     const other = await world.register();
-    const value = receipt(10.64, { Payments: [{ PaymentCode: 1, Amount: 10.64 }] }); // slow
+    const value = receipt(10.84, { Payments: [{ PaymentCode: 1, Amount: 10.84 }] }); // slow
     const calls = [0, 1, 2, 3].map((count) => print(value, { deviceId: count % 2 === 0 ? register.id : other.id }));
     const answers = await Promise.all(calls.map((each) => world.run(each)));
     expect(answers.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
@@ -63,7 +63,7 @@ describe('Receipt.Uid', () => {
   });
 
   it('with other content is 22, in flight and printed', async () => {
-    const value = receipt(10.64, { Payments: [{ PaymentCode: 1, Amount: 10.64 }] });
+    const value = receipt(10.84, { Payments: [{ PaymentCode: 1, Amount: 10.84 }] });
     const printing = print(value);
     await world.clock.advance(1_000);
     const changed = { ...value, Number: 'A-2' };
@@ -73,9 +73,9 @@ describe('Receipt.Uid', () => {
   });
 
   it('after a refusal is a new attempt; another merchant’s Uid is nobody’s business', async () => {
-    const value = receipt(10.61, { Payments: [{ PaymentCode: 2, Amount: 10.61 }] }); // the bank declines
+    const value = receipt(10.81, { Payments: [{ PaymentCode: 2, Amount: 10.81 }] }); // the bank declines
     expect((await world.run(print(value))).code).toBe(50);
-    const cash = { ...value, Payments: [{ PaymentCode: 0, Amount: 10.61 }] };
+    const cash = { ...value, Payments: [{ PaymentCode: 0, Amount: 10.81 }] };
     expect((await world.run(print(cash))).code).toBe(0);
     const foreign = await world.register({ merchantId: world.otherMerchantId });
     const theirs = world.fiscal.printReceipt({ merchantId: world.otherMerchantId, deviceId: foreign.id, receipt: value });
@@ -158,7 +158,7 @@ describe('the channel', () => {
   });
 
   it('is taken by one command; another gets 31', async () => {
-    const printing = print(receipt(10.64, { Payments: [{ PaymentCode: 1, Amount: 10.64 }] }));
+    const printing = print(receipt(10.84, { Payments: [{ PaymentCode: 1, Amount: 10.84 }] }));
     await world.clock.advance(1_000);
     expect((await world.run(world.fiscal.createReport({ ...call(), isFiscal: false }), 100)).code).toBe(31);
     expect((await world.run(printing)).code).toBe(0);
@@ -221,7 +221,7 @@ describe('completion notices', () => {
   });
 
   it('Unknown, followed by the final one, each once', async () => {
-    const printing = print(receipt(10.65), { callbackUri }); // answers after its time
+    const printing = print(receipt(10.85), { callbackUri }); // answers after its time
     expect((await world.run(printing)).code).toBe(3);
     await world.clock.advance(1_000);
     const { id } = await world.lastCommand();
@@ -261,7 +261,7 @@ describe('completion notices', () => {
   });
 
   it('Unknown also when the gateway died, and what a person decides is told', async () => {
-    world.fiscal.cashIn({ ...call(), amountBani: 1065, callbackUri }).catch(() => {}); // answers after its time
+    world.fiscal.cashIn({ ...call(), amountBani: 1085, callbackUri }).catch(() => {}); // answers after its time
     await world.clock.advance(1_000);
     world.setAway(register.id, true);
     await world.crash();
@@ -287,7 +287,7 @@ describe('completion notices', () => {
   ])('to a stored CallbackURI that %s [D122]', (_, address) => {
     /** It answers after its time. */
     async function cashInWithIt(): Promise<string> {
-      const cashing = world.fiscal.cashIn({ ...call(), amountBani: 1065, callbackUri });
+      const cashing = world.fiscal.cashIn({ ...call(), amountBani: 1085, callbackUri });
       await world.clock.advance(1_000);
       await world.database.queries.updateTable('commands').set({ callback_uri: address }).execute();
       expect((await world.run(cashing)).code).toBe(3);
@@ -329,7 +329,7 @@ describe('completion notices', () => {
     world.setAway(register.id, false);
     await world.clock.advance(30_000);
     expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000 }))).code).toBe(0);
-    expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1072, callbackUri }))).code).toBe(31); // busy by itself
+    expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1092, callbackUri }))).code).toBe(31); // busy by itself
     await world.clock.advance(1_000);
     expect(world.callbackUrls).toEqual([]);
   });

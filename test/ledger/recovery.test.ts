@@ -69,7 +69,7 @@ describe('an unknown outcome', () => {
 
   it('is on that list also when another merchant has an operation that cannot be ended, which the log names now and then', async () => {
     const register = await world.register({ merchantId: world.otherMerchantId });
-    const call = { merchantId: world.otherMerchantId, deviceId: register.id, amountBani: 1065 }; // answers after its time
+    const call = { merchantId: world.otherMerchantId, deviceId: register.id, amountBani: 1085 }; // answers after its time
     world.fiscal.cashIn({ ...call, callbackUri: 'http://erp.example/n' }).catch(() => {});
     await world.clock.advance(1_000);
     // The database will refuse its notice: the number is taken.

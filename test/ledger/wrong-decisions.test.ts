@@ -228,7 +228,7 @@ it('an abort is not told 0 of a payment that was called refused and was made', a
 it('a register that is at it when it is back keeps the receipt from being printed elsewhere', async () => {
   const register = await world.register({ timing: { newRollMs: 60 * 60_000 } });
   const other = await world.register();
-  const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.73 }], Payments: [{ PaymentCode: 1, Amount: 100.73 }] };
+  const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.93 }], Payments: [{ PaymentCode: 1, Amount: 100.93 }] };
   const print = (deviceId: string) => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: sale });
   const id = await decidedUnheard(register.id, () => print(register.id), 'refused');
   expect(await world.ledger.find(id)).toMatchObject({
@@ -284,7 +284,7 @@ it('a receipt whose card was charged is not called refused while its register wa
   const register = await world.register({ timing: { newRollMs: 20 * 60_000 } });
   const other = await world.register();
   // .73: the bank says yes, then the paper is out.
-  const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.73 }], Payments: [{ PaymentCode: 1, Amount: 100.73 }] };
+  const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.93 }], Payments: [{ PaymentCode: 1, Amount: 100.93 }] };
   const print = (deviceId: string) => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: sale });
   expect((await world.run(print(register.id))).code).toBe(3);
   await world.clock.advance(2 * 60_000 + 1_000);

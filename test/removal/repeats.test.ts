@@ -136,13 +136,13 @@ describe('after the removal', () => {
     const print = (deviceId: string, value: object) =>
       world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: value });
     expect((await world.run(print(register.id, receipt(10)))).code).toBe(0);
-    expect((await world.run(print(register.id, receipt(10.61, 'u-2')))).code).toBe(50);
+    expect((await world.run(print(register.id, receipt(10.81, 'u-2')))).code).toBe(50);
     await yearsLater();
     for (const deviceId of [register.id, other.id]) {
       expect(await world.run(print(deviceId, receipt(10)))).toMatchObject({ code: 22, report: undefined });
       expect((await world.run(print(deviceId, receipt(10)))).code).toBe(22);
       expect((await world.run(print(deviceId, receipt(11)))).code).toBe(22);
-      expect((await world.run(print(deviceId, receipt(10.61, 'u-2')))).code).toBe(22);
+      expect((await world.run(print(deviceId, receipt(10.81, 'u-2')))).code).toBe(22);
     }
     expect(world.sendsOf('PrintReceipt')).toHaveLength(2);
     expect((await world.run(print(register.id, receipt(10, 'u-3')))).code).toBe(0);

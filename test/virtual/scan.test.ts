@@ -84,7 +84,7 @@ describe('scanning an invoice', () => {
 
   it('sends no Payd when the bank declines, and tries anew at the next scan', async () => {
     const { scan, device } = await bench({ kind: 'register' });
-    const costly = { errorCode: 0, errorMessage: '', OID: oid, Receipt: { Items: [{ Name: 'Tea', Quantity: 1, Price: 10.61 }] } };
+    const costly = { errorCode: 0, errorMessage: '', OID: oid, Receipt: { Items: [{ Name: 'Tea', Quantity: 1, Price: 10.81 }] } };
     const gateway = gatewayWith({ get: costly });
     expect(await scan(gateway)).toMatchObject({ isPaid: false, isMoneyTaken: false });
     expect(gateway.asked).toHaveLength(1);
@@ -110,9 +110,9 @@ describe('scanning an invoice', () => {
 
   it('goes on through a power cut', async () => {
     const { scan, device } = await bench({ kind: 'register' });
-    const invoice = { errorCode: 0, errorMessage: '', OID: oid, Receipt: { Items: [{ Name: 'Tea', Quantity: 1, Price: 10.69 }] } };
+    const invoice = { errorCode: 0, errorMessage: '', OID: oid, Receipt: { Items: [{ Name: 'Tea', Quantity: 1, Price: 10.89 }] } };
     expect((await scan(gatewayWith({ get: invoice }))).isPaid).toBe(true);
     expect(device.fiscalMemory().documents()).toHaveLength(1);
-    expect(device.bank.netBani()).toBe(1069);
+    expect(device.bank.netBani()).toBe(1089);
   });
 });

@@ -12,7 +12,7 @@ export interface DeveloperFacts {
   /** Of the sandbox only. */
   apiKey?: string | undefined;
   devices?: readonly { id: string; kind: 'terminal' | 'register'; name: string }[] | undefined;
-  magicAmounts: readonly { amount: string; kinds: readonly string[]; meaning: string }[];
+  magicAmounts: readonly { amount: string; fault: string; kind: string; meaning: string }[];
 }
 
 export interface DeveloperDeps {
@@ -34,12 +34,12 @@ export function registerDeveloperRoutes(app: RouteApp, { developerFacts }: Devel
           fields: {
             apiKey: Type.Optional(Type.String()),
             devices: Type.Optional(listOf({ id: Type.String(), kind: Type.String(), name: Type.String() })),
-            magicAmounts: listOf({ amount: Type.String(), kinds: Type.Array(Type.String()), meaning: Type.String() }),
+            magicAmounts: listOf({ amount: Type.String(), fault: Type.String(), kind: Type.String(), meaning: Type.String() }),
             errors: listOf({ code: Type.Integer(), name: Type.String(), httpStatus: Type.Integer(), meaning: Type.String() }),
           },
           example: {
             devices: [{ id: exampleIds.device, kind: 'terminal', name: 'Till 1' }],
-            magicAmounts: [{ amount: 'x.61', kinds: ['terminal', 'register'], meaning: 'the bank declines the card' }],
+            magicAmounts: [{ amount: 'x.61', fault: 'declined', kind: 'terminal', meaning: 'the bank declines the card' }],
             errors: [{ code: 0, name: 'NoError', httpStatus: 200, meaning: 'Success.' }],
           },
         }),

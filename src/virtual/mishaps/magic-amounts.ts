@@ -1,7 +1,7 @@
-// Magic amounts: the last two digits of an amount (its bani) make a virtual device misbehave. This table is the one
-// place that says so: the code, `--help` and the docs all read it. Every other ending is approved.
+// Magic amounts: the last two digits of an amount (its bani) make a virtual device misbehave; the names are those of the header
+// Tillgate-Fault. This table is the one place that says so: the code, `--help` and the docs all read it. Every other ending is approved.
 import type { Bani } from '../../kernel/money.ts';
-import { type DeviceKind, deviceKinds } from '../../link/protocol.ts';
+import type { DeviceKind } from '../../link/protocol.ts';
 
 export type Magic =
   | 'declined'
@@ -23,52 +23,56 @@ export interface MagicRow {
   /** The last two digits, in bani. */
   ending: number;
   magic: Magic;
-  kinds: readonly DeviceKind[];
+  /** A terminal and a register never react to the same amount: the sale that was paid on one is printed by the other [D152]. */
+  kind: DeviceKind;
   meaning: string;
 }
 
-const terminal: readonly DeviceKind[] = ['terminal'];
-const register: readonly DeviceKind[] = ['register'];
-const both: readonly DeviceKind[] = deviceKinds;
-
-export const magicAmounts: readonly MagicRow[] = [
-  { ending: 61, magic: 'declined', kinds: both, meaning: 'the bank declines the card' },
-  { ending: 62, magic: 'wrong-pin', kinds: terminal, meaning: 'the customer enters a wrong PIN three times' },
-  { ending: 63, magic: 'customer-cancels', kinds: terminal, meaning: 'the customer presses Cancel' },
-  { ending: 64, magic: 'slow', kinds: both, meaning: 'approved, after 20 s' },
-  { ending: 65, magic: 'late-answer', kinds: both, meaning: 'approved, but answered 5 s after the time to answer has passed' },
-  { ending: 66, magic: 'lost-answer', kinds: both, meaning: 'approved, but the answer is lost on the way' },
-  { ending: 67, magic: 'answers-twice', kinds: both, meaning: 'approved, and the answer comes twice' },
-  { ending: 68, magic: 'crash-before-bank', kinds: both, meaning: 'the power goes before the bank is asked' },
-  { ending: 69, magic: 'crash-after-bank', kinds: both, meaning: 'the power goes after the bank said yes (a register: before it prints)' },
-  { ending: 71, magic: 'paper-out', kinds: both, meaning: 'the paper is out before it begins: refused' },
-  { ending: 72, magic: 'busy', kinds: both, meaning: 'somebody is in the menu: busy' },
-  {
-    ending: 73,
-    magic: 'paper-out-mended',
-    kinds: register,
-    meaning: 'the paper is out after the bank said yes; a new roll comes after 5 s and it prints',
-  },
-  {
-    ending: 74,
-    magic: 'paper-out-reversed',
-    kinds: register,
-    meaning: 'the paper is out after the bank said yes and stays out: reversed at the bank, then refused',
-  },
-  {
-    ending: 75,
-    magic: 'crash-after-print',
-    kinds: register,
-    meaning: 'the power goes after the fiscal memory is written, before the answer',
-  },
+const faultsOfTerminal: readonly [ending: number, magic: Magic, meaning: string][] = [
+  [61, 'declined', 'the bank declines the card'],
+  [62, 'wrong-pin', 'the customer enters a wrong PIN three times'],
+  [63, 'customer-cancels', 'the customer presses Cancel'],
+  [64, 'slow', 'approved, after 20 s'],
+  [65, 'late-answer', 'approved, but answered 5 s after the time to answer has passed'],
+  [66, 'lost-answer', 'approved, but the answer is lost on the way'],
+  [67, 'answers-twice', 'approved, and the answer comes twice'],
+  [68, 'crash-before-bank', 'the power goes before the bank is asked'],
+  [69, 'crash-after-bank', 'the power goes after the bank said yes'],
+  [71, 'paper-out', 'the paper is out before it begins: refused'],
+  [72, 'busy', 'somebody is in the menu: busy'],
 ];
+
+const faultsOfRegister: typeof faultsOfTerminal = [
+  [81, 'declined', 'the bank declines the card'],
+  [82, 'crash-after-print', 'the power goes after the fiscal memory is written, before the answer'],
+  [84, 'slow', 'done, after 20 s'],
+  [85, 'late-answer', 'done, but answered 5 s after the time to answer has passed'],
+  [86, 'lost-answer', 'done, but the answer is lost on the way'],
+  [87, 'answers-twice', 'done, and the answer comes twice'],
+  [88, 'crash-before-bank', 'the power goes before the bank is asked'],
+  [89, 'crash-after-bank', 'the power goes after the bank said yes, before it prints'],
+  [91, 'paper-out', 'the paper is out before it begins: refused'],
+  [92, 'busy', 'somebody is in the menu: busy'],
+  [93, 'paper-out-mended', 'the paper is out after the bank said yes; a new roll comes after 5 s and it prints'],
+  [94, 'paper-out-reversed', 'the paper is out after the bank said yes and stays out: reversed at the bank, then refused'],
+];
+
+const rowsOf = (kind: DeviceKind, faults: typeof faultsOfTerminal) =>
+  faults.map(([ending, magic, meaning]): MagicRow => ({ ending, magic, kind, meaning }));
+
+export const magicAmounts: readonly MagicRow[] = [...rowsOf('terminal', faultsOfTerminal), ...rowsOf('register', faultsOfRegister)];
 
 export function magicOf(kind: DeviceKind, amountBani: Bani): Magic | undefined {
   const ending = Math.abs(amountBani) % 100;
-  return magicAmounts.find((row) => row.ending === ending && row.kinds.includes(kind))?.magic;
+  return magicAmounts.find((row) => row.ending === ending && row.kind === kind)?.magic;
+}
+
+/** What the header Tillgate-Fault may name. */
+export function magicNames(kind: DeviceKind): Magic[] {
+  return magicAmounts.filter((row) => row.kind === kind).map(({ magic }) => magic);
 }
 
 /** The table as lines of text, for `--help`. */
 export function describeMagic(kind: DeviceKind): string[] {
-  return magicAmounts.filter((row) => row.kinds.includes(kind)).map((row) => `x.${row.ending}  ${row.meaning}`);
+  return magicAmounts.filter((row) => row.kind === kind).map((row) => `x.${row.ending}  ${row.meaning}`);
 }

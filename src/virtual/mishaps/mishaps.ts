@@ -1,5 +1,6 @@
-// What befalls a command: by its amount (magic) or because somebody armed it by hand, one answer for both.
-// What was armed befalls the next command that takes money or prints, and is used up by it. Paper that ran out stays out until a new roll.
+// The faults of a command: by its amount (magic), selected by its request (the header Tillgate-Fault), or armed by hand; one answer for all.
+// An armed fault concerns the next command that takes money or prints, and is used up by it. Paper that ran out stays out until a new roll.
+// A fault by amount or request concerns the first try of a document: the next one succeeds [D152].
 import type { Bani } from '../../kernel/money.ts';
 import type { DeviceKind, JsonObject } from '../../link/protocol.ts';
 import { type Magic, magicOf } from './magic-amounts.ts';
@@ -14,13 +15,21 @@ export interface ArmedMishaps {
   powerCut?: 'beforeBank' | 'afterBank' | undefined;
 }
 
+export interface SelectedFault {
+  magic: Magic;
+  /** documentNr or Receipt.Uid of the request. */
+  document: string | undefined;
+}
+
 export interface Mishaps {
   /** Looks, and changes nothing. */
   lookingAt(name: string, args: JsonObject): Befalls;
-  /** The same, and what was armed for one command is used up, as is a magic amount for its document [D171]. */
+  /** The same, and what was armed for one command is used up, as is a magic amount for its document. */
   take(name: string, args: JsonObject): Befalls;
   /** Whether somebody is in the menu; a document meets that once, too. */
   isBusy(name: string, args: JsonObject): boolean;
+  /** For the command of a request that is under way; call the result when the request has ended. */
+  select(selected: SelectedFault): () => void;
   armed(): ArmedMishaps;
   arm(change: Partial<ArmedMishaps>): void;
 }
@@ -38,20 +47,34 @@ const nothingArmed: ArmedMishaps = { loseAnswer: false, answerTwice: false, pape
 export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps {
   let armed: ArmedMishaps = nothingArmed;
   const usedUp = new Set<string>();
+  /** As many as there are requests under way. */
+  const selections = new Set<SelectedFault>();
 
   function lookingAt(name: string, args: JsonObject): Befalls {
     const amountBani = amountOf(name, args);
-    if (amountBani === undefined) return new Set();
-    const document = documentOf(name, args);
-    const isUsedUp = document !== undefined && usedUp.has(document);
-    const magic = hasMagic && !isUsedUp ? magicOf(kind, amountBani) : undefined;
-    return new Set([...(magic === undefined ? [] : [magic]), ...armedOnes(armed)]);
+    const magic = magicFor(name, args, amountBani);
+    return new Set([...(magic === undefined ? [] : [magic]), ...(amountBani === undefined ? [] : armedOnes(armed))]);
+  }
+
+  function magicFor(name: string, args: JsonObject, amountBani: Bani | undefined): Magic | undefined {
+    const byAmount = amountBani === undefined || !hasMagic ? undefined : magicOf(kind, amountBani);
+    const magic = selectedFor(args)?.magic ?? byAmount;
+    const document = documentOf(args);
+    return magic !== undefined && document !== undefined && usedUp.has(`${name} ${magic} ${document}`) ? undefined : magic;
+  }
+
+  function selectedFor(args: JsonObject): SelectedFault | undefined {
+    const document = documentOf(args);
+    return [...selections].find((selected) => selected.document?.toLowerCase() === document);
   }
 
   function useUp(name: string, args: JsonObject): void {
-    const document = documentOf(name, args);
-    if (document === undefined) return;
-    usedUp.add(document);
+    const magic = magicFor(name, args, amountOf(name, args));
+    const document = documentOf(args);
+    const selected = selectedFor(args);
+    if (selected !== undefined) selections.delete(selected);
+    if (magic === undefined || document === undefined) return;
+    usedUp.add(`${name} ${magic} ${document}`);
     const [oldest] = usedUp;
     if (usedUp.size > maxUsedUp && oldest !== undefined) usedUp.delete(oldest);
   }
@@ -69,6 +92,10 @@ export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps
       if (amountOf(name, args) !== undefined) armed = { ...nothingArmed, paperOut: armed.paperOut };
       return befalls;
     },
+    select(selected) {
+      selections.add(selected);
+      return () => void selections.delete(selected);
+    },
     armed: () => armed,
     arm(change) {
       armed = { ...armed, ...change };
@@ -80,9 +107,9 @@ export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps
 const maxUsedUp = 1_000;
 
 /** What a second try has in common with the first; undefined: it has no name, and meets the same again. */
-function documentOf(name: string, { documentNr, receipt }: JsonObject): string | undefined {
+function documentOf({ documentNr, receipt }: JsonObject): string | undefined {
   const number = documentNr ?? (receipt as { Uid?: unknown } | undefined)?.Uid;
-  return typeof number === 'string' ? `${name} ${number}` : undefined;
+  return typeof number === 'string' ? number.toLowerCase() : undefined;
 }
 
 function armedOnes({ loseAnswer, answerTwice, paperOut, powerCut }: ArmedMishaps): Mishap[] {

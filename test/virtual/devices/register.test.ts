@@ -100,22 +100,22 @@ describe('receipts', () => {
 
 /** After ten minutes: what the gateway saw, what the bank holds, how many receipts were printed. */
 const expected: Record<number, { outcomes: string[]; isDone: boolean }> = {
-  61: { outcomes: ['accepted', 'refused'], isDone: false },
-  64: { outcomes: ['accepted', 'done'], isDone: true },
-  65: { outcomes: ['accepted', 'done'], isDone: true },
-  66: { outcomes: ['accepted'], isDone: true },
-  67: { outcomes: ['accepted', 'done', 'done'], isDone: true },
-  68: { outcomes: ['accepted', 'refused'], isDone: false },
-  69: { outcomes: ['accepted', 'done'], isDone: true },
-  71: { outcomes: ['accepted', 'refused'], isDone: false },
-  72: { outcomes: ['busy'], isDone: false },
-  73: { outcomes: ['accepted', 'done'], isDone: true },
-  74: { outcomes: ['accepted', 'refused'], isDone: false },
-  75: { outcomes: ['accepted', 'done'], isDone: true },
+  81: { outcomes: ['accepted', 'refused'], isDone: false },
+  84: { outcomes: ['accepted', 'done'], isDone: true },
+  85: { outcomes: ['accepted', 'done'], isDone: true },
+  86: { outcomes: ['accepted'], isDone: true },
+  87: { outcomes: ['accepted', 'done', 'done'], isDone: true },
+  88: { outcomes: ['accepted', 'refused'], isDone: false },
+  89: { outcomes: ['accepted', 'done'], isDone: true },
+  91: { outcomes: ['accepted', 'refused'], isDone: false },
+  92: { outcomes: ['busy'], isDone: false },
+  93: { outcomes: ['accepted', 'done'], isDone: true },
+  94: { outcomes: ['accepted', 'refused'], isDone: false },
+  82: { outcomes: ['accepted', 'done'], isDone: true },
 };
 
 describe('magic amounts of a register', () => {
-  const rows = magicAmounts.filter((row) => row.kinds.includes('register'));
+  const rows = magicAmounts.filter((row) => row.kind === 'register');
 
   it('are all listed', () => {
     expect(rows.map((row) => row.ending)).toEqual(Object.keys(expected).map(Number));
@@ -135,9 +135,9 @@ describe('magic amounts of a register', () => {
   });
 
   it.each([
-    [68, 0],
-    [69, 0],
-    [75, 1],
+    [88, 0],
+    [89, 0],
+    [82, 1],
   ])('x.%i at MoneyIn leaves %i documents', async (ending, count) => {
     const { ask, outcomesOf, device } = await benchOfRegister();
     const id = await ask('MoneyIn', { amount: 20 + ending / 100 }, tenMinutesMs);

@@ -27,7 +27,7 @@ async function paid(bench: Awaited<ReturnType<typeof benchOfOne>>, amount: numbe
 }
 
 describe('magic amounts of a terminal', () => {
-  const rows = magicAmounts.filter((row) => row.kinds.includes('terminal'));
+  const rows = magicAmounts.filter((row) => row.kind === 'terminal');
 
   it('are all listed with what they do', () => {
     expect(rows.map((row) => row.ending)).toEqual(Object.keys(expected).map(Number));
@@ -149,4 +149,41 @@ describe('faults', () => {
     await bench.clock.advance(5_000);
     expect(bench.presences.at(-1)).not.toHaveProperty('journalId');
   });
+});
+
+describe('faults that a request selects [D152]', () => {
+  const pay = { amount: 20, currency: 'MDL', documentNr: 'A' };
+
+  it('concern the first try of its document, each fault once', async () => {
+    const { ask, outcomesOf, device } = await benchOfOne();
+    device.mishaps.select({ magic: 'declined', document: 'a' });
+    expect(outcomesOf(await ask('Pay', { ...pay, documentNr: 'B' }))).toEqual(['accepted', 'done']);
+    expect(outcomesOf(await ask('Pay', pay))).toEqual(['accepted', 'refused']);
+    device.mishaps.select({ magic: 'declined', document: 'A' });
+    expect(outcomesOf(await ask('Pay', pay))).toEqual(['accepted', 'done']);
+    device.mishaps.select({ magic: 'busy', document: 'A' });
+    expect(outcomesOf(await ask('Pay', pay))).toEqual(['busy']);
+  });
+
+  it('go before the amount, and end with the request', async () => {
+    const { ask, outcomesOf, device } = await benchOfOne();
+    const end = device.mishaps.select({ magic: 'answers-twice', document: undefined });
+    expect(outcomesOf(await ask('Pay', { amount: 20.61, currency: 'MDL' }))).toEqual(['accepted', 'done', 'done']);
+    end();
+    const endUnused = device.mishaps.select({ magic: 'declined', document: undefined });
+    endUnused();
+    expect(outcomesOf(await ask('Pay', { amount: 20, currency: 'MDL' }))).toEqual(['accepted', 'done']);
+  });
+
+  it('concern commands without an amount, too; an amount never does', async () => {
+    const { ask, outcomesOf, device } = await benchOfOne();
+    device.mishaps.select({ magic: 'lost-answer', document: undefined });
+    expect(outcomesOf(await ask('CloseDay', {}))).toEqual(['accepted']);
+    expect(outcomesOf(await ask('CloseDay', {}))).toEqual(['accepted', 'done']);
+  });
+});
+
+it('no amount makes both a terminal and a register fail', () => {
+  const endings = magicAmounts.map(({ ending }) => ending);
+  expect(new Set(endings).size).toBe(endings.length);
 });

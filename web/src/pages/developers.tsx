@@ -13,7 +13,7 @@ import { TryCall } from './try-call.tsx';
 export interface DeveloperFacts {
   apiKey?: string;
   devices?: { id: string; name: string; kind: 'terminal' | 'register' }[];
-  magicAmounts?: { bani?: number; amount?: string | number; meaning: string }[];
+  magicAmounts?: { amount: string; fault: string; kind: 'terminal' | 'register'; meaning: string }[];
   errors?: { code: number; name: string; httpStatus: number; meaning: string }[];
 }
 
@@ -195,10 +195,14 @@ function MagicAmounts({ facts }: { facts: DeveloperFacts | undefined }) {
         <table className="plain-table">
           <tbody>
             {facts?.magicAmounts?.map((magic) => (
-              <tr key={String(magic.amount ?? magic.bani)}>
+              <tr key={magic.amount}>
                 <th scope="row" className="num">
-                  {String(magic.amount ?? magic.bani)}
+                  {magic.amount}
                 </th>
+                <td>{t(`deviceKind.${magic.kind}`)}</td>
+                <td>
+                  <code>{magic.fault}</code>
+                </td>
                 <td>{magic.meaning}</td>
               </tr>
             ))}
