@@ -78,12 +78,7 @@ export const settings = {
     '',
     'CIDR ranges of the proxies whose X-Forwarded-For counts; with TILLGATE_BEHIND_PROXY=yes and nothing here, those on this machine',
   ),
-  sandboxStrict: setting(
-    'TILLGATE_SANDBOX_STRICT',
-    yesOrNo,
-    'no',
-    'yes: the sandbox has the callback delays and asks for the key on Payd as `serve` does',
-  ),
+  sandboxStrict: setting('TILLGATE_SANDBOX_STRICT', yesOrNo, 'no', 'yes: callback delays and the key on Payd as `serve` has them'),
   callbackAllow: setting(
     'TILLGATE_CALLBACK_ALLOW',
     listOf(cidr),
