@@ -14,6 +14,12 @@ function withCheckDigit(body: string): string {
   throw new Error('no check digit');
 }
 
+/** An EAN-13. */
+function withEanDigit(body: string): string {
+  const sum = Array.from(body).reduce((total, digit, place) => total + Number(digit) * (place % 2 === 0 ? 1 : 3), 0);
+  return `${body}${(10 - (sum % 10)) % 10}`;
+}
+
 /** What the card schemes publish, written down apart from the code under test. */
 const schemes: [prefixes: string[], lengths: number[]][] = [
   [['4'], [16, 18, 19]],
@@ -73,6 +79,12 @@ describe('card numbers', () => {
     ['57114111111111111111D27122010000012300', '5711411111******1111D*****************'],
     ['%B4111111111111111^DOE/JOHN^2712', '%B411111******1111^DOE/JOHN^2712'],
     ['4111111111111111 5555555555554444', '411111******1111 555555******4444'],
+    ['4222222222222', '422222***2222'],
+    ['card 4222222222222 12/27', 'card 422222***2222 12/27'],
+    ['4222 222 222 222', '4222 22* **2 222'],
+    ['4222 2222 2222 2', '4222 22** *222 2'],
+    ['42222222222221227', '422222***22221227'],
+    [';4222222222222=27122010000012300000?', ';422222***2222=********************?'],
   ])('are masked with other digits beside them: %s', (text, masked) => {
     expect(maskCardNumbers(text)).toBe(masked);
   });
@@ -164,12 +176,19 @@ describe('card numbers', () => {
 
   it('are not seen in references, UUIDs, dates, amounts and barcodes, alone or in a row', () => {
     const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{${length}}$`));
+    const barcode = fc
+      .oneof(
+        digits(12),
+        digits(11).map((rest) => `4${rest}`),
+      )
+      .map(withEanDigit);
     const date = fc.date({ min: new Date('2020-01-01'), max: new Date('2049-12-31'), noInvalidDate: true });
     const token = fc.oneof(
       digits(12),
       digits(6),
       digits(8),
-      digits(13),
+      barcode,
+      digits(13).filter((number) => !number.startsWith('4')),
       fc.uuid(),
       fc.stringMatching(/^[0-9]{8}-[0-9]{4}-4[0-9]{3}-8[0-9]{3}-[0-9]{12}$/),
       date.map((at) => at.toISOString()),
@@ -191,8 +210,26 @@ describe('card numbers', () => {
     );
   });
 
+  it('of 13 digits are masked for Visa, except those that are barcodes too', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^4[0-9]{11}$/), fc.constantFrom('', ' 12/27', '1227'), (body, behind) => {
+        const number = withCheckDigit(body);
+        const isBarcode = withEanDigit(body) === number;
+        expect(maskCardNumbers(`${number}${behind}`) === `${number}${behind}`).toBe(isBarcode);
+      }),
+    );
+    // A Moldovan barcode that passes the Luhn check as well, and a number of another issuer.
+    expect(['4840000000039', '5222222222221'].map(maskCardNumbers)).toEqual(['4840000000039', '5222222222221']);
+    for (const [json, may] of [
+      ['{"at":1794972000000}', false],
+      ['{"pan":4222222222222}', true],
+    ] as const)
+      expect(mayHoldCardNumber(json)).toBe(may);
+  });
+
   /** The figures of docs/decisions.md, D161. */
   it.each([
+    [13, 0.01],
     [14, 0.007],
     [15, 0.01],
     [16, 0.043],
