@@ -1,4 +1,5 @@
 // All mistakes that are planted, to show that the simulation or the suite would notice them.
+import { accessBugs } from './access-bugs.ts';
 import { batchBugs } from './batch-bugs.ts';
 import { invoiceBatchBugs } from './invoice-batch-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
@@ -6,4 +7,11 @@ import { meanwhileBugs } from './meanwhile-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { roomBugs } from './room-bugs.ts';
 
-export const plantedBugs: readonly PlantedBug[] = [...ledgerBugs, ...batchBugs, ...invoiceBatchBugs, ...roomBugs, ...meanwhileBugs];
+export const plantedBugs: readonly PlantedBug[] = [
+  ...ledgerBugs,
+  ...batchBugs,
+  ...invoiceBatchBugs,
+  ...roomBugs,
+  ...meanwhileBugs,
+  ...accessBugs,
+];
