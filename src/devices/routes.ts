@@ -20,10 +20,10 @@ const statusQuery = Type.Object({
 
 const statusReport = reportField('DeviceStatusReport', {
   online: Type.Boolean(),
-  battery: Type.Optional(Type.Number()),
+  battery: Type.Optional(Type.Integer({ description: 'Per cent.' })),
   paper: Type.Optional(Type.String({ description: 'OK when there is paper.' })),
   bank: Type.Optional(Type.String()),
-  signal: Type.Optional(Type.Number()),
+  signal: Type.Optional(Type.Integer({ description: 'Per cent.' })),
 });
 
 const pairingBody = Type.Object({

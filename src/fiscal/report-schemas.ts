@@ -3,7 +3,7 @@
 import { reportField } from '../http/schemas.ts';
 import { Type } from '../kernel/schema-type.ts';
 
-const numberOrText = Type.Optional(Type.Unsafe<number | string>({ anyOf: [{ type: 'number' }, { type: 'string' }] }));
+const numberOrText = Type.Optional(Type.Unsafe<number | string>({ anyOf: [{ type: 'integer' }, { type: 'string' }] }));
 
 export const cashReport = reportField('CashReport', {
   documentNumber: numberOrText,

@@ -1,6 +1,7 @@
 // The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
 
 import { keyFor } from '../http/authentication.ts';
+import { operationCallbacks } from '../http/callback-schemas.ts';
 import { exampleApiKey, exampleErp, exampleRegister } from '../http/examples.ts';
 import { fiscalReceiptSchema } from '../http/receipt-schemas.ts';
 import {
@@ -59,6 +60,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         summary: 'Fiscal report Z or X',
         operationId: 'createReport',
         ...deviceTimeout(registerTimeoutMs),
+        ...operationCallbacks('createReport'),
         headers: idempotencyHeaders,
         description: 'Z closes the fiscal day and resets the daily counters; X gives the totals so far.',
         body: named(
@@ -97,6 +99,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         operationId: 'printReceipt',
         ...deviceTimeout(cardReceiptTimeoutMs),
         'x-device-timeout-without-card-s': cashReceiptTimeoutMs / 1000,
+        ...operationCallbacks('printReceipt'),
         headers: idempotencyHeaders,
         description:
           'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints strictly after the bank has confirmed; it then has five minutes, otherwise one. If the money was taken by Pay before, the payment names it by documentNr (or the receipt by its Uid): it is printed as card and not charged again. Then 20: no such payment; 22: it was voided, refunded or printed before, or this register would charge it again; 31: it is not over yet; 40: Amount is not what is left of it.',
@@ -162,6 +165,7 @@ function cashRoute(
         summary,
         operationId,
         ...deviceTimeout(registerTimeoutMs),
+        ...operationCallbacks(operationId),
         headers: idempotencyHeaders,
         description,
         body: named(

@@ -1,6 +1,7 @@
 // What the document says once instead of at every call: schemas that have a name, the answers that are the same everywhere, and the examples
 // of errors. Always holds: a name stands for one thing; whatever differs under a name that is taken stays where it was, or is a mistake.
 import { errorCodes } from '../kernel/error-codes.ts';
+import { callbackHeaders } from './callback-schemas.ts';
 
 type Json = Record<string, unknown>;
 
@@ -40,11 +41,13 @@ export function shareParts(document: ApiDocument): ApiDocument {
   const schemas: Json = {};
   const responses: Json = {};
   const examples: Json = {};
+  const parameters: Json = {};
   const hoist = (value: unknown): unknown => hoistSchemas(value, schemas);
   const paths = hoist(document.paths ?? {}) as NonNullable<ApiDocument['paths']>;
   const failure = { $ref: '#/components/schemas/Failure' };
   for (const [path, methods] of Object.entries(paths)) {
     for (const operation of Object.values(methods)) {
+      nameCallbacks(operation, parameters);
       shareExamples(operation, examples);
       shareResponses(operation, responses);
       if (!isOfTheApi(path)) continue;
@@ -54,7 +57,7 @@ export function shareParts(document: ApiDocument): ApiDocument {
       }
     }
   }
-  const found = { schemas: sorted(schemas), responses: sorted(responses), examples: sorted(examples) };
+  const found = { schemas: sorted(schemas), responses: sorted(responses), examples: sorted(examples), parameters };
   return { ...document, components: { ...document.components, ...found }, paths };
 }
 
@@ -115,6 +118,15 @@ function hoistSchemas(value: unknown, schemas: Json): unknown {
   if (!isSame(schemas[name] ?? copy, copy)) throw new Error(`Two schemas of the API document are called ${name}.`);
   schemas[name] = copy;
   return { $ref: `#/components/schemas/${name}` };
+}
+
+/** In a document `callbacks` belong to the call; a route's schema has them under a name of its own (callback-schemas.ts). */
+function nameCallbacks(operation: Operation, parameters: Json): void {
+  const { 'x-callbacks': callbacks } = operation;
+  if (callbacks === undefined) return;
+  delete operation['x-callbacks'];
+  operation['callbacks'] = callbacks;
+  Object.assign(parameters, callbackHeaders);
 }
 
 function shareExamples({ responses = {} }: Operation, examples: Json): void {

@@ -2,6 +2,7 @@
 // Get and Payd change things by GET, as the specification has it, so HEAD is not answered and nothing may be cached.
 import type { FastifyRequest } from 'fastify';
 import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/authentication.ts';
+import { invoiceCallbacks } from '../http/callback-schemas.ts';
 import { exampleApiKey, exampleErp, exampleTerminal } from '../http/examples.ts';
 import { idempotencyOf } from '../http/idempotency-key.ts';
 import { receiptSchema } from '../http/receipt-schemas.ts';
@@ -52,6 +53,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         operationId: 'createInvoice',
         summary: 'Store a receipt, get its OID and QR',
         description: 'The QR stays valid until ValidTo or until it is paid. The ERP is called back at each later change of state.',
+        ...invoiceCallbacks,
         headers: idempotencyHeaders,
         body: named(
           'InvoiceRequest',

@@ -55,6 +55,7 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
           'Device_Offline',
           'Device_Busy',
           'Refused_By_Device',
+          'The_status_cannot_be_applied',
         ),
       },
     },

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { deviceDocument } from '../../scripts/asyncapi.ts';
 import { textOf } from '../../scripts/generated-file.ts';
 import { apiDocument, cabinetDocument } from '../../scripts/openapi.ts';
+import { errorCodes } from '../../src/kernel/error-codes.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const committed = (path: string) => readFileSync(`${root}${path}`, 'utf8');
@@ -16,6 +17,7 @@ const slow = { timeout: 120_000 };
 interface Operation {
   tags: string[];
   operationId: string;
+  callbacks?: Record<string, Record<string, { get: { parameters: { $ref: string }[]; responses: object } }>>;
   requestBody?: { content: Record<string, { example?: object; examples?: object; schema: { example?: object } }> };
   responses: Record<string, { content: Record<string, { examples?: Record<string, { value: { errorCode: number } }> }> }>;
 }
@@ -97,6 +99,36 @@ describe('openapi/v1.json', () => {
     expect(paths['/Device/Invoice/Pay']?.['post']).toMatchObject({ 'x-device-timeout-s': 300, 'x-device-timeout-without-card-s': 60 });
     for (const status of [401, 403, 404, 405, 429, 503]) expect(info.description).toMatch(new RegExp(`^\\| ${status} \\|`, 'm'));
     expect(Object.keys(paths['/Device/payment/Pay']?.['post']?.['responses'] as object)).toEqual(['200', '400', '429', '503', 'default']);
+  });
+
+  it('has an example of every error', () => {
+    const { components } = JSON.parse(committed('openapi/v1.json')) as { components: { examples: Record<string, { value: object }> } };
+    for (const [name, { code }] of Object.entries(errorCodes))
+      if (code !== 0) expect(components.examples[name]?.value, name).toMatchObject({ errorCode: code });
+  });
+
+  it('describes the callbacks of Create and of the four calls to a register', () => {
+    const { paths, components } = JSON.parse(committed('openapi/v1.json')) as {
+      paths: Record<string, Record<string, Operation>>;
+      components: { parameters: Record<string, { name: string }> };
+    };
+    const called = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.values(methods).flatMap(({ callbacks }) => (callbacks === undefined ? [] : [[path, callbacks] as const])),
+    );
+    expect(called.map(([path]) => path).sort()).toEqual([
+      '/Device/Invoice/Pay',
+      '/Device/Money/In',
+      '/Device/Money/Out',
+      '/Device/Report/Create',
+      '/Invoice/Create',
+    ]);
+    for (const [path, callbacks] of called) {
+      const [addresses = {}] = Object.values(callbacks);
+      const { get } = addresses['{$request.body#/CallbackURI}'] ?? {};
+      const names = get?.parameters.map(({ $ref }) => components.parameters[$ref.split('/').at(-1) ?? '']?.name);
+      expect(names, path).toEqual(['webhook-id', 'webhook-timestamp', 'webhook-signature', 'tillgate-sequence']);
+      expect(Object.keys(get?.responses ?? {}), path).toContain('2XX');
+    }
   });
 
   it('leaves the cabinet to a document of its own', slow, async () => {

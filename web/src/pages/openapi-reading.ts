@@ -1,7 +1,12 @@
 // The OpenAPI document as the Developers page reads it: the calls of v1 with their fields and an example each. Pure.
 
 interface Schema {
+  $ref?: string;
   type?: string;
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];
@@ -21,6 +26,7 @@ interface ApiOperation {
 export interface OpenApi {
   info: { description: string };
   paths: Record<string, Record<string, ApiOperation>>;
+  components?: { schemas?: Record<string, Schema> };
 }
 
 export interface OperationField {
@@ -41,25 +47,26 @@ export interface Operation {
   example: Record<string, unknown>;
 }
 
-const shownTags = ['POS Mode', 'QR Mode', 'Fiscal Mode', 'Terminal status'];
+const shownTags = ['POS Mode', 'QR Mode', 'Fiscal Mode', 'Terminal status', 'Operations'];
+
+/** Fields of fields of fields: a receipt has two levels. The bound also ends a schema that refers to itself. */
+const maxDepth = 4;
 
 export function operationsOf(api: OpenApi): Operation[] {
   const all = Object.entries(api.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => toOperation(method.toUpperCase(), path, operation)),
+    Object.entries(methods).map(([method, operation]) => toOperation(api, method.toUpperCase(), path, operation)),
   );
   return all.filter(({ tag }) => shownTags.includes(tag)).sort((one, other) => shownTags.indexOf(one.tag) - shownTags.indexOf(other.tag));
 }
 
-function toOperation(method: string, path: string, operation: ApiOperation): Operation {
+function toOperation(api: OpenApi, method: string, path: string, operation: ApiOperation): Operation {
   const body = operation.requestBody?.content?.['application/json'];
   const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query');
   const fields = [
-    ...query.map((parameter) =>
-      toField(parameter.name, { ...parameter.schema, description: parameter.description }, parameter.required === true),
+    ...query.map(({ name, schema, description, required }) =>
+      toField(name, { ...resolve(api, schema), ...(description === undefined ? {} : { description }) }, required === true),
     ),
-    ...Object.entries(body?.schema?.properties ?? {}).map(([name, schema]) =>
-      toField(name, schema, body?.schema?.required?.includes(name) === true),
-    ),
+    ...fieldsIn(api, resolve(api, body?.schema), '', 1),
   ];
   return {
     id: operation.operationId ?? `${method} ${path}`,
@@ -73,7 +80,29 @@ function toOperation(method: string, path: string, operation: ApiOperation): Ope
   };
 }
 
+/** The schema that a reference names, with what stands beside the reference. */
+function resolve(api: OpenApi, schema: Schema = {}): Schema {
+  const { $ref, allOf = [], ...own } = schema;
+  const parts = [...($ref === undefined ? [] : [api.components?.schemas?.[$ref.split('/').at(-1) ?? ''] ?? {}]), ...allOf];
+  return parts.length === 0 ? own : { ...Object.assign({}, ...parts.map((part) => resolve(api, part))), ...own };
+}
+
+function fieldsIn(api: OpenApi, { properties = {}, required = [] }: Schema, prefix: string, depth: number): OperationField[] {
+  return Object.entries(properties).flatMap(([name, written]) => {
+    const schema = resolve(api, written);
+    const content = schema.type === 'array' ? resolve(api, schema.items) : schema;
+    const path = `${prefix}${name}${schema.type === 'array' ? '[]' : ''}`;
+    const inner = depth < maxDepth ? fieldsIn(api, content, `${path}.`, depth + 1) : [];
+    return [toField(`${prefix}${name}`, schema, required.includes(name)), ...inner];
+  });
+}
+
 function toField(name: string, schema: Schema, isRequired: boolean): OperationField {
-  const type = schema.enum ? schema.enum.map(String).join(' | ') : [schema.type, schema.format].filter(Boolean).join(' ');
-  return { name, type, description: schema.description ?? '', isRequired };
+  return { name, type: typeOf(schema), description: schema.description ?? '', isRequired };
+}
+
+function typeOf({ enum: values, anyOf, oneOf, type, format }: Schema): string {
+  if (values) return values.map(String).join(' | ');
+  const ways = anyOf ?? oneOf;
+  return ways ? ways.map(typeOf).join(' | ') : [type, format].filter(Boolean).join(' ');
 }
