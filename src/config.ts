@@ -156,7 +156,7 @@ export const settings = {
     'TILLGATE_RATE_LIMIT',
     wholeNumber(1, 1_000_000),
     '200',
-    'requests per second and key; a session of the cabinet and a device that logs in over HTTP have as many',
+    'requests per second and key; a user of the cabinet and a device that logs in over HTTP have as many',
   ),
   merchantRate: optional(
     'TILLGATE_MERCHANT_RATE',

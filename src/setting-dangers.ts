@@ -138,13 +138,13 @@ const hostOf = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, '');
 
 /** As the driver reads it: a host among the parameters comes before that of the address. */
 function postgresHost(url: string): string {
-  return new URL(url).searchParams.get('host') ?? decodeURIComponent(hostOf(url));
+  return new URL(url).searchParams.get('host') ?? hostOf(url);
 }
 
 /** Neither TLS nor a way that ends on this machine: a path is a socket in the file system, and no host is this machine. */
 function isPostgresPlain(url: string, pgSslMode: string | undefined): boolean {
   const host = postgresHost(url);
-  if (host === '' || host.startsWith('/') || isLoopback(host)) return false;
+  if (host === '' || /^(?:\/|%2f)/i.test(host) || isLoopback(host)) return false;
   const { searchParams } = new URL(url);
   const [ssl, mode] = [searchParams.get('ssl'), searchParams.get('sslmode')];
   if (mode !== null) return mode === 'disable';

@@ -178,6 +178,7 @@ describe('the configuration', () => {
       ['TILLGATE_DATABASE_URL', 'postgres://a:hidden@db/t?sslmode=disable', 'postgres://a:hidden@db/t?sslmode=require'],
       ['TILLGATE_DATABASE_URL', 'postgres://a:hidden@db/t?ssl=0', 'postgres://a:hidden@db/t?ssl=true'],
       ['TILLGATE_DATABASE_URL', 'postgres://localhost/t?host=db', 'postgres://db/t?host=/run/postgresql'],
+      ['TILLGATE_DATABASE_URL', 'postgres://%zz/t', 'postgres://%zz/t?ssl=1'],
       ['TILLGATE_DATABASE_URL', 'postgres://10.0.0.7/t', 'postgres://10.0.0.7/t?sslrootcert=/root.pem'],
     ])('%s=%s, and not %s', (variable, plain, secure) => {
       expect(warningsOf({ [variable]: plain })).toEqual([expect.stringMatching(new RegExp(`^${variable} leads to \\S+ without TLS`))]);
@@ -196,7 +197,8 @@ describe('the configuration', () => {
         TILLGATE_DATABASE_URL: `postgres://${host}/t`,
       };
       expect(warningsOf(local)).toEqual([]);
-      expect(warningsOf({ TILLGATE_DATABASE_URL: 'postgres:///t' })).toEqual([]);
+      for (const url of ['postgres:///t', 'postgres://%2Frun%2Fpostgresql/t'])
+        expect(warningsOf({ TILLGATE_DATABASE_URL: url })).toEqual([]);
     });
 
     it('of the administrators at the brokers too', () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { totpCode } from '../src/access/people/totp.ts';
+import { calls, ruleOf } from '../src/cabinet/roles.ts';
 import { readConfig } from '../src/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
@@ -102,6 +103,37 @@ it('writes refused calls into the audit log, with the user and the call', async 
       detail: { count: 3, about: ['createMerchant', 'createKey'] },
     },
   ]);
+});
+
+it('writes failed logins into the audit log, with the accounts that were tried', async () => {
+  await start({});
+  await signIn({ email: 'vera@x.md', role: 'operator' });
+  const browser = openBrowser(gateway.addresses().baseUrl);
+  for (const email of ['vera@x.md', 'nobody@x.md', 'vera@x.md'])
+    expect(await browser.post('/session', { email, password: 'a wrong password of this test' })).toMatchObject({ status: 401 });
+  await gateway.stop();
+  await start({});
+  const { audit } = (await admin('GET', '/audit?action=login.fail')) as unknown as { audit: object[] };
+  expect(audit).toMatchObject([{ subject: '127.0.0.1', detail: { count: 3, about: ['vera@x.md', 'nobody@x.md'] } }]);
+});
+
+// Written down apart from the table in roles.ts: a row that loses its confirmation fails here.
+it('asks for the password again before access is given or ended, secrets change and money moves', () => {
+  const confirmed = Object.keys(calls).filter((call) => ruleOf(call)?.isConfirmed === true);
+  const access = [
+    'createUser',
+    'changeUser',
+    'deleteUser',
+    'renewUserLink',
+    'inviteFirstOperator',
+    'createMerchant',
+    'createKey',
+    'rotateKey',
+  ];
+  const ends = ['endSession', 'endAllSessions', 'revokeKey', 'removeTotp', 'startTotp', 'confirmTotp'];
+  const devices = ['registerDevice', 'enableDevice', 'replaceDeviceSecret', 'issuePairingCode', 'rotateSigningSecret', 'rotateQrSecret'];
+  const money = ['decideCommand', 'refundCommand', 'voidCommand', 'closeCommand', 'closeDocumentByHand', 'orderCloseDay', 'orderZReport'];
+  expect(confirmed).toEqual(expect.arrayContaining([...access, ...ends, ...devices, ...money]));
 });
 
 describe('a merchant', () => {

@@ -7,7 +7,7 @@ import type { Viewer } from './viewer.ts';
 
 export interface RequestRatesOptions {
   clock: Clock;
-  /** Of one key, session or device. */
+  /** Of one key, user or device. */
   rateLimitPerS: number;
   /** Of one merchant: all its keys together, all its devices, and all its users. */
   merchantRatePerS: number;
@@ -35,8 +35,9 @@ export function createRequestRates({ clock, rateLimitPerS, merchantRatePerS }: R
       alone.require(deviceId, 'The device has used up its requests for this second.');
       together.require(`devices ${merchantId}`, 'The devices of the merchant have used up their requests for this second.');
     },
-    countViewer({ sessionId, merchantId }) {
-      if (sessionId !== undefined) alone.require(sessionId, 'The session has used up its requests for this second.');
+    countViewer({ userId, merchantId }) {
+      // Not by session: a user may have twenty of them.
+      if (userId !== undefined) alone.require(userId, 'You have used up your requests for this second.');
       if (merchantId === undefined) return;
       together.require(`users ${merchantId}`, 'The users of the merchant have used up their requests for this second.');
     },

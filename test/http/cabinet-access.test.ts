@@ -10,6 +10,7 @@ const person = (role: Viewer['role']): Viewer => ({
   name: role,
   actor: `${role} <${role}@shop.md>`,
   role,
+  userId: role,
   sessionId: role,
   confirmedUntilMs: clock.elapsed() + 1_000,
 });

@@ -191,7 +191,7 @@ describe('a merchant', () => {
     const judge = judgeOf({
       ...{ rateLimitPerS: 1, merchantRatePerS: 2, findCaller },
       findDevice: async (deviceId) => ({ deviceId, merchantId: 'm' }),
-      findSession: async (token) => ({ ...adminViewer, role: 'merchant', merchantId: 'm', sessionId: token }),
+      findSession: async (token) => ({ ...adminViewer, role: 'merchant', merchantId: 'm', sessionId: token, userId: token.slice(0, 3) }),
     });
     const asDevice = (id: string) => refusal(optionalKey('QR', true), { headers: { authorization: basic(`${id}:secret`) } }, judge);
     const asUser = (session: string) =>
@@ -202,7 +202,9 @@ describe('a merchant', () => {
     expect(await asDevice(deviceId.replace(/^./, 'b'))).toMatchObject({
       ...{ errorName: 'Too_Many_Requests', message: 'The devices of the merchant have used up their requests for this second.' },
     });
-    expect([await asUser('one'), await asUser('two')]).toEqual([undefined, undefined]);
+    expect(await asUser('one')).toBeUndefined();
+    expect(await asUser('one again')).toMatchObject({ message: 'You have used up your requests for this second.' });
+    expect(await asUser('two')).toBeUndefined();
     expect(await asUser('three')).toMatchObject({
       ...{ errorName: 'Too_Many_Requests', message: 'The users of the merchant have used up their requests for this second.' },
     });
