@@ -2,7 +2,10 @@
 // many of them mostly wait, for a broker that comes back or a customer who takes his time.
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
+import { excludedBy, type Selection } from './scripts/test-selection.ts';
 
+// Set by `npm test` and its kind; a file that is given to Vitest itself runs in any case.
+const selection = (process.env['TILLGATE_TEST_SELECTION'] ?? 'all') as Selection;
 const isEmbedded = process.env['TILLGATE_TEST_EMBEDDED'] === '1';
 
 // oxlint-disable-next-line no-default-export -- vitest reads its settings from the default export
@@ -10,7 +13,7 @@ export default defineConfig({
   test: {
     environment: 'node',
     include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : [])],
+    exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : []), ...excludedBy(selection)],
     pool: 'forks',
     maxWorkers: 3,
     testTimeout: 20_000,

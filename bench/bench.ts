@@ -91,7 +91,7 @@ export const lanes = 64;
 
 export async function openBench(form: Form, withPeers: boolean, withRabbitmq: boolean, say: (line: string) => void): Promise<Bench> {
   const peers = withPeers ? installPeers(say) : undefined;
-  const servers = await provideServers(say, ['PostgreSQL', 'Mosquitto', ...(withRabbitmq ? ['RabbitMQ'] : [])]);
+  const servers = await provideServers(say, { names: ['PostgreSQL', 'Mosquitto', ...(withRabbitmq ? ['RabbitMQ'] : [])] });
   const server = (name: string) => servers.variables[name] ?? process.env[name] ?? '';
   const postgresUrl = server('TILLGATE_TEST_POSTGRES_URL');
   const mqttUrl = server('TILLGATE_TEST_MOSQUITTO_URL');

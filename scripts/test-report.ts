@@ -14,6 +14,8 @@ export interface FileReport {
   passed: number;
   /** Names of tests; of a file that could not even be loaded its path. */
   failed: string[];
+  /** Of its tests and what comes before and after them. */
+  durationMs: number;
 }
 
 /** More than that is no bad moment of a busy machine. */
@@ -33,6 +35,20 @@ export function afterSecondTry(first: TestReport, second: TestReport): TestRepor
 
 export function failedTests({ files }: TestReport): string[] {
   return files.flatMap(({ failed }) => failed);
+}
+
+const slowestShown = 10;
+
+/** The files that took longest, for whoever makes the run shorter; nothing of a short run. */
+export function slowest({ files }: TestReport): string[] {
+  const totalMs = files.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  if (files.length <= slowestShown) return [];
+  const rows = [...files].sort((one, other) => other.durationMs - one.durationMs).slice(0, slowestShown);
+  const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  return [
+    `${inSeconds(totalMs)} in all files together, and longest in:`,
+    ...rows.map((file) => `  ${inSeconds(file.durationMs)} ${file.path}`),
+  ];
 }
 
 /** Always the last line of a run, so that a CI can count: a run that failed counts one failure at least. */
@@ -55,7 +71,8 @@ function fileReport(module: TestModule): FileReport {
   const path = module.relativeModuleId;
   const failed = [...module.children.allTests('failed')].map(({ fullName }) => `${path} > ${fullName}`);
   // Its tests may all have passed when what comes before or after them failed.
-  return { path, passed: [...module.children.allTests('passed')].length, failed: failed.length > 0 || module.ok() ? failed : [path] };
+  const passed = [...module.children.allTests('passed')].length;
+  return { path, passed, failed: failed.length > 0 || module.ok() ? failed : [path], durationMs: module.diagnostic().duration };
 }
 
 // oxlint-disable-next-line no-default-export -- so Vitest finds a reporter

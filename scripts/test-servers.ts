@@ -6,11 +6,11 @@ import { startMosquitto } from '../test/support/servers/mosquitto.ts';
 import { postgresBinaries, startPostgres } from '../test/support/servers/postgres.ts';
 import { rabbitmqScript, startRabbitmq } from '../test/support/servers/rabbitmq.ts';
 import { isRoot } from '../test/support/servers/server-process.ts';
+import type { AbsentServer } from './test-selection.ts';
 
 type Variables = Record<string, string>;
 
-interface NeededServer {
-  name: string;
+interface NeededServer extends AbsentServer {
   aptPackage: string;
   variables: string[];
   isInstalled(): boolean;
@@ -20,6 +20,9 @@ interface NeededServer {
 export interface RunningServers {
   /** For the environment of the tests. */
   variables: Variables;
+  /** What could not be installed, and why. */
+  absent: readonly AbsentServer[];
+  whyAbsent: string;
   stop(): Promise<void>;
 }
 
@@ -29,9 +32,10 @@ export class ServersMissing extends Error {}
 const chromiumPlaces = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const mosquittoPlaces = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/opt/homebrew/sbin/mosquitto'];
 
-const neededServers: NeededServer[] = [
+export const neededServers: readonly NeededServer[] = [
   {
     name: 'PostgreSQL',
+    sign: /postgres/i,
     aptPackage: 'postgresql',
     variables: ['TILLGATE_TEST_POSTGRES_URL'],
     isInstalled: () => postgresBinaries() !== undefined,
@@ -42,6 +46,7 @@ const neededServers: NeededServer[] = [
   },
   {
     name: 'RabbitMQ',
+    sign: /rabbitmq/i,
     aptPackage: 'rabbitmq-server',
     variables: ['TILLGATE_TEST_RABBITMQ_URL', 'TILLGATE_TEST_RABBITMQ_MQTT_URL'],
     isInstalled: () => rabbitmqScript() !== undefined,
@@ -52,6 +57,7 @@ const neededServers: NeededServer[] = [
   },
   {
     name: 'Mosquitto',
+    sign: /mosquitto/i,
     aptPackage: 'mosquitto',
     variables: ['TILLGATE_TEST_MOSQUITTO_URL'],
     isInstalled: () => mosquittoPlaces.some(existsSync),
@@ -62,6 +68,7 @@ const neededServers: NeededServer[] = [
   },
   {
     name: 'Chromium',
+    sign: /chromium/i,
     aptPackage: 'chromium',
     variables: ['TILLGATE_TEST_CHROMIUM'],
     isInstalled: () => chromiumPlaces.some(existsSync),
@@ -86,6 +93,7 @@ const neededServers: NeededServer[] = [
 function program(name: string, aptPackage: string): NeededServer {
   return {
     name,
+    sign: new RegExp(`\\b${name === 'prometheus' ? 'prometheus|promtool' : name}\\b`, 'i'),
     aptPackage,
     variables: [],
     isInstalled: () => (process.env['PATH'] ?? '').split(':').some((place) => existsSync(`${place}/${name}`)),
@@ -97,6 +105,7 @@ function program(name: string, aptPackage: string): NeededServer {
 function pythonModule(name: string, aptPackage = `python3-${name}`): NeededServer {
   return {
     name: `Python's ${name}`,
+    sign: /python/i,
     aptPackage,
     variables: [],
     isInstalled: () => spawnSync('/usr/bin/python3', ['-c', `import ${name}`]).status === 0,
@@ -106,7 +115,7 @@ function pythonModule(name: string, aptPackage = `python3-${name}`): NeededServe
 
 export const serverVariables = neededServers.flatMap((server) => server.variables);
 
-function missing(servers: NeededServer[], problem: string): ServersMissing {
+function missing(servers: readonly NeededServer[], problem: string): ServersMissing {
   const names = servers.map((server) => server.name).join(', ');
   const variables = servers.flatMap((server) => server.variables).join(', ');
   const orPoint = variables === '' ? '' : `, or set ${variables} to running ones`;
@@ -115,34 +124,49 @@ function missing(servers: NeededServer[], problem: string): ServersMissing {
   );
 }
 
-function install(servers: NeededServer[], say: (line: string) => void): void {
-  if (!isRoot) throw missing(servers, 'not root');
-  const packages = servers.map((server) => server.aptPackage);
-  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
-    say(`apt-get ${args.join(' ')}`);
-    const result = spawnSync('apt-get', ['-qq', ...args], {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-      encoding: 'utf8',
-    });
-    if (result.error) throw missing(servers, 'no apt-get');
-    // A failed update may leave lists that are good enough; the install decides.
-    if (result.status !== 0 && args[0] === 'install') {
-      process.stderr.write(result.stderr);
-      throw missing(servers, 'apt-get install failed');
-    }
-  }
-  const still = servers.filter((server) => !server.isInstalled());
-  if (still.length > 0) throw missing(still, 'installed, but not found where expected');
+function aptGet(args: readonly string[], say: (line: string) => void): 'done' | 'failed' | 'no apt-get' {
+  say(`apt-get ${args.join(' ')}`);
+  const result = spawnSync('apt-get', ['-qq', ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+  });
+  if (result.error) return 'no apt-get';
+  if (result.status !== 0) process.stderr.write(result.stderr);
+  return result.status === 0 ? 'done' : 'failed';
 }
 
-/** All that the tests need, or those with these names. */
-export async function provideServers(say: (line: string) => void, names?: readonly string[]): Promise<RunningServers> {
+/** Returns why some are still absent, if they are. */
+function install(servers: readonly NeededServer[], say: (line: string) => void): string {
+  if (!isRoot) return 'not root';
+  // A failed update may leave lists that are good enough; the install decides.
+  if (aptGet(['update'], say) === 'no apt-get') return 'no apt-get';
+  const installing = (some: readonly NeededServer[]) =>
+    aptGet(['install', '-y', '--no-install-recommends', ...some.map(({ aptPackage }) => aptPackage)], say);
+  // One package that is not to be had keeps apt from installing the others with it.
+  if (installing(servers) === 'failed' && servers.length > 1) for (const server of servers) installing([server]);
+  return 'apt-get install failed';
+}
+
+export interface ServerOptions {
+  /** Those with these names; not set: all that the tests need. */
+  names?: readonly string[];
+  /** What cannot be installed is told in the result, instead of ServersMissing. */
+  mayBeAbsent?: boolean;
+}
+
+export async function provideServers(
+  say: (line: string) => void,
+  { names, mayBeAbsent = false }: ServerOptions = {},
+): Promise<RunningServers> {
   const needed = neededServers.filter(({ name }) => names?.includes(name) ?? true);
-  const own = needed.filter(({ variables }) => variables.length === 0 || variables.some((name) => !process.env[name]));
-  for (const server of needed) if (!own.includes(server)) say(`${server.name}: as given in ${server.variables.join(', ')}`);
-  const absent = own.filter((server) => !server.isInstalled());
-  if (absent.length > 0) install(absent, say);
+  const toStart = needed.filter(({ variables }) => variables.length === 0 || variables.some((name) => !process.env[name]));
+  for (const server of needed) if (!toStart.includes(server)) say(`${server.name}: as given in ${server.variables.join(', ')}`);
+  const lacking = toStart.filter((server) => !server.isInstalled());
+  const whyAbsent = lacking.length > 0 ? install(lacking, say) : '';
+  const absent = lacking.filter((server) => !server.isInstalled());
+  if (absent.length > 0 && !mayBeAbsent) throw missing(absent, whyAbsent);
+  const own = toStart.filter((server) => !absent.includes(server));
 
   const started: { stop(): Promise<void> }[] = [];
   const stop = async () => {
@@ -163,5 +187,5 @@ export async function provideServers(say: (line: string) => void, names?: readon
     await stop();
     throw failure.reason;
   }
-  return { variables, stop };
+  return { variables, absent, whyAbsent, stop };
 }

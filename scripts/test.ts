@@ -2,13 +2,15 @@
 // Exit code: Vitest's. The last line is always `N passed, N failed`, so that a CI can count.
 // A run of everything that fails in a few files tries these once more, one after the other with nothing beside them, and counts what comes
 // of that; what needed it is named [D132].
-// `--embedded`: no servers at all; files named *.server.test.ts are left out.
+// `--embedded`: no servers at all; files named *.server.test.ts are left out. `--long`: the long runs alone, which are left out otherwise.
+// Where a server cannot be installed, what needs it is left out and counted; with TILLGATE_TEST_ALL_SERVERS=yes that is a failure.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterSecondTry, countLine, failedTests, readReport, secondTry, type TestReport } from './test-report.ts';
+import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport } from './test-report.ts';
+import { type LeftOut, leftOutLine, leftOutWithout, longTests, type Selection } from './test-selection.ts';
 import { provideServers, type RunningServers, ServersMissing, serverVariables } from './test-servers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -16,10 +18,14 @@ const say = (line: string) => console.log(`[test] ${line}`);
 const memoryPlace = '/dev/shm';
 const memoryNeededBytes = 8 * 2 ** 30;
 const isEmbedded = process.argv[2] === '--embedded';
-const vitestArgs = process.argv.slice(isEmbedded ? 3 : 2);
+const isLong = process.argv[2] === '--long';
+const vitestArgs = process.argv.slice(isEmbedded || isLong ? 3 : 2);
+// Whoever names files gets them, long or not.
+const selection: Selection = isLong ? 'long' : vitestArgs.length > 0 ? 'all' : 'short';
 
 let servers: RunningServers | undefined;
 let vitest: ChildProcess | undefined;
+let leftOut: LeftOut[] = [];
 let interruptedBy: NodeJS.Signals | undefined;
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -32,13 +38,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 function runVitest(variables: Record<string, string>, reportFile: string, args: string[]): Promise<number> {
-  const env: NodeJS.ProcessEnv = { ...process.env, ...variables, TILLGATE_TEST_REPORT: reportFile };
+  const env: NodeJS.ProcessEnv = { ...process.env, ...variables, TILLGATE_TEST_REPORT: reportFile, TILLGATE_TEST_SELECTION: selection };
   if (isEmbedded) {
     for (const name of serverVariables) delete env[name];
     env['TILLGATE_TEST_EMBEDDED'] = '1';
   }
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/test-report.ts')}`];
-  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...args], {
+  const without = leftOut.map(({ path }) => `--exclude=${path}`);
+  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...without, ...args], {
     cwd: root,
     env,
     stdio: 'inherit',
@@ -84,9 +91,10 @@ let report: TestReport = { files: [], strayErrors: 0 };
 let exitCode = 1;
 let problem: string | undefined;
 try {
-  if (!isEmbedded) servers = await provideServers(say);
+  if (!isEmbedded) servers = await provideServers(say, { mayBeAbsent: process.env['TILLGATE_TEST_ALL_SERVERS'] !== 'yes' });
+  if (servers && servers.absent.length > 0) leftOut = leftOutWithout(root, servers.absent);
   const variables = servers?.variables ?? {};
-  exitCode = await runVitest(variables, reportFile, vitestArgs);
+  exitCode = await runVitest(variables, reportFile, isLong ? [...longTests, ...vitestArgs] : vitestArgs);
   report = readReport(reportFile);
   // Whoever names files or options wants to see these fail.
   const filesAgain = exitCode === 0 || vitestArgs.length > 0 || interruptedBy ? [] : secondTry(report);
@@ -105,6 +113,8 @@ try {
   await servers?.stop();
 }
 if (problem) console.error(problem);
+for (const line of slowest(report)) say(line);
+if (servers && servers.absent.length > 0) say(leftOutLine(servers.absent, leftOut, servers.whyAbsent));
 if (interruptedBy) exitCode = 128 + constants.signals[interruptedBy];
 console.log(countLine(report, exitCode !== 0));
 process.exit(exitCode);

@@ -5,15 +5,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { afterSecondTry, countLine, failedTests, readReport, secondTry, type TestReport } from '../scripts/test-report.ts';
+import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport } from '../scripts/test-report.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const place = mkdtempSync(join(tmpdir(), 'tillgate-report-'));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
-const good = { path: 'test/good.test.ts', passed: 5, failed: [] };
-const bad = { path: 'test/bad.test.ts', passed: 2, failed: ['test/bad.test.ts > one', 'test/bad.test.ts > two'] };
+const good = { path: 'test/good.test.ts', passed: 5, failed: [], durationMs: 1_000 };
+const bad = { path: 'test/bad.test.ts', passed: 2, failed: ['test/bad.test.ts > one', 'test/bad.test.ts > two'], durationMs: 2_000 };
 const run = (...files: TestReport['files']): TestReport => ({ files, strayErrors: 0 });
+
+describe('the slowest files', () => {
+  it('are shown of a long run, the slowest first, and of a short one none', () => {
+    const many = Array.from({ length: 12 }, (_, at) => ({ ...good, path: `test/${at}.test.ts`, durationMs: at * 1_000 }));
+    const lines = slowest(run(...many));
+    expect(lines.slice(0, 2)).toEqual(['66.0 s in all files together, and longest in:', '  11.0 s test/11.test.ts']);
+    expect(lines).toHaveLength(11);
+    expect(slowest(run(...many.slice(2)))).toEqual([]);
+  });
+});
 
 describe('a second try', () => {
   it('is for the files that failed, and for no more than ten', () => {
@@ -75,12 +85,14 @@ describe('the report that Vitest writes', () => {
     ];
     const { status } = spawnSync(process.execPath, command, { cwd: place, env: { ...process.env, TILLGATE_TEST_REPORT: file } });
     const { files, strayErrors } = readReport(file);
+    const durationMs: unknown = expect.any(Number);
     expect(status).toBe(1);
+    expect(files.find(({ path }) => path === 'test/d.test.ts')?.durationMs).toBeGreaterThan(40);
     expect(files.toSorted((one, other) => one.path.localeCompare(other.path))).toEqual([
-      { path: 'test/a.test.ts', passed: 1, failed: ['test/a.test.ts > sums > wrong'] },
-      { path: 'test/b.test.ts', passed: 1, failed: ['test/b.test.ts'] },
-      { path: 'test/c.test.ts', passed: 0, failed: ['test/c.test.ts'] },
-      { path: 'test/d.test.ts', passed: 1, failed: [] },
+      { path: 'test/a.test.ts', passed: 1, failed: ['test/a.test.ts > sums > wrong'], durationMs },
+      { path: 'test/b.test.ts', passed: 1, failed: ['test/b.test.ts'], durationMs },
+      { path: 'test/c.test.ts', passed: 0, failed: ['test/c.test.ts'], durationMs },
+      { path: 'test/d.test.ts', passed: 1, failed: [], durationMs },
     ]);
     expect(strayErrors).toBe(1);
   });

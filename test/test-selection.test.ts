@@ -1,0 +1,64 @@
+// What a run of the tests leaves out: the long ones by a list that keeps up with the files, and what needs a server that is not there.
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { excludedBy, leftOutLine, leftOutWithout, longTests } from '../scripts/test-selection.ts';
+import { neededServers } from '../scripts/test-servers.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const place = mkdtempSync(join(tmpdir(), 'tillgate-selection-'));
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+describe('the long tests', () => {
+  it('are files that are there, each once', () => {
+    expect(longTests.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    expect(new Set(longTests).size).toBe(longTests.length);
+  });
+
+  it('are left out of a short run alone', () => {
+    expect([excludedBy('short'), excludedBy('long'), excludedBy('all')]).toEqual([longTests, [], []]);
+  });
+});
+
+describe('without a server', () => {
+  const sign = { name: 'RabbitMQ', sign: /rabbitmq/i };
+  const put = (path: string, text: string) => {
+    mkdirSync(dirname(join(place, path)), { recursive: true });
+    writeFileSync(join(place, path), text);
+  };
+
+  it('the files are left out that need it, themselves or by what they import, and their tests are counted', () => {
+    put('test/a/own.server.test.ts', "startRabbitmq();\n  it('one', () => {});\n  it.each([])('two', () => {});\n");
+    put('test/a/by-import.server.test.ts', "import { x } from '../support/helper.ts';\nit('three', () => {});\n");
+    put('test/support/helper.ts', "import { y } from './deeper.ts';\nimport { z } from './helper.ts';\n");
+    put('test/support/deeper.ts', "const name = 'RABBITMQ_HOME';\n");
+    put('test/support/engines.ts', '// rabbitmq\n');
+    put('test/a/other.server.test.ts', "import { e } from '../support/engines.ts';\nit('four', () => {});\n");
+    put('test/a/embedded.test.ts', "// rabbitmq\nit('five', () => {});\n");
+    expect(leftOutWithout(place, [sign])).toEqual([
+      { path: 'test/a/by-import.server.test.ts', tests: 1 },
+      { path: 'test/a/own.server.test.ts', tests: 2 },
+    ]);
+    expect(leftOutWithout(place, [{ name: 'nginx', sign: /nginx/ }])).toEqual([]);
+  });
+
+  it('a line says which, why and how many', () => {
+    const files = [
+      { path: 'a', tests: 2 },
+      { path: 'b', tests: 3 },
+    ];
+    expect(leftOutLine([sign], files, 'not root')).toBe(
+      'left out, because RabbitMQ cannot be installed here (not root): 2 files with 5 tests.',
+    );
+    const postgres = { name: 'PostgreSQL', sign: /postgres/ };
+    expect(leftOutLine([postgres, sign], files, 'no apt-get')).toMatch(/PostgreSQL, RabbitMQ .* SQLite alone\.$/);
+  });
+
+  it('every file that is named for a server is left out with some server, or it would fail where none is', () => {
+    const named = globSync('test/**/*.server.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).sort();
+    expect(named.length).toBeGreaterThan(40);
+    expect(leftOutWithout(root, neededServers).map(({ path }) => path)).toEqual(named);
+  });
+});
