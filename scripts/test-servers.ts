@@ -78,6 +78,7 @@ export const neededServers: readonly NeededServer[] = [
     },
   },
   program('curl', 'curl'),
+  program('php', 'php-cli'),
   program('ps', 'procps'),
   { ...program('nginx', 'nginx-light'), isInstalled: () => ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].some(existsSync) },
   // promtool comes with it.

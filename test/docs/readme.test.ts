@@ -1,12 +1,13 @@
 // The quick start is run word for word: its first block starts the sandbox, its second the sink, and all others go through one
 // shell. What a block prints is held against the text block that follows it, where … stands for anything.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../support/free-port.ts';
-import { temporaryDirectory } from '../support/gateway-process.ts';
+import { serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
+import { openShop, type Shop } from '../support/served-shop.ts';
 import { eventually } from '../support/till.ts';
 import { matchesShown } from './shown.ts';
 
@@ -127,5 +128,51 @@ describe('the quick start', () => {
     const shown = blocks.find(({ language, text }) => language === 'text' && text.includes('state=Scanned'))?.text ?? '';
     const text = await eventually('both callbacks', sink.output, (heard) => heard.includes('sequence=2'), patienceMs);
     expect(matchesShown(`…\n${shown}…`, text), `shown:\n${shown}\nheard:\n${text}`).toBe(true);
+  });
+});
+
+describe('the quick start against serve', () => {
+  let shop: Shop;
+  let sink: Terminal;
+  let output = '';
+
+  beforeAll(async () => {
+    const sinkPort = String(await freePort());
+    const dataDir = temporaryDirectory();
+    shop = await openShop(await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8' }));
+    const [terminal, register] = [await shop.addDevice('terminal'), await shop.addDevice('register')];
+    // What its reader would set by hand, where the commands look for it.
+    const devices = [terminal, terminal, terminal, terminal, register].map(({ id }) => ({ id }));
+    const { baseUrl } = shop.till;
+    const { key: apiKey } = await shop.till.admin('/keys', {
+      merchantId: shop.merchantId,
+      name: 'README',
+      modules: ['POS', 'QR', 'Fiscal'],
+    });
+    writeFileSync(join(dataDir, 'sandbox.json'), JSON.stringify({ baseUrl, apiKey, devices }));
+    const settings = { TILLGATE_DATA_DIR: dataDir, SINK_PORT: sinkPort };
+    sink = openTerminal(sinkCommand, settings);
+    await eventually('the sink is ready', sink.output, (text) => text.includes('Waiting for callbacks'), patienceMs);
+    const shell = openTerminal(upToStep5.map((command) => `${command}printf '\\n@@\\n'\n`).join(''), settings);
+    await new Promise((resolve) => {
+      shell.child.once('close', resolve);
+    });
+    output = shell.output();
+  }, 3 * patienceMs);
+  afterAll(async () => {
+    await Promise.all([shop?.close(), ...terminals.map((terminal) => close(terminal, 'SIGKILL'))]);
+  });
+
+  /** The journey by a device of your own needs a pairing code there. */
+  const upToStep5 = shellCommands.filter((command) => !command.includes('simulate'));
+
+  it('prints what it shows', async () => {
+    const texts = output.split('\n@@\n');
+    expect(upToStep5).toHaveLength(6);
+    for (const [index, command] of upToStep5.entries()) {
+      const shown = shownAfter(command);
+      if (shown !== undefined) expect(matchesShown(shown, texts[index] ?? ''), `shown:\n${shown}\nprinted:\n${texts[index]}`).toBe(true);
+    }
+    await eventually('both callbacks', sink.output, (heard) => heard.includes('sequence=2'), patienceMs);
   });
 });

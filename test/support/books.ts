@@ -22,6 +22,7 @@ export interface LedgerRow {
   settled_by: string | null;
   review_since: number | null;
   report: string | null;
+  args: string;
 }
 
 /** Where a gateway keeps its ledger; read beside the running gateway, as the command line may. */
@@ -33,7 +34,7 @@ export async function readLedger(place: LedgerPlace): Promise<LedgerRow[]> {
     const columns = ['id', 'device_id', 'name', 'state', 'amount_bani', 'document_nr', 'operation_id', 'rrn', 'settled_by'] as const;
     return await database.queries
       .selectFrom('commands')
-      .select([...columns, 'receipt_uid', 'review_since', 'report'])
+      .select([...columns, 'receipt_uid', 'review_since', 'report', 'args'])
       .orderBy('issued_at')
       .execute();
   } finally {
@@ -95,6 +96,12 @@ export function expectTerminalAgrees({ ledger, deviceId, stateDir, hasOwnSales =
     ).toEqual([]);
 }
 
+/** What terminals had charged before the receipt was printed [D146]: the register asked no bank for it. */
+function paidElsewhere({ args }: LedgerRow): number {
+  const { receipt } = JSON.parse(args) as { receipt?: { Payments?: { paid?: { amount: number } }[] } };
+  return (receipt?.Payments ?? []).reduce((sum, { paid }) => sum + Math.round((paid?.amount ?? 0) * 100), 0);
+}
+
 export function expectRegisterAgrees({ ledger, deviceId, stateDir, hasOwnSales = false }: Books): void {
   const rows = ledger.filter((row) => row.device_id === deviceId);
   const documents = readFiscalMemory(stateDir);
@@ -107,7 +114,7 @@ export function expectRegisterAgrees({ ledger, deviceId, stateDir, hasOwnSales =
       .filter(({ reference }) => reference === row.id)
       .reduce((sum, { kind, amountBani }) => sum + (kind === 'charge' ? amountBani : kind === 'void' ? -amountBani : 0), 0);
     const [document] = printed;
-    expect(standing, `charged for ${row.id}`).toBe(document?.type === 'receipt' ? (document.byPayment.card ?? 0) : 0);
+    expect(standing, `charged for ${row.id}`).toBe(document?.type === 'receipt' ? (document.byPayment.card ?? 0) - paidElsewhere(row) : 0);
     if (document?.type === 'receipt') expect(JSON.parse(row.report ?? '{}')).toMatchObject({ receiptId: document.receiptId });
   }
   const known = new Set(rows.map(({ id }) => id));
