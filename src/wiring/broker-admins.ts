@@ -1,6 +1,7 @@
 // The logins by which the gateway manages devices at an outside broker are tried at the start: without them everything runs until the first
 // device is paired or cut off, and nobody would connect that failure with a password that was wrong for weeks.
 import type { Logger } from '../kernel/logger.ts';
+import { systemSentence } from '../kernel/system-errors.ts';
 import type { DeviceLogins } from '../link/brokers/mosquitto-logins.ts';
 import type { RabbitmqConnections } from '../link/brokers/rabbitmq-connections.ts';
 
@@ -17,7 +18,7 @@ interface Parts {
 export function createBrokerAdmins(logger: Logger, { logins, rabbitmqConnections }: Parts): BrokerAdmins {
   const tried = async (part: { check(): Promise<void> } | undefined, setting: string, consequence: string) =>
     part?.check().catch((error: unknown) => {
-      logger.error({ setting, reason: error instanceof Error ? error.message : String(error) }, consequence);
+      logger.error({ setting, reason: systemSentence(error) ?? (error instanceof Error ? error.message : String(error)) }, consequence);
     });
   return {
     async check() {

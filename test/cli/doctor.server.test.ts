@@ -5,9 +5,11 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { diagnose } from '../../src/cli/doctor/doctor.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { freePort } from '../support/free-port.ts';
 import { patienceMs, type Settings, serveSettings } from '../support/gateway-process.ts';
 import { startDynsecMosquitto } from '../support/servers/dynsec-mosquitto.ts';
 import { type MosquittoServer, startMosquitto } from '../support/servers/mosquitto.ts';
+import { startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 
 async function examine(settings: Settings, check: string) {
   const environment = await serveSettings(settings);
@@ -68,6 +70,21 @@ describe('PostgreSQL', () => {
     await admin(`revoke all on all tables in schema public from ${user}`);
   });
 
+  it('that refuses a write is bad, and the write leaves nothing behind', { timeout: patienceMs }, async () => {
+    const name = new URL(url).pathname.slice(1);
+    await admin(`alter database ${name} set default_transaction_read_only = on`);
+    expect(await examine({ TILLGATE_DATABASE_URL: url }, 'database')).toEqual([
+      expect.stringMatching(/^bad: It cannot be written: .*read-only transaction/),
+    ]);
+    await admin('set default_transaction_read_only = off', `alter database ${name} reset default_transaction_read_only`);
+    expect(await examine({ TILLGATE_DATABASE_URL: url }, 'database')).toEqual([expect.stringMatching(/^ok: /)]);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const { rows } = await client.query("select to_regclass('tillgate_write_check') as left_behind");
+    await client.end();
+    expect(rows).toEqual([{ left_behind: null }]);
+  });
+
   it('that may lose what it acknowledged is bad', { timeout: patienceMs }, async () => {
     const name = new URL(url).pathname.slice(1);
     await admin(`alter database ${name} set synchronous_commit = off`);
@@ -104,6 +121,20 @@ it('Mosquitto with dynamic security, whose admin is the right one, and is none',
   const wrong = await logins(login(server.adminUrl, 'admin', 'not-the-password'));
   expect(wrong).toEqual([expect.stringMatching(/^bad: .*not authorized/i)]);
   expect(wrong.join()).not.toContain('not-the-password');
+});
+
+it('RabbitMQ: its limit of open files, as the management API tells it', { timeout: 4 * patienceMs }, async () => {
+  const server = await startShippedRabbitmq(await freePort());
+  onTestFinished(() => server.stop());
+  const settings = { TILLGATE_QUEUE_URL: server.url, TILLGATE_BROKER_TOKEN: 'x'.repeat(24), TILLGATE_RABBITMQ_API_URL: server.apiUrl };
+  expect(await examine(settings, 'open files')).toContainEqual(
+    expect.stringMatching(/^(ok|warning): RabbitMQ \S+@\S+ has \d+ of \d+ files open/),
+  );
+  const wrong = { ...settings, TILLGATE_RABBITMQ_API_URL: login(server.apiUrl, 'tillgate', 'not-the-password') };
+  expect(await examine(wrong, 'open files')).toContainEqual('warning: RabbitMQ does not tell its limit: HTTP 401');
+  expect(await examine(wrong, 'queue connections')).toEqual([
+    expect.stringMatching(/^bad: .*does not let tillgate end connections \(HTTP 401\)/),
+  ]);
 });
 
 describe('RabbitMQ', () => {

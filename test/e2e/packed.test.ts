@@ -22,6 +22,18 @@ const hasCode = (source: string) => /^\s*(export )?(async )?(const|let|function|
 const packed = await packProgram();
 process.env['TILLGATE_TEST_PROGRAM'] = packed.program;
 
+it('`npm ci --omit=dev` brings what builds the cabinet after it', () => {
+  const root = new URL('../../', import.meta.url);
+  const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean } | undefined> };
+  const text = ['scripts/check-node.mjs', 'scripts/web.ts', 'web/vite.config.ts'].map(read).join('\n');
+  const named = [...text.matchAll(/(?:from |import\(|resolve\()['"`]((?:@[\w-]+\/)?[\w-]+)(?=['"`/])/g)].map(([, name = '']) => name);
+  const outside = [...new Set(named)].filter((name) => name !== 'node');
+  expect(outside).toEqual(expect.arrayContaining(['vite', 'swagger-ui-dist', '@vitejs/plugin-react']));
+  expect(outside.filter((name) => packages[`node_modules/${name}`]?.dev !== undefined)).toEqual([]);
+  expect(outside.filter((name) => packages[`node_modules/${name}`] === undefined)).toEqual([]);
+});
+
 describe('the package', () => {
   it('holds the program as JavaScript, what it reads, the papers, and nothing else', () => {
     const parts = new Set(packed.files.map((file) => (file.includes('/') ? `${file.split('/')[0]}/` : file)));
@@ -45,6 +57,12 @@ describe('the package', () => {
     ]);
     expect(packed.files.filter((file) => file.startsWith('web/') && !/^web\/(dist|reference)\//.test(file))).toEqual([]);
     expect(packed.tarballBytes).toBeLessThan(3_000_000);
+  });
+
+  it('has the size that docs/operating.md names', () => {
+    const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const namedMb = Number(/makes `tillgate-x\.y\.z\.tgz`, about ([\d.]+) MB/.exec(page)?.[1]);
+    expect(Math.abs(packed.tarballBytes / 1e6 - namedMb), `${packed.tarballBytes} bytes`).toBeLessThan(0.2);
   });
 
   it('is a few files of code that can be read: a comment names the source of each part', () => {
