@@ -1,28 +1,34 @@
-// What a fleet costs that does nothing: `npm run fleet -- --devices 5000 --gateways 2`. Gateways as processes on a database of their own,
-// devices that only say that they are there. It prints commits per second without and with the devices, the memory of the gateways, and how
-// long a committed write takes while nothing happens and while all devices come back at once. `--short` takes half a minute.
-// Needs TILLGATE_TEST_POSTGRES_URL, TILLGATE_TEST_MOSQUITTO_URL and TILLGATE_TEST_RABBITMQ_URL (`npm run servers`).
-import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+// What a fleet costs: `npm run fleet -- --devices 10000 --gateways 2`. Gateways as processes on a database of their own, each device with a
+// connection and a login of its own. Idle cost, memory, and the p99 of a payment while all devices log in again at once.
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { connectAsync } from 'mqtt';
-import pg from 'pg';
-import { megabytesOf } from '../bench/process-figures.ts';
-import { mqttTopics } from '../src/link/protocol.ts';
-import { freePort } from '../test/support/free-port.ts';
-import { type GatewayProcess, startServeProcess } from '../test/support/gateway-process.ts';
+import type { BrokerName } from './load/fleet-brokers.ts';
+import { runFleet } from './load/fleet-scene.ts';
+import { isKept } from './load/measure.ts';
+
+const usage = `npm run fleet -- [--devices N] [--gateways N] [--broker NAME] [--short] [--json]
+  --devices N    that do nothing but say that they are there (5000)
+  --gateways N   (2)
+  --broker NAME  mosquitto or rabbitmq, one of its own for the run (mosquitto)
+  --short        less than a minute; with few devices
+  --json         the result as JSON, on standard output; progress goes to standard error
+Needs TILLGATE_TEST_POSTGRES_URL and TILLGATE_TEST_RABBITMQ_URL (npm run servers prints them), and an open-file limit above the number of
+devices (ulimit -n). Exit code 1 when a payment failed or a bound was broken.`;
 
 const { values } = parseArgs({
   options: {
-    devices: { type: 'string', default: '5000' },
+    devices: { type: 'string' },
     gateways: { type: 'string', default: '2' },
+    broker: { type: 'string', default: 'mosquitto' },
     short: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
   },
 });
-const count = Number(values.devices);
-const presenceEveryMs = values.short ? 5_000 : 30_000;
-const measureMs = values.short ? 10_000 : 62_000;
-const stormMs = 10_000;
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
 
 function server(name: string): string {
   const url = process.env[name];
@@ -30,99 +36,31 @@ function server(name: string): string {
   return url;
 }
 
-const mqttUrl = server('TILLGATE_TEST_MOSQUITTO_URL');
-const admin = new pg.Client({ connectionString: server('TILLGATE_TEST_POSTGRES_URL') });
-const database = `tillgate_fleet_${randomUUID().replaceAll('-', '')}`;
-
-async function startGateway(databaseUrl: string): Promise<GatewayProcess> {
-  return startServeProcess({
-    TILLGATE_DATABASE_URL: databaseUrl,
-    TILLGATE_HOST: '127.0.0.1',
-    TILLGATE_PORT: String(await freePort()),
-    TILLGATE_ADMIN_TOKEN: randomUUID() + randomUUID(),
-    TILLGATE_MQTT_URL: mqttUrl,
-    TILLGATE_QUEUE_URL: server('TILLGATE_TEST_RABBITMQ_URL'),
-    TILLGATE_BROKER_TOKEN: randomUUID(),
-    TILLGATE_LOG_LEVEL: 'warn',
-  });
+function wholeNumber(option: string, text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option} takes a whole number above 0.`);
+  return Number(text);
 }
 
-async function commitsPerS(): Promise<string> {
-  const read = async () => {
-    const { rows } = await admin.query<{ commits: string }>('select xact_commit as commits from pg_stat_database where datname = $1', [
-      database,
-    ]);
-    return Number(rows[0]?.commits);
-  };
-  const before = await read();
-  await pause(measureMs);
-  return (((await read()) - before) / (measureMs / 1000)).toFixed(2);
+function brokerNamed(text: string): BrokerName {
+  if (text === 'mosquitto' || text === 'rabbitmq') return text;
+  throw new Error('--broker is mosquitto or rabbitmq.');
 }
 
-/** `health/ready` commits a row through the pool that payments use. */
-async function writesMs({ baseUrl }: GatewayProcess): Promise<string> {
-  const took: number[] = [];
-  for (const untilMs = performance.now() + stormMs; performance.now() < untilMs; ) {
-    const startedMs = performance.now();
-    const { status } = await fetch(`${baseUrl}/health/ready`);
-    if (status !== 200) throw new Error(`ready answered ${status}.`);
-    took.push(performance.now() - startedMs);
-    await pause(20);
-  }
-  took.sort((one, other) => one - other);
-  const at = (part: number) => (took[Math.floor((took.length - 1) * part)] ?? 0).toFixed(0);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
+const { scene, seconds, figures, checks } = await runFleet({
+  devices: wholeNumber('--devices', values.devices ?? (values.short ? '300' : '5000')),
+  gateways: wholeNumber('--gateways', values.gateways),
+  broker: brokerNamed(values.broker),
+  postgresUrl: server('TILLGATE_TEST_POSTGRES_URL'),
+  rabbitmqUrl: server('TILLGATE_TEST_RABBITMQ_URL'),
+  isShort: values.short,
+  say: (line) => console.error(line),
+});
+const broken = checks.filter((check) => !isKept(check));
+if (values.json) console.log(JSON.stringify({ scene, seconds, figures, checks }));
+else {
+  console.log(`${scene} (${Math.round(seconds)} s, load of the machine ${loadavg()[0]?.toFixed(1)})`);
+  for (const [what, value] of Object.entries(figures)) console.log(`  ${String(value).padStart(8)}  ${what}`);
+  for (const { what, value, atMost, exactly } of broken)
+    console.log(`  BROKEN: ${what} is ${value}, not ${exactly ?? `at most ${atMost}`}`);
 }
-
-const memoryMb = ({ pid }: GatewayProcess) => Math.round(megabytesOf(pid));
-
-async function seedDevices(url: string, ids: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query("insert into merchants (id, name, callback_secret, created_at) values ('fleet', 'fleet', 'none', 1)");
-  const rows = "select id, 'fleet', 'terminal', 'device', 1 from unnest($1::text[]) as id";
-  await client.query(`insert into devices (id, merchant_id, kind, name, created_at) ${rows}`, [ids]);
-  await client.end();
-}
-
-async function measure(url: string): Promise<void> {
-  const gateways = await Promise.all(Array.from({ length: Number(values.gateways) }, () => startGateway(url)));
-  const [first] = gateways;
-  if (first === undefined) throw new Error('At least one gateway is needed.');
-  const ids = Array.from({ length: count }, () => randomUUID());
-  await seedDevices(url, ids);
-  console.log(
-    `no device: ${await commitsPerS()} commits/s, memory ${gateways.map(memoryMb).join(' and ')} MB, a write ${await writesMs(first)}`,
-  );
-
-  let bootId = randomUUID();
-  const journalId = randomUUID();
-  const client = await connectAsync(mqttUrl, { protocolVersion: 4 });
-  const say = (device: string) => {
-    const presence = { v: 1, device, online: true, clock: new Date().toISOString(), bootId, journalId, kind: 'terminal', battery: 80 };
-    client.publish(mqttTopics.presence(device), JSON.stringify(presence), { qos: 1 });
-  };
-  const timers = ids.map((id, at) =>
-    setTimeout(() => timers.push(setInterval(() => say(id), presenceEveryMs)), (at / count) * presenceEveryMs),
-  );
-  await pause(2 * presenceEveryMs);
-  console.log(`${count} devices: ${await commitsPerS()} commits/s, memory ${gateways.map(memoryMb).join(' and ')} MB`);
-
-  bootId = randomUUID();
-  for (const id of ids) say(id);
-  console.log(`all of them back at once: a write ${await writesMs(first)}`);
-  for (const timer of timers) clearInterval(timer);
-  await client.endAsync(true);
-  await Promise.all(gateways.map((gateway) => gateway.terminate()));
-}
-
-await admin.connect();
-await admin.query(`create database ${database}`);
-try {
-  const url = new URL(server('TILLGATE_TEST_POSTGRES_URL'));
-  url.pathname = `/${database}`;
-  await measure(url.href);
-} finally {
-  await admin.query(`drop database ${database} with (force)`);
-  await admin.end();
-}
+process.exit(broken.length === 0 ? 0 : 1);

@@ -1,7 +1,8 @@
 // Thousands of terminals in one process of their own: each a connection with a login that says every half minute that it is there, takes
 // on what it is sent, and approves it after a while. Prints how many are connected, `ready`, and on SIGTERM what was done, and done twice.
+// With `reconnects` they connect again when they lose the broker, and SIGUSR2 makes all of them lose it: `back` says when the last is back.
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { mqttTopics } from '../../src/link/protocol.ts';
 import { connectPacket, createPacketReader, packetTypes, publishPacket, subscribePacket } from './mqtt-bytes.ts';
 
@@ -11,9 +12,10 @@ export interface FarmOptions {
   devices: { id: string; secret: string }[];
   /** How long a command takes. */
   holdMs: number;
+  reconnects?: boolean;
 }
 
-const { host, port, devices, holdMs } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as FarmOptions;
+const { host, port, devices, holdMs, reconnects = false } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as FarmOptions;
 const presenceEveryMs = 30_000;
 /** Less than a broker lets newcomers of one address be. */
 const atOnce = 50;
@@ -26,6 +28,10 @@ let connected = 0;
 let lost = 0;
 let lastNumber = 0;
 let mostHeld = 0;
+/** Pauses before the first try to connect again, and the longest. */
+const pauses = { firstMs: 1_000, maxMs: 10_000 };
+const sockets = new Set<Socket>();
+let cutAtMs: number | undefined;
 
 function execute(id: string, name: string, args: Record<string, unknown>): object {
   lastNumber += 1;
@@ -49,6 +55,9 @@ function startDevice({ id: device, secret }: FarmOptions['devices'][number]): Pr
   let packetNumber = 0;
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, noDelay: true });
+    sockets.add(socket);
+    let presence: NodeJS.Timeout | undefined;
+    let isConnected = false;
     const send = (topic: string, message: object) => {
       packetNumber += 1;
       socket.write(publishPacket(topic, message, packetNumber));
@@ -98,9 +107,12 @@ function startDevice({ id: device, secret }: FarmOptions['devices'][number]): Pr
           socket.write(subscribePacket(mqttTopics.commands(device)));
         } else if (type === packetTypes.suback) {
           connected += 1;
+          isConnected = true;
           present();
           // Spread over the half minute, as real ones are.
-          setTimeout(() => setInterval(present, presenceEveryMs), Math.random() * presenceEveryMs);
+          presence = setTimeout(() => {
+            presence = setInterval(present, presenceEveryMs);
+          }, Math.random() * presenceEveryMs);
           resolve();
         } else if (type === packetTypes.publish) commanded(body);
       }),
@@ -108,11 +120,34 @@ function startDevice({ id: device, secret }: FarmOptions['devices'][number]): Pr
     socket.on('connect', () => socket.write(connectPacket(device, secret, 120)));
     socket.on('error', reject);
     socket.on('close', () => {
+      sockets.delete(socket);
+      clearInterval(presence);
       lost += 1;
+      if (isConnected) connected -= 1;
       reject(new Error(`${device} was cut off.`));
+      if (isConnected && reconnects) void connectAgain({ id: device, secret });
     });
   });
 }
+
+async function connectAgain(device: FarmOptions['devices'][number]): Promise<void> {
+  for (let maxMs = pauses.firstMs; ; maxMs = Math.min(2 * maxMs, pauses.maxMs)) {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * maxMs));
+    const isBack = await startDevice(device).then(
+      () => true,
+      () => false,
+    );
+    if (isBack) break;
+  }
+  if (connected < devices.length || cutAtMs === undefined) return;
+  process.stdout.write(`back after ${Math.round(performance.now() - cutAtMs)} ms\n`);
+  cutAtMs = undefined;
+}
+
+process.on('SIGUSR2', () => {
+  cutAtMs = performance.now();
+  for (const socket of sockets) socket.destroy();
+});
 
 process.on('SIGTERM', () => {
   const twice = [...charges.values()].filter((times) => times > 1).length;

@@ -58,7 +58,11 @@ export function startChild(script: string, args: string[]): ChildProcess {
   return child;
 }
 
-async function addDevices(place: { url?: string; dataDir?: string }, merchantId: string, devices: FarmOptions['devices']): Promise<void> {
+export async function addDevices(
+  place: { url?: string; dataDir?: string },
+  merchantId: string,
+  devices: FarmOptions['devices'],
+): Promise<void> {
   const database = await openDatabase({ ...place, role: 'gateway', clock: systemClock, logger: quietLogger });
   const rows = devices.map(({ id, secret }, at) => ({
     id,
@@ -78,7 +82,7 @@ async function addDevices(place: { url?: string; dataDir?: string }, merchantId:
   await database.close();
 }
 
-function startFarm(options: FarmOptions, say: (line: string) => void) {
+export function startFarm(options: FarmOptions, say: (line: string) => void) {
   const file = join(temporaryDirectory(), 'farm.json');
   writeFileSync(file, JSON.stringify(options));
   const child = startChild('device-farm.ts', [file]);
@@ -94,6 +98,22 @@ function startFarm(options: FarmOptions, say: (line: string) => void) {
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   return {
     ready,
+    /** Cuts all devices off, and resolves with the milliseconds until the last one is connected again. */
+    storm(): Promise<number> {
+      const before = out.length;
+      const isBack = () => /^back after (\d+) ms$/m.exec(out.slice(before))?.[1];
+      child.kill('SIGUSR2');
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          const ms = isBack();
+          if (ms === undefined) return;
+          child.stdout?.off('data', look);
+          resolve(Number(ms));
+        };
+        child.stdout?.on('data', look);
+        child.once('exit', () => reject(new Error('The farm ended in the storm.')));
+      });
+    },
     async end(): Promise<FarmEnd> {
       child.kill('SIGTERM');
       await ended;

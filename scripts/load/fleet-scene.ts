@@ -1,0 +1,218 @@
+// A fleet that mostly does nothing: what its presence costs in commits, processor time and memory, and what a payment takes while nothing
+// happens, while the fleet is idle, and while all of it logs in again at once. The tills that pay keep their connections in the storm.
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { createDatabase } from '../../bench/contenders.ts';
+import { cpuMsOf, megabytesOf } from '../../bench/process-figures.ts';
+import { freePort } from '../../test/support/free-port.ts';
+import { type GatewayProcess, serveSettings, startServeProcess } from '../../test/support/gateway-process.ts';
+import { createTill, eventually, type Till } from '../../test/support/till.ts';
+import { type BrokerName, type FleetBroker, startFleetBroker } from './fleet-brokers.ts';
+import { addDevices, startFarm } from './load-shop.ts';
+import { pause, type SceneResult } from './measure.ts';
+
+export interface FleetOptions {
+  devices: number;
+  gateways: number;
+  broker: BrokerName;
+  postgresUrl: string;
+  rabbitmqUrl: string;
+  /** Seconds instead of minutes; the bounds are those of a machine that does other things too. */
+  isShort: boolean;
+  say(line: string): void;
+}
+
+const tillCount = 20;
+/** One payment and its CloseDoc each, again and again with a pause. */
+const lanes = 5;
+const betweenSalesMs = 50;
+/** PostgreSQL counts the commits of an idle session up to ten seconds late. */
+const countedAfterMs = 12_000;
+
+const atShare = (sorted: number[], share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN);
+
+async function paymentsWhile(till: Till, devices: string[], work: Promise<unknown>, say: FleetOptions['say']) {
+  const tookMs: number[] = [];
+  let failed = 0;
+  let isOver = false;
+  const ended = Promise.allSettled([work]).then(() => {
+    isOver = true;
+  });
+  await Promise.all(
+    Array.from({ length: lanes }, async (_, lane) => {
+      const own = devices.filter((_device, at) => at % lanes === lane);
+      for (let turn = 0; !isOver; turn += 1) {
+        const DeviceID = own[turn % own.length] ?? '';
+        const sale = { DeviceID, documentNr: randomUUID() };
+        const startedMs = performance.now();
+        const paid = await till.post('/Device/payment/Pay', { ...sale, amount: 10 });
+        tookMs.push(performance.now() - startedMs);
+        const { operationId } = JSON.parse(paid.report ?? '{}') as { operationId?: string };
+        const closed = paid.errorCode === 0 ? await till.post('/Device/payment/CloseDoc', { ...sale, operationId }) : paid;
+        if (closed.errorCode !== 0) {
+          failed += 1;
+          if (failed === 1) say(`a sale failed: ${closed.errorMessage}`);
+        }
+        await pause(betweenSalesMs);
+      }
+    }),
+  );
+  await ended;
+  await work;
+  const sorted = tookMs.toSorted((one, other) => one - other);
+  return { count: sorted.length, failed, p50: atShare(sorted, 0.5), p99: atShare(sorted, 0.99), max: atShare(sorted, 1) };
+}
+
+interface Load {
+  commitsPerS: number;
+  /** Of one core. */
+  gatewayCpuPercent: number;
+  brokerCpuPercent: number;
+}
+
+async function loadOver(ms: number, admin: pg.Client, gateways: GatewayProcess[], broker: FleetBroker): Promise<Load> {
+  const read = async () => {
+    const { rows } = await admin.query<{ commits: string }>(
+      'select xact_commit as commits from pg_stat_database where datname = current_database()',
+    );
+    const gatewayMs = gateways.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
+    return { commits: Number(rows[0]?.commits), gatewayMs, brokerMs: broker.cpuMs(), atMs: performance.now() };
+  };
+  const before = await read();
+  await pause(ms);
+  const after = await read();
+  const spanMs = after.atMs - before.atMs;
+  const round = (value: number) => Math.round(value * 10) / 10;
+  return {
+    commitsPerS: round(((after.commits - before.commits) * 1000) / spanMs),
+    gatewayCpuPercent: round(((after.gatewayMs - before.gatewayMs) * 100) / spanMs / gateways.length),
+    brokerCpuPercent: round(((after.brokerMs - before.brokerMs) * 100) / spanMs),
+  };
+}
+
+export async function runFleet(options: FleetOptions): Promise<SceneResult> {
+  const startedAtMs = performance.now();
+  const { isShort, say } = options;
+  const url = await createDatabase(options.postgresUrl);
+  const firstPort = await freePort();
+  const broker = await startFleetBroker(options.broker, options.rabbitmqUrl, firstPort);
+  const admin = new pg.Client({ connectionString: url });
+  const stopping: (() => Promise<unknown>)[] = [() => broker.stop()];
+  try {
+    const gateways: GatewayProcess[] = [];
+    for (let at = 0; at < options.gateways; at += 1) {
+      const own = at === 0 ? { TILLGATE_PORT: String(firstPort) } : {};
+      const limits = { TILLGATE_CONNECTIONS_PER_ADDRESS: '2000', TILLGATE_RATE_LIMIT: '1000000' };
+      gateways.push(await startServeProcess(await serveSettings({ TILLGATE_DATABASE_URL: url, ...broker.settings, ...limits, ...own })));
+    }
+    stopping.unshift(() => Promise.all(gateways.map((gateway) => gateway.kill9())));
+    // The last one: RabbitMQ asks the first about logins, so this one shows what a payment takes behind the storm.
+    const paying = gateways.at(-1);
+    if (paying === undefined) throw new Error('At least one gateway is needed.');
+    await admin.connect();
+    const cabinet = createTill({ baseUrl: paying.baseUrl, adminToken: paying.adminToken, apiKey: '' });
+    const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Fleet' });
+    const { key } = await cabinet.admin('/keys', { merchantId, name: 'Fleet', modules: ['POS'] });
+    const till = createTill({ baseUrl: paying.baseUrl, adminToken: '', apiKey: String(key) });
+
+    const all = Array.from({ length: options.devices + tillCount }, () => ({ id: randomUUID(), secret: randomUUID() }));
+    await addDevices({ url }, String(merchantId), all);
+    const [tills, fleet] = [all.slice(0, tillCount), all.slice(tillCount)];
+    const place = { host: '127.0.0.1', port: broker.port, holdMs: 0 };
+    const tillFarm = startFarm({ ...place, devices: tills }, () => {});
+    stopping.unshift(async () => tillFarm.kill());
+    await tillFarm.ready;
+    const tillIds = tills.map(({ id }) => id);
+    for (const DeviceID of tillIds)
+      await eventually(
+        'a till is there',
+        () => till.get('/Device/Device/Status', { DeviceID }),
+        ({ errorCode }) => errorCode === 0,
+      );
+
+    const memory = () => gateways.map(({ pid }) => Math.round(megabytesOf(pid)));
+    const idleMs = isShort ? 8_000 : 62_000;
+    const payMs = isShort ? 5_000 : 20_000;
+    say('without the fleet');
+    const alonePay = await paymentsWhile(till, tillIds, pause(payMs), say);
+    await pause(countedAfterMs);
+    const alone = await loadOver(idleMs, admin, gateways, broker);
+    const aloneMemory = { gateways: memory(), broker: broker.memoryMb() };
+
+    say('the fleet logs in');
+    const loginMs = performance.now();
+    const farm = startFarm({ ...place, devices: fleet, reconnects: true }, say);
+    stopping.unshift(async () => farm.kill());
+    await farm.ready;
+    const loggedInMs = performance.now() - loginMs;
+    await pause(isShort ? countedAfterMs : 35_000);
+    say('the fleet is idle');
+    const idle = await loadOver(idleMs, admin, gateways, broker);
+    const idleMemory = { gateways: memory(), broker: broker.memoryMb() };
+    const idlePay = await paymentsWhile(till, tillIds, pause(payMs), say);
+
+    say('the fleet loses its connections');
+    const storm = farm.storm();
+    const stormPay = await paymentsWhile(
+      till,
+      tillIds,
+      storm.then(() => pause(2_000)),
+      say,
+    );
+    const backMs = await storm;
+    const stormMemory = { gateways: memory(), broker: broker.memoryMb() };
+    const { twice } = await tillFarm.end();
+    await farm.end();
+
+    const failures = alonePay.failed + idlePay.failed + stormPay.failed;
+    return {
+      scene: `${options.devices} devices, ${options.gateways} gateways, ${options.broker}`,
+      seconds: (performance.now() - startedAtMs) / 1000,
+      figures: {
+        'commits/s without the fleet': alone.commitsPerS,
+        'commits/s with it': idle.commitsPerS,
+        'gateway CPU % of a core, without': alone.gatewayCpuPercent,
+        'gateway CPU % of a core, with': idle.gatewayCpuPercent,
+        'broker CPU % of a core, without': alone.brokerCpuPercent,
+        'broker CPU % of a core, with': idle.brokerCpuPercent,
+        'memory of the largest gateway, without, MB': Math.max(...aloneMemory.gateways),
+        'memory of the largest gateway, with, MB': Math.max(...idleMemory.gateways),
+        'memory of the largest gateway, after the storm, MB': Math.max(...stormMemory.gateways),
+        'memory of the broker, without, MB': aloneMemory.broker,
+        'memory of the broker, with, MB': idleMemory.broker,
+        'memory of the broker, after the storm, MB': stormMemory.broker,
+        'all logged in after s': Math.round(loggedInMs / 100) / 10,
+        'all back after s': Math.round(backMs / 100) / 10,
+        'payment without the fleet p50 ms': alonePay.p50,
+        'payment without the fleet p99 ms': alonePay.p99,
+        'payment beside the idle fleet p50 ms': idlePay.p50,
+        'payment beside the idle fleet p99 ms': idlePay.p99,
+        'payment in the storm p50 ms': stormPay.p50,
+        'payment in the storm p99 ms': stormPay.p99,
+        'payment in the storm max ms': stormPay.max,
+        'payments in the storm': stormPay.count,
+      },
+      checks: [
+        { what: 'payments that failed', value: failures, exactly: 0 },
+        { what: 'charged twice', value: twice, exactly: 0 },
+        {
+          what: 'commits/s that the fleet adds',
+          value: idle.commitsPerS - alone.commitsPerS,
+          atMost: isShort || options.devices <= 1_000 ? 3 : 5,
+        },
+        { what: 'payment in the storm p99 ms', value: stormPay.p99, atMost: isShort ? 10_000 : 5_000 },
+      ],
+    };
+  } finally {
+    for (const stop of stopping) await stop();
+    await admin.end();
+    await dropDatabase(options.postgresUrl, url);
+  }
+}
+
+async function dropDatabase(postgresUrl: string, url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: postgresUrl });
+  await client.connect();
+  await client.query(`drop database ${new URL(url).pathname.slice(1)} with (force)`);
+  await client.end();
+}
