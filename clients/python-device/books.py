@@ -91,8 +91,9 @@ class Journal:
     def unfinished(self):
         return [entry for entry in self.entries.values() if entry["state"] != "ended"]
 
-    def last_run(self):
-        return next((entry for entry in reversed(self.entries.values()) if entry.get("hasRun")), None)
+    def last_run(self, names=None):
+        wanted = (entry for entry in reversed(self.entries.values()) if entry.get("hasRun"))
+        return next((entry for entry in wanted if names is None or entry["name"] in names), None)
 
 
 class Bank:

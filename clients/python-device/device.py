@@ -160,6 +160,11 @@ class Device:
         entry = self.journal.last_run()
         if entry is None:
             return {"state": "none"}
+        payment = self.journal.last_run(("Pay", "Refund", "CancelTransaction"))
+        return self.described(entry) if payment in (None, entry) else {**self.described(entry), "lastPayment": self.described(payment)}
+
+    @staticmethod
+    def described(entry):
         states = {None: "running", "done": "approved", "unknown": "unknown"}
         return {**(entry.get("report") or {}), "commandId": entry["id"], "kind": entry["name"], "state": states.get(entry.get("outcome"), "refused")}
 

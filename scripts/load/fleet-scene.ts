@@ -119,7 +119,7 @@ export async function runFleet(options: FleetOptions): Promise<SceneResult> {
     await addDevices({ url }, String(merchantId), all);
     const [tills, fleet] = [all.slice(0, tillCount), all.slice(tillCount)];
     const place = { host: '127.0.0.1', port: broker.port, holdMs: 0 };
-    const tillFarm = startFarm({ ...place, devices: tills }, () => {});
+    const tillFarm = startFarm({ ...place, devices: tills, reconnects: true }, () => {});
     stopping.unshift(async () => tillFarm.kill());
     await tillFarm.ready;
     const tillIds = tills.map(({ id }) => id);
@@ -161,7 +161,7 @@ export async function runFleet(options: FleetOptions): Promise<SceneResult> {
     );
     const backMs = await storm;
     const stormMemory = { gateways: memory(), broker: broker.memoryMb() };
-    const { twice } = await tillFarm.end();
+    const { twice, lost } = await tillFarm.end();
     await farm.end();
 
     const failures = alonePay.failed + idlePay.failed + stormPay.failed;
@@ -191,6 +191,7 @@ export async function runFleet(options: FleetOptions): Promise<SceneResult> {
         'payment in the storm p99 ms': stormPay.p99,
         'payment in the storm max ms': stormPay.max,
         'payments in the storm': stormPay.count,
+        'connections that the tills lost': lost,
       },
       checks: [
         { what: 'payments that failed', value: failures, exactly: 0 },

@@ -20,7 +20,7 @@ export function countVerdicts({ findings }: RunReport): Record<Verdict, number> 
 export function announcement(kind: string, amountLei: number): string {
   const amount = `${amountLei.toFixed(2)} MDL`;
   return kind === 'terminal'
-    ? `The run charges ${amount} twice, voids one payment and refunds the other. It begins nine more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
+    ? `The run charges ${amount} three times (twice if nobody can restart the terminal), voids one or two of these payments and refunds the rest. It begins nine more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
     : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash and, on a register with the feature "paid", one that was paid on a terminal, and makes X reports. It begins nine receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
 }
 

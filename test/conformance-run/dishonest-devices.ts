@@ -31,6 +31,40 @@ const swapped =
   () =>
     ofName(wanted, (answer) => (answer['outcome'] === 'done' ? { ...answer, report: { ...answer['report'], [field]: value } } : answer));
 
+/** A void that the power cut interrupted ends like this, and Recall says the same. */
+const afterPowerCut =
+  (outcome: string, { report, isSilentBefore = false }: { report?: Fields; isSilentBefore?: boolean } = {}): PlantedFault['plant'] =>
+  () => {
+    const boots = new Set<string>();
+    const accepted = new Map<string, number>();
+    const voids = new Set<string>();
+    const recalls = new Map<string, string>();
+    const isInterrupted = (id: string | undefined) => id !== undefined && (accepted.get(id) ?? boots.size) < boots.size;
+    return {
+      presence(presence) {
+        boots.add(presence['bootId']);
+        return presence;
+      },
+      command(command) {
+        if (command['name'] === 'CancelTransaction') voids.add(command['id']);
+        if (command['name'] === 'Recall') recalls.set(command['id'], command['args'].target);
+        return command;
+      },
+      answer(answer) {
+        const { id } = answer as { id: string };
+        if (voids.has(id) && answer['outcome'] === 'accepted' && !accepted.has(id)) accepted.set(id, boots.size);
+        // The first void belongs to another check.
+        if (voids.has(id) && answer['outcome'] !== 'accepted' && !isInterrupted(id)) {
+          if (isSilentBefore && voids.size > 1) return undefined;
+          accepted.delete(id);
+        }
+        if (isInterrupted(id) && answer['outcome'] !== 'accepted') return { ...answer, outcome, report };
+        if (isInterrupted(recalls.get(id))) return { ...answer, report: { state: 'final', outcome, ...(report && { report }) } };
+        return answer;
+      },
+    };
+  };
+
 export const dishonestDevices: readonly PlantedFault[] = [
   {
     what: 'knows no CloseDoc',
@@ -112,6 +146,43 @@ export const dishonestDevices: readonly PlantedFault[] = [
       ofName('Pay', (answer) =>
         answer['outcome'] === 'refused' ? { ...answer, reason: 'card 4111111111111111 was not presented' } : answer,
       ),
+  },
+  {
+    what: 'reports CloseDoc as the last payment',
+    foundBy: ['last-payment'],
+    plant: () =>
+      ofName('LastTransaction', (answer) => {
+        const { lastPayment, ...last } = answer['report'] ?? {};
+        return lastPayment === undefined ? answer : { ...answer, report: { ...last, lastPayment: last } };
+      }),
+  },
+  {
+    what: 'reports a last payment that was never made',
+    foundBy: ['last-payment'],
+    plant: ({ random }) =>
+      ofName('LastTransaction', (answer) =>
+        answer['report']?.lastPayment === undefined
+          ? answer
+          : { ...answer, report: { ...answer['report'], lastPayment: { ...answer['report'].lastPayment, commandId: random.uuid() } } },
+      ),
+  },
+  {
+    what: 'ends unknown what was at the bank in a power cut',
+    foundBy: ['restart-at-the-bank', 'ends-known'],
+    plant: afterPowerCut('unknown'),
+  },
+  {
+    what: 'says that a void was made which the power cut kept from the bank',
+    foundBy: ['books-close'],
+    plant: afterPowerCut('done', { report: { operationId: '1', amount: 1 } }),
+  },
+  {
+    what: 'says that a void was refused which the bank made before the power cut',
+    foundBy: ['gives-back'],
+    plant: (hands) => ({
+      ...afterPowerCut('refused', { isSilentBefore: true })(hands),
+      device: { timing: { customerMs: 4_000, bankMs: 0 } },
+    }),
   },
   { what: 'publishes with the retain flag', foundBy: ['not-retained'], plant: () => ({ retains: true }) },
   { what: 'sends the ending to the first gateway alone', foundBy: ['recaller-gets-the-ending'], plant: () => ({ forgetsRecallers: true }) },

@@ -19,6 +19,15 @@ async function mustBeRefused(exam: Exam, name: string, args: Record<string, unkn
   must(ending.outcome === 'refused', `${name} ${order.id} ${JSON.stringify(args)} ended ${describe(ending)} instead of refused.`);
 }
 
+/** Makes a payment, and returns the command that voids it. */
+export async function payToVoid(exam: Exam) {
+  const { order: payment, ending: paid } = await carryOut(exam, plainWork(exam));
+  must(paid.outcome === 'done', `Pay ${payment.id} ended ${describe(paid)}.`);
+  const { operationId, token } = paid.report ?? {};
+  if (typeof token !== 'string') untested('The report of Pay has no token, so that nothing can be voided.');
+  return { name: 'CancelTransaction', args: { documentNr: payment.args['documentNr'], operationId, token, amount: exam.amount } };
+}
+
 export const moneyBackChecks: readonly Check[] = [
   {
     id: 'close-doc',
@@ -30,6 +39,28 @@ export const moneyBackChecks: readonly Check[] = [
       const { documentNr, operationId } = paymentOf(exam);
       const { order, ending } = await carryOut(exam, { name: 'CloseDoc', args: { documentNr, operationId } });
       must(ending.outcome === 'done', `CloseDoc ${order.id} of operation ${String(operationId)} ended ${describe(ending)}.`);
+    },
+  },
+  {
+    id: 'last-payment',
+    clause: on.commands(
+      'If that was no Pay, Refund or CancelTransaction, a terminal may add `lastPayment`, the same fields of the last one that was: that is what the API returns.',
+    ),
+    kind: 'terminal',
+    does: 'asks for the last transaction after CloseDoc',
+    mustSee: 'the CloseDoc, and in lastPayment, if the terminal reports it, the payment before it',
+    async run(exam) {
+      const { order, operationId } = paymentOf(exam);
+      const { outcome, report = {} } = await exam.ask('LastTransaction');
+      must(outcome === 'done', `It was answered ${outcome}.`);
+      if (report['kind'] !== 'CloseDoc') untested('CloseDoc was not the last command that ran.');
+      const { lastPayment } = report;
+      if (lastPayment === undefined) untested('It reports no lastPayment; the API answers from the ledger then.');
+      const told = (typeof lastPayment === 'object' && lastPayment !== null ? lastPayment : {}) as Record<string, unknown>;
+      must(
+        told['commandId'] === order.id && told['kind'] === 'Pay' && told['state'] === 'approved' && told['operationId'] === operationId,
+        `lastPayment is ${JSON.stringify(lastPayment)}; the last payment is Pay ${order.id}, approved, operation ${String(operationId)}.`,
+      );
     },
   },
   {
@@ -70,13 +101,9 @@ export const moneyBackChecks: readonly Check[] = [
     does: 'makes a second payment and voids it',
     mustSee: 'done with operationId and amount; the bank day at the end shows whether it is true',
     async run(exam) {
-      const { order: payment, ending: paid } = await carryOut(exam, plainWork(exam));
-      must(paid.outcome === 'done', `Pay ${payment.id} ended ${describe(paid)}.`);
-      const { operationId, token } = paid.report ?? {};
-      if (typeof token !== 'string') untested('The report of Pay has no token, so that nothing can be voided.');
-      const args = { documentNr: payment.args['documentNr'], operationId, token, amount: exam.amount };
-      const { order, ending } = await carryOut(exam, { name: 'CancelTransaction', args });
-      must(ending.outcome === 'done', `CancelTransaction ${order.id} of operation ${String(operationId)} ended ${describe(ending)}.`);
+      const { name, args } = await payToVoid(exam);
+      const { order, ending } = await carryOut(exam, { name, args });
+      must(ending.outcome === 'done', `CancelTransaction ${order.id} of operation ${String(args.operationId)} ended ${describe(ending)}.`);
       const missing = missingFields('CancelTransaction', ending.report);
       must(missing.length === 0, `The report of CancelTransaction ${order.id} lacks ${missing.join(', ')}.`);
     },

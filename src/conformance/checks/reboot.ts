@@ -2,6 +2,7 @@
 import { type Check, must, on, untested } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
 import { isSameEnding, lastDone, letWait, plainWork } from '../work.ts';
+import { payToVoid } from './money-back.ts';
 import { staysBuried } from './never-run.ts';
 
 interface Restart {
@@ -9,10 +10,11 @@ interface Restart {
   after: { bootId: string | undefined; journalId: string | undefined };
 }
 
+const nobodyThere = 'Nobody pulled the plug: name a --reboot-command, or run it in a terminal without --no-reboot and you are asked.';
+
 async function restart(exam: Exam): Promise<Restart> {
   const { reboot } = exam.person;
-  if (reboot === undefined)
-    untested('Nobody pulled the plug: name a --reboot-command, or run it in a terminal without --no-reboot and you are asked.');
+  if (reboot === undefined) untested(nobodyThere);
   const before = exam.bench.presences.at(-1)?.presence;
   const heard = exam.bench.presences.length;
   const channels = exam.bench.live.length;
@@ -84,6 +86,34 @@ export const rebootChecks: readonly Check[] = [
       must(
         told.state === 'final' && told.outcome === 'refused',
         `Recall says ${JSON.stringify(told)}; nothing was touched, so refused is right.`,
+      );
+    },
+  },
+  {
+    id: 'restart-at-the-bank',
+    clause: on.promise(6, 'After a power cut, what was begun and has no answer is looked up at the bank or in the fiscal memory.'),
+    kind: 'terminal',
+    does: 'voids a payment and has the plug pulled as soon as the void was accepted, while the bank is asked',
+    mustSee: 'done or refused, as its answer and by Recall; the bank day at the end shows whether it is true',
+    async run(exam) {
+      if (exam.person.reboot === undefined) untested(nobodyThere);
+      const { name, args } = await payToVoid(exam);
+      const order = await exam.order(name, args);
+      const first = await exam.nextAnswer(order.id, 0);
+      must(first !== undefined, `${name} ${order.id} was not answered; accepted comes at once.`);
+      await restart(exam);
+      const unasked = await exam.bench.until(() => exam.endingOf(order.id), exam.pace.atOnceMs);
+      if (unasked) exam.see(`unasked: ${describe(unasked)}`);
+      const told = await exam.recall(order.id);
+      must(told.state === 'final', `Recall of ${name} ${order.id} says ${told.state}: it was accepted before the plug was pulled.`);
+      must(
+        told.outcome === 'done' || told.outcome === 'refused',
+        `${name} ${order.id} ended ${String(told.outcome)}: the bank could be asked what became of it.`,
+      );
+      const again = await exam.repeat(order);
+      must(
+        isSameEnding(again, { outcome: told.outcome, report: told.report ?? {} }),
+        `${name} ${order.id} was answered ${describe(again)}; Recall said ${told.outcome}.`,
       );
     },
   },
