@@ -44,6 +44,8 @@ export class Incoming implements ChannelListener {
   readonly #lateListeners = new Set<LateAnswerListener>();
   readonly #seenListeners = new Set<SeenListener>();
   readonly #restrained: Logger;
+  /** On clock.elapsed(). */
+  readonly #downSinceMs = new Map<ChannelName, number>();
 
   constructor(deps: IncomingDeps) {
     this.#deps = deps;
@@ -103,12 +105,20 @@ export class Incoming implements ChannelListener {
   }
 
   up(channel: ChannelName): void {
-    this.#deps.logger.info({ channel }, 'the channel is up');
+    const { clock, logger } = this.#deps;
+    const downSinceMs = this.#downSinceMs.get(channel);
+    this.#downSinceMs.delete(channel);
+    logger.info(
+      { channel, ...(downSinceMs === undefined ? {} : { awayMs: Math.round(clock.elapsed() - downSinceMs) }) },
+      'the channel is up',
+    );
     for (const each of this.#deps.underWay) each.seenAgain(channel, false);
   }
 
   down(channel: ChannelName): void {
-    this.#deps.logger.warn({ channel }, 'the channel is down');
+    const { clock, logger } = this.#deps;
+    logger.error({ channel }, 'the channel is down; devices on it are not reached');
+    this.#downSinceMs.set(channel, clock.elapsed());
     this.#intake.down(channel);
     this.#deps.book.noteDown(channel);
     for (const each of this.#deps.underWay) each.lost(channel);

@@ -97,7 +97,8 @@ async function tryChannel(
   const note = (fields: object, message: string) => {
     said.push((fields as { err?: unknown }).err ?? new Error(message));
   };
-  const channel = open({ debug() {}, info() {}, warn: note, error: note }, `doctor-${world.random.uuid()}`);
+  // Errors themselves are at debug: what is louder has the reason alone.
+  const channel = open({ debug: note, info() {}, warn() {}, error: note }, `doctor-${world.random.uuid()}`);
   try {
     await channel.start(deaf);
     if (!channel.isConnected) return [notConnected(check, variable, host, username, said[0])];

@@ -10,6 +10,7 @@ import { type Channel, ChannelDown, type ChannelListener, SendUnclear } from '..
 import { mqttTopics } from '../../protocol.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
 import { reconnectPauseMs } from '../reconnect-pause.ts';
+import { createTroubleLog, type TroubleLog } from '../trouble-log.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
 import { keepNoNumbersReady } from './packet-numbers.ts';
 
@@ -36,6 +37,7 @@ export class MqttChannel implements Channel {
   readonly name = 'mqtt';
   readonly tellsAbsence = false;
   readonly #options: MqttChannelOptions;
+  readonly #troubles: TroubleLog;
   /** Sends that the client has not confirmed yet. */
   readonly #unsettled = new Set<(error: Error) => void>();
   #listener: ChannelListener | undefined;
@@ -49,6 +51,7 @@ export class MqttChannel implements Channel {
 
   constructor(options: MqttChannelOptions) {
     this.#options = options;
+    this.#troubles = createTroubleLog(options, 'mqtt');
   }
 
   get isConnected(): boolean {
@@ -97,7 +100,7 @@ export class MqttChannel implements Channel {
   }
 
   #open(): void {
-    const { url, gatewayId, clock, logger } = this.#options;
+    const { url, gatewayId, clock } = this.#options;
     if (this.#connect === undefined) throw new Error('The channel was not started.');
     const client = this.#connect(url, {
       protocolVersion: 4,
@@ -123,7 +126,7 @@ export class MqttChannel implements Channel {
         deliverMqttMessage(this.#listener, gatewayId, { topic, payload, isRetained: packet.retain });
     });
     client.on('error', (error) => {
-      logger.warn({ err: error, channel: 'mqtt' }, 'the MQTT connection has trouble');
+      this.#troubles.note(error, 'the MQTT broker cannot be reached; the gateway keeps trying');
       // A refused login does not always close the socket.
       if (!this.#isConnected) this.#closed(client);
     });
@@ -143,6 +146,7 @@ export class MqttChannel implements Channel {
       }
       this.#cancelPatience();
       this.#isConnected = true;
+      this.#troubles.over();
       this.#attempt = 0;
       this.#firstAttemptEnded();
       this.#listener.up('mqtt');

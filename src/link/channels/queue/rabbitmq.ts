@@ -7,6 +7,7 @@ import type { Random } from '../../../kernel/random.ts';
 import { type Channel, ChannelDown, type ChannelListener } from '../../channel.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
 import { reconnectPauseMs } from '../reconnect-pause.ts';
+import { createTroubleLog, type TroubleLog } from '../trouble-log.ts';
 import { type Confirms, createConfirms } from './confirms.ts';
 import { deliverQueueMessage, openInbox } from './rabbitmq-inbox.ts';
 
@@ -30,6 +31,7 @@ export class RabbitmqChannel implements Channel {
   readonly tellsAbsence = true;
   readonly #options: RabbitmqChannelOptions;
   readonly #confirms: Confirms;
+  readonly #troubles: TroubleLog;
   #listener: ChannelListener | undefined;
   #connection: RecoveringChannelModel | undefined;
   #outbox: ConfirmChannel | undefined;
@@ -38,6 +40,7 @@ export class RabbitmqChannel implements Channel {
 
   constructor(options: RabbitmqChannelOptions) {
     this.#options = options;
+    this.#troubles = createTroubleLog(options, 'queue');
     this.#confirms = createConfirms(options.clock, (deviceId) => this.#listener?.gone('queue', deviceId));
   }
 
@@ -52,10 +55,7 @@ export class RabbitmqChannel implements Channel {
     this.#connection = connection;
     await new Promise<void>((resolve) => {
       connection.once('connect', () => resolve());
-      connection.once('connect-failed', (error: Error) => {
-        this.#warn(error, 'RabbitMQ cannot be reached; the gateway keeps trying');
-        resolve();
-      });
+      connection.once('connect-failed', () => resolve());
     });
   }
 
@@ -101,7 +101,8 @@ export class RabbitmqChannel implements Channel {
         calculateDelay: (attempt) => reconnectPauseMs(attempt, random),
       },
     });
-    connection.on('error', (error) => this.#warn(error, 'the RabbitMQ connection has trouble'));
+    connection.on('connect-failed', (error) => this.#troubles.note(error, 'RabbitMQ cannot be reached; the gateway keeps trying'));
+    connection.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ connection has trouble'));
     connection.on('handler-error', (error) =>
       logger.error({ err: error, channel: 'queue' }, 'a message from RabbitMQ could not be handled'),
     );
@@ -117,20 +118,20 @@ export class RabbitmqChannel implements Channel {
 
   async #setUp(model: ChannelModel): Promise<void> {
     // Until the recovery listens itself, an error without a listener would end the process.
-    model.on('error', (error) => this.#warn(error, 'the RabbitMQ connection has trouble'));
+    model.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ connection has trouble'));
     // A channel that the broker closed cannot be used again; a fresh connection brings fresh channels.
     const startOver = () => void model.close().catch(() => {});
     const { gatewayId } = this.#options;
     const inbox = await openInbox(model, {
       gatewayId,
-      onError: (error) => this.#warn(error, 'the RabbitMQ inbox has trouble'),
+      onError: (error) => this.#troubles.note(error, 'the RabbitMQ inbox has trouble'),
       onMessage: (message) => {
         if (this.#listener) deliverQueueMessage(this.#listener, gatewayId, message);
       },
       onCancelled: startOver,
     });
     const outbox = await model.createConfirmChannel();
-    outbox.on('error', (error) => this.#warn(error, 'the RabbitMQ outbox has trouble'));
+    outbox.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ outbox has trouble'));
     this.#confirms.watchReturns(outbox);
     inbox.on('close', startOver);
     outbox.on('close', startOver);
@@ -145,10 +146,8 @@ export class RabbitmqChannel implements Channel {
       this.#confirms.leaveUnclear();
       this.#listener?.down('queue');
     }
-    if (!wasConnected && this.isConnected) this.#listener?.up('queue');
-  }
-
-  #warn(error: unknown, sentence: string): void {
-    this.#options.logger.warn({ err: error, channel: 'queue' }, sentence);
+    if (wasConnected || !this.isConnected) return;
+    this.#troubles.over();
+    this.#listener?.up('queue');
   }
 }

@@ -166,13 +166,34 @@ describe('the RabbitMQ channel', () => {
     const model = await connected();
     for (const each of [connection, model, model.inbox, model.outbox]) each.emit('error', new Error('odd'));
     connection.emit('handler-error', new Error('odd'));
-    expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+    const told = logger.lines.map(({ level, message }) => `${level} ${message}`);
+    expect(told.filter((line) => !line.startsWith('debug'))).toEqual([
       'warn RabbitMQ cannot be reached; the gateway keeps trying',
       'warn the RabbitMQ connection has trouble',
-      'warn the RabbitMQ connection has trouble',
-      'warn the RabbitMQ inbox has trouble',
-      'warn the RabbitMQ outbox has trouble',
       'error a message from RabbitMQ could not be handled',
+    ]);
+    expect(told.filter((line) => line.startsWith('debug'))).toEqual([
+      'debug RabbitMQ cannot be reached; the gateway keeps trying',
+      'debug the RabbitMQ connection has trouble',
+      'debug the RabbitMQ connection has trouble',
+      'debug the RabbitMQ inbox has trouble',
+      'debug the RabbitMQ outbox has trouble',
+    ]);
+  });
+
+  it('says once a minute that the broker is still away', async () => {
+    const channel = create();
+    const started = channel.start(recorder);
+    await clock.settle();
+    for (let second = 0; second < 125; second += 5) {
+      connection.emit('connect-failed', new Error('refused'));
+      await clock.advance(5_000);
+    }
+    await started;
+    expect(logger.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields)).toEqual([
+      { channel: 'queue', reason: 'refused' },
+      { channel: 'queue', reason: 'refused', awayMs: 60_000, linesLeftOut: 11 },
+      { channel: 'queue', reason: 'refused', awayMs: 120_000, linesLeftOut: 11 },
     ]);
   });
 

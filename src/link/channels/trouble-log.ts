@@ -1,0 +1,41 @@
+// What an operator reads of a broker that is away: one warning with the reason when the trouble begins and one a minute while it lasts. Each
+// failed attempt, with its stack trace, is at debug: a gateway tries every few seconds for as long as it takes.
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { systemSentence } from '../../kernel/system-errors.ts';
+import type { ChannelName } from '../channel.ts';
+
+export interface TroubleLog {
+  note(error: unknown, sentence: string): void;
+  /** The channel is connected: the next trouble is a new one. */
+  over(): void;
+}
+
+const sayEveryMs = 60_000;
+
+export function createTroubleLog({ logger, clock }: { logger: Logger; clock: Clock }, channel: ChannelName): TroubleLog {
+  /** On clock.elapsed(). */
+  let sinceMs: number | undefined;
+  let saidAtMs = 0;
+  let linesLeftOut = 0;
+  return {
+    note(error, sentence) {
+      logger.debug({ err: error, channel }, sentence);
+      const nowMs = clock.elapsed();
+      if (sinceMs !== undefined && nowMs - saidAtMs < sayEveryMs) {
+        linesLeftOut += 1;
+        return;
+      }
+      const reason = systemSentence(error) ?? (error instanceof Error ? error.message : String(error));
+      const lasting = sinceMs === undefined ? {} : { awayMs: Math.round(nowMs - sinceMs), linesLeftOut };
+      logger.warn({ channel, reason, ...lasting }, sentence);
+      sinceMs ??= nowMs;
+      saidAtMs = nowMs;
+      linesLeftOut = 0;
+    },
+    over() {
+      sinceMs = undefined;
+      linesLeftOut = 0;
+    },
+  };
+}
