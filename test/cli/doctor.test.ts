@@ -60,7 +60,7 @@ describe('the doctor', () => {
     const dangerous = await examine({ TILLGATE_ADMIN_TOKEN: '' });
     expect(dangerous.of('settings')).toEqual(bad(/TILLGATE_ADMIN_TOKEN/));
     expect(dangerous.of('disk')).toEqual(fine(/free/));
-    expect((await examine({ TILLGATE_PROT: '1' })).of('settings')).toEqual(looked(/TILLGATE_PROT is not a setting/));
+    expect((await examine({ TILLGATE_PROT: '1' })).of('settings')).toEqual(bad(/TILLGATE_PROT is not a setting/));
   });
 
   it('sees a disk that cannot be used, or hangs, and does not touch the database then', async () => {

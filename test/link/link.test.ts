@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { type Channel, SendUnclear } from '../../src/link/channel.ts';
 import { createLink } from '../../src/link/link.ts';
-import { quietLogger } from '../support/quiet-logger.ts';
+import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createFakeChannel } from './fake-channel.ts';
@@ -29,6 +29,23 @@ describe('the link', () => {
     Reflect.deleteProperty(bench.mqtt, 'disconnectDevice');
     bench.link.disconnectDevice(otherDeviceId);
     expect(bench.queue.disconnected).toEqual([deviceId, otherDeviceId]);
+  });
+
+  it('logs when a channel is lost, and for how long it was', async () => {
+    const logger = recordingLogger();
+    const clock = createVirtualClock();
+    const mqtt = createFakeChannel('mqtt');
+    const link = createLink({ clock, random: seededRandom(1), logger, gatewayId, channels: [mqtt] });
+    await link.start();
+    mqtt.break();
+    await clock.advance(78_000);
+    mqtt.mend();
+    expect(logger.lines.map(({ level, message, fields }) => [level, message, fields])).toEqual([
+      ['info', 'the channel is up', { channel: 'mqtt' }],
+      ['error', 'the channel is down; devices on it are not reached', { channel: 'mqtt' }],
+      ['info', 'the channel is up', { channel: 'mqtt', awayMs: 78_000 }],
+    ]);
+    await link.stop();
   });
 
   it('says which channels are up', async () => {
