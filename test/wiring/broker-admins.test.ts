@@ -10,12 +10,16 @@ import { freePort } from '../support/free-port.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 
 const works = { check: async () => {} };
-const fails = (error: unknown) => ({ check: () => Promise.reject(error) });
+const fails = (reason: unknown) => ({
+  async check(): Promise<void> {
+    throw reason;
+  },
+});
 
-async function linesOf(parts: Parameters<typeof createBrokerAdmins>[1]) {
+async function linesOf(parts: Parameters<typeof createBrokerAdmins>[1]): Promise<Record<string, unknown>[]> {
   const logger = recordingLogger();
   await createBrokerAdmins(logger, parts).check();
-  return logger.lines.map(({ fields, ...line }) => ({ ...line, ...fields }) as Record<string, unknown>);
+  return logger.lines.map(({ fields, ...line }) => ({ ...line, ...fields }));
 }
 
 describe('the check of the brokers’ admin logins', () => {
