@@ -90,87 +90,96 @@ async function loadOver(ms: number, admin: pg.Client, gateways: GatewayProcess[]
   };
 }
 
-export async function runFleet(options: FleetOptions): Promise<SceneResult> {
-  const startedAtMs = performance.now();
-  const { isShort, say } = options;
-  const url = await createDatabase(options.postgresUrl);
+interface Shop {
+  broker: FleetBroker;
+  gateways: GatewayProcess[];
+  admin: pg.Client;
+  till: Till;
+  tillIds: string[];
+  tillFarm: ReturnType<typeof startFarm>;
+  startFleet(): ReturnType<typeof startFarm>;
+}
+
+/** What is opened here is ended by `stopping`, the last first. */
+async function openShop(options: FleetOptions, url: string, stopping: (() => Promise<unknown>)[]): Promise<Shop> {
   const firstPort = await freePort();
   const broker = await startFleetBroker(options.broker, options.rabbitmqUrl, firstPort);
+  stopping.unshift(() => broker.stop());
+  const gateways: GatewayProcess[] = [];
+  stopping.unshift(() => Promise.all(gateways.map((gateway) => gateway.kill9())));
+  for (let at = 0; at < options.gateways; at += 1) {
+    const own = at === 0 ? { TILLGATE_PORT: String(firstPort) } : {};
+    const limits = { TILLGATE_CONNECTIONS_PER_ADDRESS: '2000', TILLGATE_RATE_LIMIT: '1000000' };
+    gateways.push(await startServeProcess(await serveSettings({ TILLGATE_DATABASE_URL: url, ...broker.settings, ...limits, ...own })));
+  }
+  // The last one: RabbitMQ asks the first about logins, so this one shows what a payment takes behind the storm.
+  const paying = gateways.at(-1);
+  if (paying === undefined) throw new Error('At least one gateway is needed.');
   const admin = new pg.Client({ connectionString: url });
-  const stopping: (() => Promise<unknown>)[] = [() => broker.stop()];
-  try {
-    const gateways: GatewayProcess[] = [];
-    for (let at = 0; at < options.gateways; at += 1) {
-      const own = at === 0 ? { TILLGATE_PORT: String(firstPort) } : {};
-      const limits = { TILLGATE_CONNECTIONS_PER_ADDRESS: '2000', TILLGATE_RATE_LIMIT: '1000000' };
-      gateways.push(await startServeProcess(await serveSettings({ TILLGATE_DATABASE_URL: url, ...broker.settings, ...limits, ...own })));
-    }
-    stopping.unshift(() => Promise.all(gateways.map((gateway) => gateway.kill9())));
-    // The last one: RabbitMQ asks the first about logins, so this one shows what a payment takes behind the storm.
-    const paying = gateways.at(-1);
-    if (paying === undefined) throw new Error('At least one gateway is needed.');
-    await admin.connect();
-    const cabinet = createTill({ baseUrl: paying.baseUrl, adminToken: paying.adminToken, apiKey: '' });
-    const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Fleet' });
-    const { key } = await cabinet.admin('/keys', { merchantId, name: 'Fleet', modules: ['POS'] });
-    const till = createTill({ baseUrl: paying.baseUrl, adminToken: '', apiKey: String(key) });
+  await admin.connect();
+  stopping.unshift(() => admin.end());
+  const cabinet = createTill({ baseUrl: paying.baseUrl, adminToken: paying.adminToken, apiKey: '' });
+  const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Fleet' });
+  const { key } = await cabinet.admin('/keys', { merchantId, name: 'Fleet', modules: ['POS'] });
+  const till = createTill({ baseUrl: paying.baseUrl, adminToken: '', apiKey: String(key) });
 
-    const all = Array.from({ length: options.devices + tillCount }, () => ({ id: randomUUID(), secret: randomUUID() }));
-    await addDevices({ url }, String(merchantId), all);
-    const [tills, fleet] = [all.slice(0, tillCount), all.slice(tillCount)];
-    const place = { host: '127.0.0.1', port: broker.port, holdMs: 0 };
-    const tillFarm = startFarm({ ...place, devices: tills, reconnects: true }, () => {});
-    stopping.unshift(async () => tillFarm.kill());
-    await tillFarm.ready;
-    const tillIds = tills.map(({ id }) => id);
-    for (const DeviceID of tillIds)
-      await eventually(
-        'a till is there',
-        () => till.get('/Device/Device/Status', { DeviceID }),
-        ({ errorCode }) => errorCode === 0,
-      );
-
-    const memory = () => gateways.map(({ pid }) => Math.round(megabytesOf(pid)));
-    const idleMs = isShort ? 8_000 : 62_000;
-    const payMs = isShort ? 5_000 : 20_000;
-    say('without the fleet');
-    const alonePay = await paymentsWhile(till, tillIds, pause(payMs), say);
-    await pause(countedAfterMs);
-    // A round in the background weighs much in a few seconds: the quieter of two windows counts.
-    const quietLoad = async () => {
-      const windows: Load[] = [];
-      for (let count = isShort ? 2 : 1; count > 0; count -= 1) windows.push(await loadOver(idleMs, admin, gateways, broker));
-      return windows.reduce((one, other) => (other.commitsPerS < one.commitsPerS ? other : one));
-    };
-    const alone = await quietLoad();
-    const aloneMemory = { gateways: memory(), broker: broker.memoryMb() };
-
-    say('the fleet logs in');
-    const loginMs = performance.now();
-    const farm = startFarm({ ...place, devices: fleet, reconnects: true }, say);
+  const all = Array.from({ length: options.devices + tillCount }, () => ({ id: randomUUID(), secret: randomUUID() }));
+  await addDevices({ url }, String(merchantId), all);
+  const start = (devices: typeof all, say: FleetOptions['say']) => {
+    const farm = startFarm({ host: '127.0.0.1', port: broker.port, holdMs: 0, devices, reconnects: true }, say);
     stopping.unshift(async () => farm.kill());
-    await farm.ready;
-    const loggedInMs = performance.now() - loginMs;
-    await pause(isShort ? countedAfterMs : 35_000);
-    say('the fleet is idle');
-    const idle = await quietLoad();
-    const idleMemory = { gateways: memory(), broker: broker.memoryMb() };
-    const idlePay = await paymentsWhile(till, tillIds, pause(payMs), say);
+    return farm;
+  };
+  const tillFarm = start(all.slice(0, tillCount), () => {});
+  await tillFarm.ready;
+  const tillIds = all.slice(0, tillCount).map(({ id }) => id);
+  const isThere = ({ errorCode }: { errorCode: number }) => errorCode === 0;
+  for (const DeviceID of tillIds) await eventually('a till is there', () => till.get('/Device/Device/Status', { DeviceID }), isThere);
+  return { broker, gateways, admin, till, tillIds, tillFarm, startFleet: () => start(all.slice(tillCount), options.say) };
+}
 
-    say('the fleet loses its connections');
-    const storm = farm.storm();
-    const stormPay = await paymentsWhile(
-      till,
-      tillIds,
-      storm.then(() => pause(2_000)),
-      say,
-    );
-    const backMs = await storm;
-    const stormMemory = { gateways: memory(), broker: broker.memoryMb() };
-    const { twice, lost } = await tillFarm.end();
-    await farm.end();
+async function measure({ isShort, say }: FleetOptions, shop: Shop) {
+  const { broker, gateways, admin, till, tillIds } = shop;
+  const memory = () => ({ gateway: Math.max(...gateways.map(({ pid }) => Math.round(megabytesOf(pid)))), broker: broker.memoryMb() });
+  const idleMs = isShort ? 8_000 : 62_000;
+  const pay = (work = pause(isShort ? 5_000 : 20_000)) => paymentsWhile(till, tillIds, work, say);
+  // A round in the background weighs much in a few seconds: the quieter of two windows counts.
+  const quietLoad = async () => {
+    const windows: Load[] = [];
+    for (let count = isShort ? 2 : 1; count > 0; count -= 1) windows.push(await loadOver(idleMs, admin, gateways, broker));
+    return windows.reduce((one, other) => (other.commitsPerS < one.commitsPerS ? other : one));
+  };
+  say('without the fleet');
+  const alonePay = await pay();
+  await pause(countedAfterMs);
+  const alone = { ...(await quietLoad()), memory: memory(), pay: alonePay };
 
-    const failures = alonePay.failed + idlePay.failed + stormPay.failed;
+  say('the fleet logs in');
+  const startedMs = performance.now();
+  const farm = shop.startFleet();
+  await farm.ready;
+  const loggedInMs = performance.now() - startedMs;
+  await pause(isShort ? countedAfterMs : 35_000);
+  say('the fleet is idle');
+  const idle = { ...(await quietLoad()), memory: memory(), pay: await pay() };
+
+  say('the fleet loses its connections');
+  const back = farm.storm();
+  const stormPay = await pay(back.then(() => pause(2_000)));
+  const storm = { backMs: await back, memory: memory(), pay: stormPay };
+  const { twice, lost } = await shop.tillFarm.end();
+  await farm.end();
+  return { alone, idle, storm, loggedInMs, twice, lost };
+}
+
+export async function runFleet(options: FleetOptions): Promise<SceneResult> {
+  const startedAtMs = performance.now();
+  const { isShort } = options;
+  const url = await createDatabase(options.postgresUrl);
+  const stopping: (() => Promise<unknown>)[] = [() => dropDatabase(options.postgresUrl, url)];
+  try {
+    const shop = await openShop(options, url, stopping);
+    const { alone, idle, storm, loggedInMs, twice, lost } = await measure(options, shop);
     return {
       scene: `${options.devices} devices, ${options.gateways} gateways, ${options.broker}`,
       seconds: (performance.now() - startedAtMs) / 1000,
@@ -181,39 +190,37 @@ export async function runFleet(options: FleetOptions): Promise<SceneResult> {
         'gateway CPU % of a core, with': idle.gatewayCpuPercent,
         'broker CPU % of a core, without': alone.brokerCpuPercent,
         'broker CPU % of a core, with': idle.brokerCpuPercent,
-        'memory of the largest gateway, without, MB': Math.max(...aloneMemory.gateways),
-        'memory of the largest gateway, with, MB': Math.max(...idleMemory.gateways),
-        'memory of the largest gateway, after the storm, MB': Math.max(...stormMemory.gateways),
-        'memory of the broker, without, MB': aloneMemory.broker,
-        'memory of the broker, with, MB': idleMemory.broker,
-        'memory of the broker, after the storm, MB': stormMemory.broker,
+        'memory of the largest gateway, without, MB': alone.memory.gateway,
+        'memory of the largest gateway, with, MB': idle.memory.gateway,
+        'memory of the largest gateway, after the storm, MB': storm.memory.gateway,
+        'memory of the broker, without, MB': alone.memory.broker,
+        'memory of the broker, with, MB': idle.memory.broker,
+        'memory of the broker, after the storm, MB': storm.memory.broker,
         'all logged in after s': Math.round(loggedInMs / 100) / 10,
-        'all back after s': Math.round(backMs / 100) / 10,
-        'payment without the fleet p50 ms': alonePay.p50,
-        'payment without the fleet p99 ms': alonePay.p99,
-        'payment beside the idle fleet p50 ms': idlePay.p50,
-        'payment beside the idle fleet p99 ms': idlePay.p99,
-        'payment in the storm p50 ms': stormPay.p50,
-        'payment in the storm p99 ms': stormPay.p99,
-        'payment in the storm max ms': stormPay.max,
-        'payments in the storm': stormPay.count,
+        'all back after s': Math.round(storm.backMs / 100) / 10,
+        'payment without the fleet p50 ms': alone.pay.p50,
+        'payment without the fleet p99 ms': alone.pay.p99,
+        'payment beside the idle fleet p50 ms': idle.pay.p50,
+        'payment beside the idle fleet p99 ms': idle.pay.p99,
+        'payment in the storm p50 ms': storm.pay.p50,
+        'payment in the storm p99 ms': storm.pay.p99,
+        'payment in the storm max ms': storm.pay.max,
+        'payments in the storm': storm.pay.count,
         'connections that the tills lost': lost,
       },
       checks: [
-        { what: 'payments that failed', value: failures, exactly: 0 },
+        { what: 'payments that failed', value: alone.pay.failed + idle.pay.failed + storm.pay.failed, exactly: 0 },
         { what: 'charged twice', value: twice, exactly: 0 },
         {
           what: 'commits/s that the fleet adds',
           value: idle.commitsPerS - alone.commitsPerS,
           atMost: !isShort && options.devices <= 1_000 ? 3 : 5,
         },
-        { what: 'payment in the storm p99 ms', value: stormPay.p99, atMost: isShort ? 10_000 : 5_000 },
+        { what: 'payment in the storm p99 ms', value: storm.pay.p99, atMost: isShort ? 10_000 : 5_000 },
       ],
     };
   } finally {
     for (const stop of stopping) await stop();
-    await admin.end();
-    await dropDatabase(options.postgresUrl, url);
   }
 }
 
