@@ -2,11 +2,18 @@
 // many of them mostly wait, for a broker that comes back or a customer who takes his time.
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
-import { excludedBy, type Selection } from './scripts/test-selection.ts';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { excludedBy, type Selection, waitersFirst } from './scripts/test-selection.ts';
 
 // Set by `npm test` and its kind; a file that is given to Vitest itself runs in any case.
 const selection = (process.env['TILLGATE_TEST_SELECTION'] ?? 'all') as Selection;
 const isEmbedded = process.env['TILLGATE_TEST_EMBEDDED'] === '1';
+
+class WaitersFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return waitersFirst(await super.sort(files), ({ moduleId }) => moduleId);
+  }
+}
 
 // oxlint-disable-next-line no-default-export -- vitest reads its settings from the default export
 export default defineConfig({
@@ -15,6 +22,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : []), ...excludedBy(selection)],
     pool: 'forks',
+    sequence: { sequencer: WaitersFirst },
     maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,

@@ -71,3 +71,15 @@ export function leftOutLine(absent: readonly AbsentServer[], leftOut: readonly L
   const engines = absent.some(({ name }) => name === 'PostgreSQL') ? ' Tests for both databases ran on SQLite alone.' : '';
   return `left out, because ${names} cannot be installed here (${why}): ${leftOut.length} files with ${tests} tests.${engines}`;
 }
+
+/** Where tests mostly wait: for processes, servers that come back, and browsers. */
+const waiting = ['test/faults/', 'test/e2e/', 'test/deploy/', 'test/browser/', 'test/conformance/', 'test/clients/', 'test/contract/'];
+
+/**
+ * Those first, whatever their size: one that begins last keeps the whole run waiting for it. Otherwise the order that Vitest has, by how
+ * long files took before, or by size.
+ */
+export function waitersFirst<File>(files: readonly File[], pathOf: (file: File) => string): File[] {
+  const isWaiter = (file: File) => waiting.some((folder) => pathOf(file).includes(folder));
+  return [...files.filter(isWaiter), ...files.filter((file) => !isWaiter(file))];
+}

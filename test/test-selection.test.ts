@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { excludedBy, leftOutLine, leftOutWithout, longTests } from '../scripts/test-selection.ts';
+import { excludedBy, leftOutLine, leftOutWithout, longTests, waitersFirst } from '../scripts/test-selection.ts';
 import { neededServers } from '../scripts/test-servers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,6 +19,13 @@ describe('the long tests', () => {
 
   it('are left out of a short run alone', () => {
     expect([excludedBy('short'), excludedBy('long'), excludedBy('all')]).toEqual([longTests, [], []]);
+  });
+});
+
+describe('the order of files', () => {
+  it('has those first that wait, and leaves the rest as it was', () => {
+    const paths = ['test/kernel/a.test.ts', 'test/faults/b.test.ts', 'test/access/c.test.ts', '/home/x/test/browser/d.server.test.ts'];
+    expect(waitersFirst(paths, (path) => path)).toEqual([paths[1], paths[3], paths[0], paths[2]]);
   });
 });
 

@@ -81,7 +81,11 @@ describe('compose.yaml', () => {
     expect(Object.keys(environment).filter((variable) => !known.has(variable))).toEqual([]);
     const ofImage = Object.fromEntries([...image.matchAll(/(TILLGATE_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]));
     const config = readConfig('serve', { ...ofImage, ...environment });
-    expect(config).toMatchObject({ host: '0.0.0.0', port: 8080, dataDir: '/data', warnings: [] });
+    expect(config).toMatchObject({ host: '0.0.0.0', port: 8080, dataDir: '/data' });
+    // Those that stay on the network of this machine, and no other.
+    const inside = ['DATABASE_URL', 'MQTT_URL', 'QUEUE_URL', 'RABBITMQ_API_URL'].map((name) => `TILLGATE_${name}`);
+    expect(config.warnings.map((warning) => warning.split(' ')[0])).toEqual(inside);
+    for (const warning of config.warnings) expect(warning).toMatch(/ leads to (?:postgres|rabbitmq) without TLS/);
     expect(Number.parseInt(services['gateway-1'].stop_grace_period, 10)).toBeGreaterThanOrEqual(config.drainS + config.stopGraceS + 15);
     expect(config.trustedProxies).toEqual([subnet]);
     expect(services['gateway-1'].healthcheck.test[3]).toContain(`http://127.0.0.1:${config.port}${config.basePath}/health/ready`);
