@@ -33,7 +33,10 @@ export function watchFaultHeader(app: FastifyInstance, port: () => FaultPort | u
     const named = documentNr ?? Receipt?.Uid;
     const document = typeof named === 'string' ? named : undefined;
     const selected = port()?.select({ merchantId, deviceId: DeviceID.toLowerCase(), document, fault });
-    if (typeof selected === 'function') reply.raw.once('close', selected);
-    else if (selected) throw invalidRequest(`Tillgate-Fault must be one of ${selected.join(', ')} for this device.`);
+    if (typeof selected === 'function') {
+      reply.raw.once('close', selected);
+      // A caller who has gone already: the event is over.
+      if (reply.raw.destroyed) selected();
+    } else if (selected) throw invalidRequest(`Tillgate-Fault must be one of ${selected.join(', ')} for this device.`);
   });
 }
