@@ -1,50 +1,39 @@
 // Which page an address means. Pages are loaded when they are first opened; everything above them stays.
-import { type ComponentType, lazy, Suspense } from 'react';
+import { type ComponentType, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { type Session, SessionProvider, type User, useSession } from './api/session.tsx';
 import { Blank, Loading, Trouble } from './parts/page.tsx';
 import { Confirmation } from './shell/confirmation.tsx';
-import { LoadFailure, PageGuard } from './shell/page-guard.tsx';
+import { deferred } from './shell/deferred.ts';
+import { PageGuard } from './shell/page-guard.tsx';
 import { Shell } from './shell/shell.tsx';
 import { SignIn } from './shell/sign-in.tsx';
 
-/** `name` is the component among what the file exports. */
-// oxlint-disable-next-line typescript/no-explicit-any -- the router gives pages no properties, and the type of `lazy` asks for this
-function page<Name extends string, Page extends ComponentType<any>>(load: () => Promise<{ [name in Name]: Page }>, name: Name) {
-  return lazy(async () => {
-    try {
-      return { default: (await load())[name] };
-    } catch (error) {
-      throw new LoadFailure(`The page ${name} could not be loaded.`, { cause: error });
-    }
-  });
-}
-
-const Account = page(() => import('./pages/account.tsx'), 'Account');
+const Account = deferred(() => import('./pages/account.tsx'), 'Account');
 const pages: [path: string, component: ComponentType][] = [
-  ['/overview', page(() => import('./pages/overview.tsx'), 'Overview')],
-  ['/payments', page(() => import('./pages/payments.tsx'), 'Payments')],
-  ['/payments/:id', page(() => import('./pages/sale.tsx'), 'Sale')],
-  ['/fiscal', page(() => import('./pages/fiscal.tsx'), 'Fiscal')],
-  ['/fiscal/:id', page(() => import('./pages/sale.tsx'), 'Sale')],
-  ['/invoices', page(() => import('./pages/invoices.tsx'), 'Invoices')],
-  ['/invoices/:oid', page(() => import('./pages/invoice.tsx'), 'Invoice')],
-  ['/devices', page(() => import('./pages/devices.tsx'), 'Devices')],
-  ['/callbacks', page(() => import('./pages/callbacks.tsx'), 'Callbacks')],
-  ['/attention', page(() => import('./pages/attention.tsx'), 'Attention')],
-  ['/day-close', page(() => import('./pages/day-close.tsx'), 'DayClose')],
-  ['/keys', page(() => import('./pages/keys.tsx'), 'Keys')],
-  ['/merchants', page(() => import('./pages/merchants.tsx'), 'Merchants')],
-  ['/users', page(() => import('./pages/users.tsx'), 'Users')],
-  ['/audit', page(() => import('./pages/audit.tsx'), 'Audit')],
-  ['/instances', page(() => import('./pages/instances.tsx'), 'Instances')],
-  ['/developers', page(() => import('./pages/developers.tsx'), 'Developers')],
+  ['/overview', deferred(() => import('./pages/overview.tsx'), 'Overview')],
+  ['/payments', deferred(() => import('./pages/payments.tsx'), 'Payments')],
+  ['/payments/:id', deferred(() => import('./pages/sale.tsx'), 'Sale')],
+  ['/fiscal', deferred(() => import('./pages/fiscal.tsx'), 'Fiscal')],
+  ['/fiscal/:id', deferred(() => import('./pages/sale.tsx'), 'Sale')],
+  ['/invoices', deferred(() => import('./pages/invoices.tsx'), 'Invoices')],
+  ['/invoices/:oid', deferred(() => import('./pages/invoice.tsx'), 'Invoice')],
+  ['/devices', deferred(() => import('./pages/devices.tsx'), 'Devices')],
+  ['/callbacks', deferred(() => import('./pages/callbacks.tsx'), 'Callbacks')],
+  ['/attention', deferred(() => import('./pages/attention.tsx'), 'Attention')],
+  ['/day-close', deferred(() => import('./pages/day-close.tsx'), 'DayClose')],
+  ['/keys', deferred(() => import('./pages/keys.tsx'), 'Keys')],
+  ['/merchants', deferred(() => import('./pages/merchants.tsx'), 'Merchants')],
+  ['/users', deferred(() => import('./pages/users.tsx'), 'Users')],
+  ['/audit', deferred(() => import('./pages/audit.tsx'), 'Audit')],
+  ['/instances', deferred(() => import('./pages/instances.tsx'), 'Instances')],
+  ['/developers', deferred(() => import('./pages/developers.tsx'), 'Developers')],
   ['/account', Account],
 ];
 /** Where the money is real there is no such page. */
-const Playground = page(() => import('./pages/playground/playground.tsx'), 'Playground');
-const LinkPage = page(() => import('./shell/link-page.tsx'), 'LinkPage');
+const Playground = deferred(() => import('./pages/playground/playground.tsx'), 'Playground');
+const LinkPage = deferred(() => import('./shell/link-page.tsx'), 'LinkPage');
 
 export function App() {
   const session = useSession();

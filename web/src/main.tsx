@@ -1,5 +1,6 @@
 // The cabinet starts here: language and theme first, then the session decides between signing in and the pages.
 import './theme/library.css';
+import './theme/fonts.css';
 import './theme/tokens.css';
 import './theme/mantine.css';
 import './theme/base.css';

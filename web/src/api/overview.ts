@@ -16,6 +16,18 @@ export interface HourSums {
   cash: number;
   /** The same hour a week before, all modes. */
   before: number;
+  tries: Tries;
+  triesBefore: Tries;
+}
+
+export interface Tries {
+  paid: number;
+  declined: number;
+}
+
+/** Undefined where nothing was tried. */
+export function rateOf({ paid, declined }: Tries): number | undefined {
+  return paid + declined === 0 ? undefined : paid / (paid + declined);
 }
 
 export interface BankSums {
@@ -62,24 +74,35 @@ export function shopsOf(devices: readonly OverviewDevice[]): { shop: string; dev
   return [...shops].map(([shop, own]) => ({ shop, devices: own }));
 }
 
-/** Hours of several days become days. */
-/** Without the hours of the night before anything was sold, now or then; a young day keeps its last eight. */
-export function sinceOpening(hours: readonly HourSums[]): HourSums[] {
-  const first = hours.findIndex(({ card, qr, cash, before }) => card + qr + cash + before > 0);
-  return hours.slice(Math.max(0, Math.min(first === -1 ? hours.length : first - 1, hours.length - 8)));
+/** Without the hours of the night in which nothing was sold, now or then; a young day keeps its last eight. */
+export function sinceOpening(hours: readonly HourSums[], nowMs: number): HourSums[] {
+  const isUsed = ({ card, qr, cash, before }: HourSums) => card + qr + cash + before > 0;
+  const first = hours.findIndex(isUsed);
+  const end =
+    Math.max(
+      hours.findLastIndex(isUsed),
+      hours.findLastIndex(({ at }) => Date.parse(at) <= nowMs),
+    ) + 2;
+  return hours.slice(Math.max(0, Math.min(first === -1 ? hours.length : first - 1, hours.length - 8)), end);
 }
 
+const together = (one: Tries, other: Tries): Tries => ({ paid: one.paid + other.paid, declined: one.declined + other.declined });
+const noTries: Tries = { paid: 0, declined: 0 };
+
+/** Hours of several days become days. */
 export function dailySums(hours: readonly HourSums[]): HourSums[] {
   const days = new Map<string, HourSums>();
   for (const hour of hours) {
     const day = new Date(hour.at).toDateString();
-    const sums = days.get(day) ?? { at: hour.at, card: 0, qr: 0, cash: 0, before: 0 };
+    const sums = days.get(day) ?? { at: hour.at, card: 0, qr: 0, cash: 0, before: 0, tries: noTries, triesBefore: noTries };
     days.set(day, {
       at: sums.at,
       card: sums.card + hour.card,
       qr: sums.qr + hour.qr,
       cash: sums.cash + hour.cash,
       before: sums.before + hour.before,
+      tries: together(sums.tries, hour.tries),
+      triesBefore: together(sums.triesBefore, hour.triesBefore),
     });
   }
   return [...days.values()];

@@ -115,33 +115,73 @@ function Stack({ hour, x, bar, y }: { hour: HourSums; x: number; bar: number; y:
     ));
 }
 
-/** A sum that grows through the day. */
-export function GrowingLine({ values, label }: { values: number[]; label: string }) {
-  const [width, height] = [250, 44];
-  const sums = values.reduce<number[]>((all, value) => [...all, (all.at(-1) ?? 0) + value], []);
-  const most = Math.max(1, ...sums);
-  const step = width / Math.max(1, values.length - 1);
-  const points = sums.map((sum, index) => `${(index * step).toFixed(1)} ${(height - 2 - (sum / most) * (height - 8)).toFixed(1)}`);
+const line = { width: 250, height: 60 };
+const sumsOf = (values: readonly number[]) => values.reduce<number[]>((all, value) => [...all, (all.at(-1) ?? 0) + value], []);
+
+/** A sum that grows through the day, and how it grew the same day before, dashed. */
+export function GrowingLine({ values, before, label }: { values: number[]; before: number[]; label: string }) {
+  const { width, height } = line;
+  const [sums, then] = [sumsOf(values), sumsOf(before)];
+  const most = Math.max(1, ...sums, ...then);
+  const step = width / Math.max(1, values.length - 1, before.length - 1);
+  const pointsOf = (all: number[]) =>
+    all.map((sum, index) => `${(index * step).toFixed(1)} ${(height - 2 - (sum / most) * (height - 8)).toFixed(1)}`);
+  const points = pointsOf(sums);
   if (points.length < 2) return null;
   return (
     <Chart label={label} width={width} height={height}>
+      {(then.at(-1) ?? 0) > 0 && <path d={`M${pointsOf(then).join('L')}`} fill="none" stroke="var(--ghost)" strokeDasharray="3 3" />}
       <path d={`M0 ${height}L${points.join('L')}L${((points.length - 1) * step).toFixed(1)} ${height}z`} fill="var(--accent-soft)" />
       <path d={`M${points.join('L')}`} fill="none" stroke="var(--c1)" strokeWidth="2" strokeLinejoin="round" />
     </Chart>
   );
 }
 
-/** Shares of one whole, in the tints of the series: what went well, what did not, what is open. */
-export function ShareBar({ parts, label }: { parts: [number, number, number]; label: string }) {
-  const width = 250;
-  const all = Math.max(1, parts[0] + parts[1] + parts[2]);
-  const [first, second] = [(parts[0] / all) * width, (parts[1] / all) * width];
+interface RateLineProps {
+  /** From 0 to 1; undefined where nothing was tried. */
+  rates: readonly { at: string; rate: number | undefined; before: number | undefined }[];
+  label: string;
+  wordOf: (at: string) => string;
+  lowestWord: (at: string, rate: number) => string;
+}
+
+/** A rate over time, from 90 % or its lowest to 100 %, with its lowest point named; the week before dashed. */
+export function RateLine({ rates, label, wordOf, lowestWord }: RateLineProps) {
+  const { width } = line;
+  const [top, bottom, height] = [8, 42, 60];
+  const known = rates.flatMap(({ rate, before }) => [rate, before].filter((value) => value !== undefined));
+  const tried = rates.filter((one): one is { at: string; rate: number; before: number | undefined } => one.rate !== undefined);
+  const [first] = tried;
+  if (!first) return null;
+  const floor = Math.min(0.9, Math.floor(Math.min(...known) * 10) / 10);
+  const step = width / Math.max(1, rates.length - 1);
+  const x = (at: string) => rates.findIndex((one) => one.at === at) * step;
+  const y = (value: number) => bottom - ((value - floor) / (1 - floor)) * (bottom - top);
+  const path = (points: { at: string; value: number }[]) =>
+    points.map(({ at, value }) => `${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join('L');
+  const lowest = tried.reduce((least, one) => (one.rate < least.rate ? one : least), first);
+  const then = rates.flatMap(({ at, before }) => (before === undefined ? [] : [{ at, value: before }]));
+  const isLeft = x(lowest.at) < width / 2;
   return (
-    <Chart label={label} width={width} height={14}>
-      <rect width={width} height="10" y="2" rx="2" fill="var(--grid)" />
-      <rect width={Math.max(0, first - 1)} height="10" y="2" rx="2" fill="var(--c1)" />
-      <rect x={first} width={Math.max(0, second - 1)} height="10" y="2" rx="2" fill="var(--c2)" />
-      <rect x={first + second} width={(parts[2] / all) * width} height="10" y="2" rx="2" fill="var(--c3)" />
+    <Chart label={label} width={width} height={height}>
+      {[1, floor].map((value) => (
+        <path key={value} d={`M0 ${y(value)}H${width}`} stroke="var(--grid)" />
+      ))}
+      {then.length > 1 && <path d={`M${path(then)}`} fill="none" stroke="var(--ghost)" strokeDasharray="3 3" />}
+      <path
+        d={`M${path(tried.map(({ at, rate }) => ({ at, value: rate })))}`}
+        fill="none"
+        stroke="var(--c1)"
+        strokeWidth="2"
+        strokeLinejoin="round"
+      />
+      <circle cx={x(lowest.at)} cy={y(lowest.rate)} r="3.5" fill="var(--surface)" stroke="var(--c1)" strokeWidth="2" />
+      <text className="axis" x={isLeft ? width : 0} y={height - 4} textAnchor={isLeft ? 'end' : 'start'}>
+        {wordOf((isLeft ? rates.at(-1) : rates[0])?.at ?? '')}
+      </text>
+      <text className="axis" x={isLeft ? 0 : width} y={height - 4} textAnchor={isLeft ? 'start' : 'end'}>
+        {lowestWord(lowest.at, lowest.rate)}
+      </text>
     </Chart>
   );
 }
@@ -151,10 +191,11 @@ interface HistogramProps {
   p50Ms: number;
   p95Ms: number;
   label: string;
+  wordOf: (ms: number) => string;
 }
 
 /** How long answers took: thin bars, the two percentiles named. */
-export function Histogram({ counts, p50Ms, p95Ms, label }: HistogramProps) {
+export function Histogram({ counts, p50Ms, p95Ms, label, wordOf }: HistogramProps) {
   const [width, height, base] = [250, 60, 42];
   const most = Math.max(1, ...counts.map(({ count }) => count));
   const slot = width / Math.max(1, counts.length);
@@ -183,6 +224,16 @@ export function Histogram({ counts, p50Ms, p95Ms, label }: HistogramProps) {
       <text className="axis" x={middle(half)} y={height - 4} textAnchor="middle">
         p50
       </text>
+      {middle(half) > 60 && (
+        <text className="axis" x="0" y={height - 4}>
+          {wordOf(counts[0]?.fromMs ?? 0)}
+        </text>
+      )}
+      {middle(tail) < width - 60 && (
+        <text className="axis" x={width} y={height - 4} textAnchor="end">
+          {wordOf(counts.at(-1)?.fromMs ?? 0)}
+        </text>
+      )}
       {tail - half > 3 && (
         <text className="axis" x={middle(tail)} y={height - 4} textAnchor="middle">
           p95

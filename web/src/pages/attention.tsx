@@ -9,10 +9,11 @@ import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { duration, exactTime, lei } from '../i18n/format.ts';
 import { AskDialog, Field } from '../parts/dialog.tsx';
-import { ChoiceFilter, useFilters } from '../parts/filters.tsx';
+import { ChoiceFilter } from '../parts/filters.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { useSaid, useSideLine } from '../parts/said.ts';
 import { StateShape } from '../parts/state-mark.tsx';
+import { useFilters } from '../parts/use-filters.ts';
 import { useNowMs } from '../parts/values.tsx';
 import { StepDialog } from './sale-steps.tsx';
 

@@ -4,10 +4,11 @@ import { Link } from 'wouter';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { exactTime, lei } from '../i18n/format.ts';
-import { type Choice, ChoiceFilter, TextFilter, useFilters } from '../parts/filters.tsx';
+import { type Choice, ChoiceFilter, TextFilter } from '../parts/filters.tsx';
 import { Pager } from '../parts/list.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { useFilters } from '../parts/use-filters.ts';
 import { Copyable, Moment, shortId } from '../parts/values.tsx';
 
 interface Entry {

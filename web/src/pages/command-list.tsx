@@ -6,22 +6,13 @@ import { useRead } from '../api/query.ts';
 import { useBankName, useViewer } from '../api/session.tsx';
 import type { CommandRow, CommandList as Commands, CommandTotal } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
-import {
-  AmountFilter,
-  ChoiceFilter,
-  type Filters,
-  ManyFilter,
-  PeriodFilter,
-  periodOf,
-  ShareView,
-  TextFilter,
-  useFilters,
-} from '../parts/filters.tsx';
+import { AmountFilter, ChoiceFilter, ManyFilter, PeriodFilter, periodOf, ShareView, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { ListView, useListPage } from '../parts/list-page.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { SavedViews } from '../parts/saved-views.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
+import { type Filters, useFilters } from '../parts/use-filters.ts';
 import { useIsPhone } from '../parts/use-width.ts';
 import { ListMoment } from '../parts/values.tsx';
 

@@ -1,6 +1,5 @@
 // The day of a shop: bank, Z report and ledger side by side over exactly one period, differences marked and explained.
 import './day-close.css';
-import { Menu } from '@mantine/core';
 import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -10,10 +9,12 @@ import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { exactTime, lei } from '../i18n/format.ts';
 import { AskDialog, Field } from '../parts/dialog.tsx';
-import { ChoiceFilter, useFilters } from '../parts/filters.tsx';
+import { ChoiceFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
+import { Menu, MenuItem } from '../parts/menu.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { State } from '../parts/state-mark.tsx';
+import { useFilters } from '../parts/use-filters.ts';
 import { ExactMoment } from '../parts/values.tsx';
 import { AskDevice, type DeviceAsk } from './device-dialogs.tsx';
 
@@ -98,22 +99,25 @@ export function DayClose() {
 function RunMenu({ shop, onRun }: { shop: Shop; onRun: (run: { device: { id: string; name: string }; ask: DeviceAsk }) => void }) {
   const { t } = useTranslation();
   return (
-    <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
-      <Menu.Target>
-        <button type="button" className="btn primary">
-          {t('dayClose.run')}
-          <Icon name="down" size={14} />
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {shop.devices.flatMap((device) =>
-          (device.kind === 'terminal' ? (['closeDay'] as const) : (['xReport', 'zReport'] as const)).map((ask) => (
-            <Menu.Item key={`${device.id} ${ask}`} onClick={() => onRun({ device, ask })}>
-              {t(`devices.ask.${ask}.button`)} · {device.name}
-            </Menu.Item>
-          )),
-        )}
-      </Menu.Dropdown>
+    <Menu
+      align="end"
+      button={{
+        className: 'btn primary',
+        children: (
+          <>
+            {t('dayClose.run')}
+            <Icon name="down" size={14} />
+          </>
+        ),
+      }}
+    >
+      {shop.devices.flatMap((device) =>
+        (device.kind === 'terminal' ? (['closeDay'] as const) : (['xReport', 'zReport'] as const)).map((ask) => (
+          <MenuItem key={`${device.id} ${ask}`} onChoose={() => onRun({ device, ask })}>
+            {t(`devices.ask.${ask}.button`)} · {device.name}
+          </MenuItem>
+        )),
+      )}
     </Menu>
   );
 }

@@ -4,9 +4,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import { ChoiceFilter, TextFilter, useFilters } from '../parts/filters.tsx';
+import { ChoiceFilter, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
+import { useFilters } from '../parts/use-filters.ts';
 import { DeviceCard } from './device-card.tsx';
 import { type Device, DeviceDialog, type DeviceTask } from './device-dialogs.tsx';
 

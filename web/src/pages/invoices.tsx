@@ -4,12 +4,13 @@ import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';
 import { useViewer } from '../api/session.tsx';
 import { lei } from '../i18n/format.ts';
-import { ChoiceFilter, PeriodFilter, periodOf, ShareView, TextFilter, useFilters } from '../parts/filters.tsx';
+import { ChoiceFilter, PeriodFilter, periodOf, ShareView, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { ListView, useListPage } from '../parts/list-page.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { useFilters } from '../parts/use-filters.ts';
 import { useIsPhone } from '../parts/use-width.ts';
 import { Copyable, Moment } from '../parts/values.tsx';
 

@@ -55,10 +55,14 @@ export function BankTable({ banks, period }: { banks: BankSums[]; period: string
   );
 }
 
+const maxLines = 5;
+
 export function DevicesCard({ shops }: { shops: { shop: string; devices: OverviewDevice[] }[] }) {
   const { t } = useTranslation();
   const all = shops.flatMap(({ devices }) => devices);
   const isOnline = ({ liveOn }: { liveOn: string[] }) => liveOn.length > 0;
+  // One or two shops would leave the card empty: their devices say more.
+  const isOneByOne = shops.length <= 2;
   return (
     <section className="card span-5">
       <header>
@@ -76,7 +80,24 @@ export function DevicesCard({ shops }: { shops: { shop: string; devices: Overvie
         </div>
       </header>
       <div className="shop-lines">
-        {shops.map((shop) => {
+        {(isOneByOne ? terminalsFirst(all) : []).slice(0, maxLines).map((device) => (
+          <Link key={device.id} href="/devices">
+            <span className="strong cut">{device.name}</span>
+            <span className="shapes">
+              <DeviceShape kind={device.kind} reach={reachOf(device.liveOn)} />
+            </span>
+            <span className="small second">
+              {isOnline(device) ? (
+                t(`overview.reach.${reachOf(device.liveOn)}`)
+              ) : (
+                <>
+                  {t('devices.silent')} <Moment at={device.lastSeenAt} />
+                </>
+              )}
+            </span>
+          </Link>
+        ))}
+        {(isOneByOne ? [] : shops).slice(0, maxLines).map((shop) => {
           const away = shop.devices.filter((device) => !isOnline(device));
           const half = shop.devices.filter(({ liveOn }) => reachOf(liveOn) === 'queueOnly');
           return (
@@ -99,6 +120,11 @@ export function DevicesCard({ shops }: { shops: { shop: string; devices: Overvie
             </Link>
           );
         })}
+        {(isOneByOne ? all : shops).length > maxLines && (
+          <Link className="link" href="/devices">
+            {t('overview.allDevices', { count: all.length })}
+          </Link>
+        )}
       </div>
     </section>
   );
@@ -112,6 +138,7 @@ export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }
   const { t } = useTranslation();
   const { delivered, waiting: pending, dead, steps, nextAttemptAt } = callbacks;
   const counts = { delivered, pending, dead };
+  const ladder = Array.from({ length: 1 + Math.max(5, ...steps.map(({ attempts }) => attempts)) }, (_, attempts) => attempts).slice(-8);
   return (
     <section className="card span-4">
       <header>
@@ -130,22 +157,31 @@ export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }
           </Link>
         ))}
       </div>
-      {pending > 0 && (
-        <div className="cb-steps">
-          {steps.map(({ attempts, count }) => (
+      <div className="cb-steps">
+        {ladder.map((attempts) => {
+          const count = steps.find((step) => step.attempts === attempts)?.count ?? 0;
+          return (
             <span key={attempts}>
-              <i className={count > 0 ? 'some' : ''}>{count}</i>
-              {t('overview.afterTries', { n: attempts })}
+              <i className={count > 0 ? 'some' : ''}>{count > 0 ? count : ''}</i>
+              {attempts === 0 ? t('time.now') : t('overview.afterTries', { n: attempts })}
             </span>
-          ))}
-        </div>
-      )}
-      {nextAttemptAt !== undefined && pending > 0 && (
-        <p className="foot-line">
-          <span>{t('overview.nextTry')}</span>
-          <Moment at={nextAttemptAt} />
-        </p>
-      )}
+          );
+        })}
+        <span>
+          <i className={dead > 0 ? 'dead' : ''}>{dead > 0 ? dead : ''}</i>
+          {t('state.dead')}
+        </span>
+      </div>
+      <p className="foot-line">
+        {nextAttemptAt !== undefined && pending > 0 ? (
+          <>
+            <span>{t('overview.nextTry')}</span>
+            <Moment at={nextAttemptAt} />
+          </>
+        ) : (
+          t('overview.noneWaits')
+        )}
+      </p>
     </section>
   );
 }
@@ -171,12 +207,10 @@ export function SettledCard({ settled }: { settled: Overview['settledAlone'] }) 
           </div>
         ))}
       </div>
-      {settled.longestMs > 0 && (
-        <p className="foot-line">
-          <span>{t('overview.longest')}</span>
-          <span className="num">{duration(settled.longestMs, t)}</span>
-        </p>
-      )}
+      <p className="foot-line">
+        <span>{t('overview.longest')}</span>
+        <span className="num">{settled.longestMs > 0 ? duration(settled.longestMs, t) : t('none')}</span>
+      </p>
     </section>
   );
 }

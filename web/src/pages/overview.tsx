@@ -2,15 +2,15 @@
 import './overview.css';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { type Overview as Day, dailySums, modes, shopsOf, sinceOpening } from '../api/overview.ts';
+import { type Overview as Day, dailySums, modes, rateOf, shopsOf, sinceOpening } from '../api/overview.ts';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import { GrowingLine, Histogram, HourBars, ShareBar } from '../charts/charts.tsx';
+import { GrowingLine, Histogram, HourBars, RateLine } from '../charts/charts.tsx';
 import { decimal, duration, exactTime, lei } from '../i18n/format.ts';
-import { useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { PageHead, Read } from '../parts/page.tsx';
 import { StateShape } from '../parts/state-mark.tsx';
+import { useFilters } from '../parts/use-filters.ts';
 import { Moment, useNowMs } from '../parts/values.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { BankTable, CallbackCard, DevicesCard, SettledCard } from './overview-cards.tsx';
@@ -165,6 +165,7 @@ function MoneyTile({ day, period }: TileProps) {
         <GrowingLine
           label={t('overview.growing', { amount: day.total.amount })}
           values={day.hours.filter(({ at }) => Date.parse(at) <= nowMs).map(({ card, qr, cash }) => card + qr + cash)}
+          before={day.hours.map((hour) => hour.before)}
         />
       </div>
     </Link>
@@ -200,7 +201,15 @@ function ModeTile({ day, period }: TileProps) {
 
 function RateTile({ day, period }: TileProps) {
   const { t } = useTranslation();
+  const nowMs = useNowMs();
   const { tries, paid, declined, unknown, rate } = day.success;
+  const wordOf = useHourWord(period);
+  const rates = (period === '7d' ? dailySums(day.hours) : sinceOpening(day.hours, nowMs)).map((hour) => ({
+    at: hour.at,
+    rate: rateOf(hour.tries),
+    before: rateOf(hour.triesBefore),
+  }));
+  const percent = (value: number) => `${decimal(value * 100, value === 1 ? 0 : 1)} %`;
   return (
     <Link href={`/payments?period=${period}&state=declined`} className="card tile">
       <TileHead word={t('overview.rate')} />
@@ -211,7 +220,15 @@ function RateTile({ day, period }: TileProps) {
       </div>
       <p className="delta">{t('overview.tries', { paid, all: tries, declined, unknown })}</p>
       <div className="drawn">
-        <ShareBar parts={[paid, declined, unknown]} label={t('overview.rateLabel', { percent: Math.round((rate ?? 0) * 100) })} />
+        <RateLine
+          rates={rates}
+          label={t('overview.rateLabel', { percent: Math.round((rate ?? 0) * 100) })}
+          wordOf={wordOf}
+          lowestWord={(at, lowest) => t('overview.lowest', { percent: percent(lowest), at: wordOf(at) })}
+        />
+        {rates.some(({ before }) => before !== undefined) && (
+          <p className="tiny faint">{t(`overview.dashed.${period}`, { defaultValue: '' })}</p>
+        )}
       </div>
     </Link>
   );
@@ -237,19 +254,34 @@ function AnswerTile({ day }: { day: Day }) {
       )}
       {day.histogram.length > 0 && p50Ms !== undefined && p95Ms !== undefined && (
         <div className="drawn">
-          <Histogram counts={day.histogram} p50Ms={p50Ms} p95Ms={p95Ms} label={t('overview.answersLabel')} />
+          <Histogram
+            counts={day.histogram}
+            p50Ms={p50Ms}
+            p95Ms={p95Ms}
+            label={t('overview.answersLabel')}
+            wordOf={(ms) => duration(ms, t)}
+          />
         </div>
       )}
     </Link>
   );
 }
 
+/** The hour as a clock shows it, or the day of a week. */
+function useHourWord(period: string): (at: string) => string {
+  const { i18n } = useTranslation();
+  return (at) =>
+    period === '7d'
+      ? new Date(at).toLocaleDateString(i18n.language, { weekday: 'short' })
+      : new Date(at).toLocaleTimeString(i18n.language, { hour: 'numeric', minute: '2-digit', hour12: false });
+}
+
 function HoursCard({ day, period }: TileProps) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const nowMs = useNowMs();
   const isWeek = period === '7d';
-  const wordOf = (at: string) =>
-    isWeek ? new Date(at).toLocaleDateString(i18n.language, { weekday: 'short' }) : String(new Date(at).getHours());
+  const dayWord = useHourWord(period);
+  const wordOf = (at: string) => (isWeek ? dayWord(at) : String(new Date(at).getHours()));
   return (
     <section className="card span-7">
       <header>
@@ -271,7 +303,7 @@ function HoursCard({ day, period }: TileProps) {
       </header>
       <div className="inside">
         <HourBars
-          hours={isWeek ? dailySums(day.hours) : sinceOpening(day.hours)}
+          hours={isWeek ? dailySums(day.hours) : sinceOpening(day.hours, nowMs)}
           label={t('overview.byHourLabel')}
           nowWord={t('time.now')}
           nowMs={nowMs}

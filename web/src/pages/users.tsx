@@ -4,7 +4,6 @@ import { useTranslation } from 'react-i18next';
 import { useChange, useRead } from '../api/query.ts';
 import { type Role, useViewer } from '../api/session.tsx';
 import { AskDialog } from '../parts/dialog.tsx';
-import { useFilters } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Pager } from '../parts/list.tsx';
 import { PageHead, Read } from '../parts/page.tsx';
@@ -12,6 +11,7 @@ import { RowMenu } from '../parts/row-menu.tsx';
 import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { State } from '../parts/state-mark.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { useFilters } from '../parts/use-filters.ts';
 import { Moment } from '../parts/values.tsx';
 import { InviteUser, type ListedUser } from './invite-user.tsx';
 

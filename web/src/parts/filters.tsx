@@ -1,46 +1,12 @@
-// Filters live in the address, so that a link shows a colleague the same list and Back brings it back.
+// The controls of a list's filters.
 import { Popover } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSearchParams } from 'wouter';
 import { useViewer } from '../api/session.tsx';
 import { Icon } from './icons.tsx';
 import { useSettled } from './settled.ts';
+import type { Filters } from './use-filters.ts';
 import { copyText, useBriefly } from './values.tsx';
-
-export interface Filters {
-  get(name: string): string | undefined;
-  /** Another choice begins at the first page again. */
-  set(changes: Record<string, string | undefined>): void;
-  toPage(cursor: string | undefined): void;
-  cursor: string | undefined;
-  hasAny: boolean;
-}
-
-const apart = new Set(['cursor', 'merchant']);
-
-export function useFilters(): Filters {
-  const [params, setParams] = useSearchParams();
-  const change = (changes: Record<string, string | undefined>, replace: boolean) =>
-    setParams(
-      (before) => {
-        const next = new URLSearchParams(before);
-        for (const [name, value] of Object.entries(changes)) {
-          if (value === undefined || value === '') next.delete(name);
-          else next.set(name, value);
-        }
-        return next;
-      },
-      { replace },
-    );
-  return {
-    get: (name) => params.get(name) ?? undefined,
-    set: (changes) => change({ ...changes, cursor: undefined }, true),
-    toPage: (cursor) => change({ cursor }, false),
-    cursor: params.get('cursor') ?? undefined,
-    hasAny: [...params.keys()].some((name) => !apart.has(name)),
-  };
-}
 
 /** The text filter: asks when typing has paused. */
 export function TextFilter({ filters, label, name = 'q' }: { filters: Filters; label: string; name?: string }) {

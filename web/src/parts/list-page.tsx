@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Query } from '../api/client.ts';
 import { useListRead } from '../api/query.ts';
-import type { Filters } from './filters.tsx';
+import type { Filters } from './use-filters.ts';
 import type { IconName } from './icons.tsx';
 import { NewPill, Pager, useRowKeys } from './list.tsx';
 import { Blank, Loading, Trouble } from './page.tsx';

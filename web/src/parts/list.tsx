@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { useKeys } from '../shell/keyboard.ts';
-import type { Filters } from './filters.tsx';
+import type { Filters } from './use-filters.ts';
 import { Icon } from './icons.tsx';
 
 /** The list that was looked at last: an object's page steps through it. */

@@ -1,6 +1,6 @@
 // What can be done with one row, behind three dots.
-import { Menu } from '@mantine/core';
 import { Icon } from './icons.tsx';
+import { Menu, MenuItem } from './menu.tsx';
 
 export interface RowAction {
   word: string;
@@ -11,19 +11,15 @@ export interface RowAction {
 export function RowMenu({ label, actions }: { label: string; actions: RowAction[] }) {
   if (actions.length === 0) return null;
   return (
-    <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
-      <Menu.Target>
-        <button type="button" className="icon-btn" aria-label={label} onClick={(event) => event.stopPropagation()}>
-          <Icon name="more" />
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown onClick={(event) => event.stopPropagation()}>
+    // A click in it opens no row.
+    <span onClick={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()} role="presentation">
+      <Menu align="end" button={{ className: 'icon-btn', 'aria-label': label, children: <Icon name="more" /> }}>
         {actions.map((action) => (
-          <Menu.Item key={action.word} className={action.isDanger ? 'tone-bad' : undefined} onClick={action.run}>
+          <MenuItem key={action.word} isDanger={action.isDanger === true} onChoose={action.run}>
             {action.word}
-          </Menu.Item>
+          </MenuItem>
         ))}
-      </Menu.Dropdown>
-    </Menu>
+      </Menu>
+    </span>
   );
 }

@@ -1,18 +1,20 @@
 // The frame around every page: navigation, search, merchant, environment, language, theme, and whether the page is live.
-import { Drawer } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { listenForHints, type StreamState } from '../api/events.ts';
 import { useViewer } from '../api/session.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { HelpSheet } from './help-sheet.tsx';
+import { deferred } from './deferred.ts';
 import { useKeys } from './keyboard.ts';
 import { Navigation } from './navigation.tsx';
+import { PageGuard } from './page-guard.tsx';
 import { placesOf } from './places.ts';
-import { MerchantSwitch, TopBar } from './top-bar.tsx';
+import { TopBar } from './top-bar.tsx';
 
+const HelpSheet = deferred(() => import('./help-sheet.tsx'), 'HelpSheet');
+const NavigationDrawer = deferred(() => import('./drawer.tsx'), 'NavigationDrawer');
 const isNarrowKey = 'tillgate.narrow';
 
 export function Shell({ children }: { children: ReactNode }) {
@@ -91,21 +93,12 @@ export function Shell({ children }: { children: ReactNode }) {
           <main id="page">{children}</main>
         </div>
       </div>
-      <Drawer
-        opened={hasDrawer}
-        onClose={() => setHasDrawer(false)}
-        title={t('shell.menu')}
-        closeButtonProps={{ 'aria-label': t('dialog.close') }}
-        size={280}
-        lockScroll={false}
-        transitionProps={{ duration: 0 }}
-        className="drawer-nav"
-        overlayProps={{ 'data-holds-page': true } as object}
-      >
-        <MerchantSwitch />
-        <Navigation isNarrow={false} isDrawer onLeave={() => setHasDrawer(false)} />
-      </Drawer>
-      {hasHelp && <HelpSheet onClose={() => setHasHelp(false)} />}
+      <PageGuard path={path}>
+        <Suspense fallback={null}>
+          {hasDrawer && <NavigationDrawer onClose={() => setHasDrawer(false)} />}
+          {hasHelp && <HelpSheet onClose={() => setHasHelp(false)} />}
+        </Suspense>
+      </PageGuard>
     </>
   );
 }

@@ -1,13 +1,13 @@
 // Above every page: whose data, one search for every number, whether it is live, help, theme, language, account.
-import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Link } from 'wouter';
 import type { StreamState } from '../api/events.ts';
 import { useChange, useRead } from '../api/query.ts';
 import { useSignedOut, useViewer } from '../api/session.tsx';
 import { chooseLanguage, languages } from '../i18n/setup.ts';
 import { Icon } from '../parts/icons.tsx';
+import { Menu, MenuItem } from '../parts/menu.tsx';
 import { Search } from './search.tsx';
 
 export interface TopBarProps {
@@ -84,23 +84,25 @@ export function MerchantSwitch() {
   );
   if (!seesAll) return <span className="switch">{face}</span>;
   return (
-    <Menu position="bottom-start" transitionProps={{ duration: 0 }}>
-      <Menu.Target>
-        <button type="button" className="switch">
-          <span className="unseen">{t('list.merchant')}: </span>
-          {face}
-          <Icon name="down" size={14} />
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={() => chooseMerchant(undefined)}>{t('shell.allMerchants')}</Menu.Item>
-        <Menu.Divider />
-        {merchants.data?.merchants.map((merchant) => (
-          <Menu.Item key={merchant.id} onClick={() => chooseMerchant(merchant.id)}>
-            {merchant.name}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
+    <Menu
+      button={{
+        className: 'switch',
+        children: (
+          <>
+            <span className="unseen">{t('list.merchant')}: </span>
+            {face}
+            <Icon name="down" size={14} />
+          </>
+        ),
+      }}
+    >
+      <MenuItem onChoose={() => chooseMerchant(undefined)}>{t('shell.allMerchants')}</MenuItem>
+      <hr />
+      {merchants.data?.merchants.map((merchant) => (
+        <MenuItem key={merchant.id} onChoose={() => chooseMerchant(merchant.id)}>
+          {merchant.name}
+        </MenuItem>
+      ))}
     </Menu>
   );
 }
@@ -126,20 +128,24 @@ function ThemeSwitch() {
 export function LanguageSwitch() {
   const { t, i18n } = useTranslation();
   return (
-    <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
-      <Menu.Target>
-        <button type="button" className="btn plain" aria-label={`${t('shell.language')}: ${i18n.language.toUpperCase()}`}>
-          {i18n.language.toUpperCase()}
-          <Icon name="down" size={12} />
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {languages.map((language) => (
-          <Menu.Item key={language} lang={language} onClick={() => void chooseLanguage(language)}>
-            {t(`language.${language}`)}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
+    <Menu
+      align="end"
+      button={{
+        className: 'btn plain',
+        'aria-label': `${t('shell.language')}: ${i18n.language.toUpperCase()}`,
+        children: (
+          <>
+            {i18n.language.toUpperCase()}
+            <Icon name="down" size={12} />
+          </>
+        ),
+      }}
+    >
+      {languages.map((language) => (
+        <MenuItem key={language} lang={language} onChoose={() => void chooseLanguage(language)}>
+          {t(`language.${language}`)}
+        </MenuItem>
+      ))}
     </Menu>
   );
 }
@@ -150,27 +156,23 @@ function Account() {
   const signedOut = useSignedOut();
   const leave = useChange(['/session'], signedOut);
   return (
-    <Menu position="bottom-end" width={240} transitionProps={{ duration: 0 }}>
-      <Menu.Target>
-        <button
-          type="button"
-          className="face round"
-          data-initials={initials(session.user.name)}
-          aria-label={t('shell.account', { name: session.user.name })}
-        />
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          {session.user.name} · {t(`role.${session.user.role}`)}
-        </Menu.Label>
-        <Menu.Item component={Link} href="/account">
-          {t('page.account')}
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Item leftSection={<Icon name="out" />} onClick={() => leave.mutate({ method: 'DELETE', path: '/session' })}>
-          {t('shell.signOut')}
-        </Menu.Item>
-      </Menu.Dropdown>
+    <Menu
+      align="end"
+      button={{
+        className: 'face round',
+        'data-initials': initials(session.user.name),
+        'aria-label': t('shell.account', { name: session.user.name }),
+      }}
+    >
+      <p className="menu-label">
+        {session.user.name} · {t(`role.${session.user.role}`)}
+      </p>
+      <MenuItem href="/account">{t('page.account')}</MenuItem>
+      <hr />
+      <MenuItem onChoose={() => leave.mutate({ method: 'DELETE', path: '/session' })}>
+        <Icon name="out" />
+        {t('shell.signOut')}
+      </MenuItem>
     </Menu>
   );
 }

@@ -8,22 +8,23 @@ export interface Percentiles {
   p95Ms?: number | undefined;
 }
 
-/** From counts by step; the middle of the step is told. */
+/** From counts by step: the middle of the step. */
 export function percentilesOf(steps: readonly { step: number; count: number }[]): Percentiles {
+  if (steps.length === 0) return {};
+  return { p50Ms: percentileOf(steps, 0.5), p95Ms: percentileOf(steps, 0.95) };
+}
+
+export function percentileOf(steps: readonly { step: number; count: number }[], share: number): number | undefined {
   const byStep = new Map<number, number>();
   for (const { step, count } of steps) byStep.set(step, (byStep.get(step) ?? 0) + count);
   const sorted = [...byStep].sort(([one], [other]) => one - other);
   const total = sorted.reduce((sum, [, count]) => sum + count, 0);
-  if (total === 0) return {};
-  const at = (share: number) => {
-    let seen = 0;
-    for (const [step, count] of sorted) {
-      seen += count;
-      if (seen >= Math.ceil(total * share)) return step * durationStepMs + durationStepMs / 2;
-    }
-    return undefined;
-  };
-  return { p50Ms: at(0.5), p95Ms: at(0.95) };
+  let seen = 0;
+  for (const [step, count] of sorted) {
+    seen += count;
+    if (seen >= Math.ceil(total * share)) return step * durationStepMs + durationStepMs / 2;
+  }
+  return undefined;
 }
 
 type CardFigures = HourFigures['cards'][number];

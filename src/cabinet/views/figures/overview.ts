@@ -5,11 +5,11 @@ import type { Queries } from '../../../database/database.ts';
 import { conditionOfMode } from '../lists/command-filter.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Attention, readAttention } from './attention.ts';
-import { addUp } from './hour-figures.ts';
+import { addUp, durationStepMs, emptyHour, type HourFigures } from './hour-figures.ts';
 import { createHourSums, hourMs, type Reading } from './hour-sums.ts';
 import type { Mismatches } from './mismatches.ts';
-import { banksOf, modesOf, percentilesOf, settledAloneOf, successOf, totalOf } from './overview-figures.ts';
-import { type PeriodName, periodOf } from './period.ts';
+import { banksOf, modesOf, percentileOf, percentilesOf, settledAloneOf, successOf, totalOf } from './overview-figures.ts';
+import { type PeriodName, periodOf, startOfDay } from './period.ts';
 
 export interface OverviewDevice {
   id: string;
@@ -28,7 +28,8 @@ export interface Overview {
   total: ReturnType<typeof totalOf>;
   before: ReturnType<typeof totalOf>;
   modes: ReturnType<typeof modesOf>;
-  hours: { atMs: number; card: number; qr: number; cash: number; before: number }[];
+  /** Today has its hours to come, too, with what the same day of last week had in them. */
+  hours: { atMs: number; card: number; qr: number; cash: number; before: number; tries: Tries; triesBefore: Tries }[];
   banks: ReturnType<typeof banksOf>;
   success: ReturnType<typeof successOf>;
   answers: ReturnType<typeof percentilesOf>;
@@ -62,6 +63,8 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
     const { fromMs, toMs, before } = periodOf(name, nowMs, zone);
     const hours = await sums.read(database, scope, fromMs, toMs, nowMs);
     const earlier = await sums.read(database, scope, before.fromMs, before.toMs, nowMs);
+    const dayEndMs = before.fromMs + (startOfDay(nowMs, zone, 1) - fromMs);
+    const dayBefore = name === 'today' ? await sums.read(database, scope, before.fromMs, dayEndMs, nowMs) : earlier;
     const whole = addUp(hours);
     const devices = await readDevices(queries, scope);
     const { counts, sumsBani, isCut, items } = await readAttention(queries, scope, nowMs, mismatches);
@@ -72,17 +75,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
       total: totalOf(hours),
       before: totalOf(earlier),
       modes: modesOf(hours),
-      hours: hours.map((hour, index) => {
-        const { card, qr, cash } = modesOf([hour]);
-        const then = earlier[index];
-        return {
-          atMs: fromMs + index * hourMs,
-          card: card.amount,
-          qr: qr.amount,
-          cash: cash.amount,
-          before: then ? totalOf([then]).amount : 0,
-        };
-      }),
+      hours: hoursOf(fromMs, hours, dayBefore),
       banks: banksOf([whole]),
       success: successOf(whole.cards),
       answers: percentilesOf(whole.durations),
@@ -124,12 +117,43 @@ async function hasNothing(queries: Queries, { merchantId }: Scope): Promise<bool
   return true;
 }
 
-/** Answers in steps of two seconds, for a picture. */
+type Tries = { paid: number; declined: number };
+
+function hoursOf(fromMs: number, hours: readonly HourFigures[], before: readonly HourFigures[]): Overview['hours'] {
+  const triesOf = (hour: HourFigures): Tries => {
+    const { paid, declined } = successOf(hour.cards);
+    return { paid, declined };
+  };
+  return Array.from({ length: Math.max(hours.length, before.length) }, (_, index) => {
+    const hour = hours[index] ?? emptyHour();
+    const then = before[index] ?? emptyHour();
+    const { card, qr, cash } = modesOf([hour]);
+    return {
+      atMs: fromMs + index * hourMs,
+      card: card.amount,
+      qr: qr.amount,
+      cash: cash.amount,
+      before: totalOf([then]).amount,
+      tries: triesOf(hour),
+      triesBefore: triesOf(then),
+    };
+  });
+}
+
+const maxBars = 16;
+
+/** For a picture: bars of one width from nought to where nearly all answers are; the few slower ones stand in the last. */
 function histogramOf(durations: readonly { step: number; count: number }[]): { fromMs: number; count: number }[] {
-  const wide = 10;
-  const counts = new Map<number, number>();
-  for (const { step, count } of durations) counts.set(Math.floor(step / wide), (counts.get(Math.floor(step / wide)) ?? 0) + count);
-  return [...counts].sort(([one], [other]) => one - other).map(([step, count]) => ({ fromMs: step * wide * 200, count }));
+  const lastMs = percentileOf(durations, 0.99);
+  if (lastMs === undefined) return [];
+  const lastStep = Math.floor(lastMs / durationStepMs);
+  const wide = Math.ceil((lastStep + 1) / maxBars);
+  const counts = new Array<number>(Math.floor(lastStep / wide) + 1).fill(0);
+  for (const { step, count } of durations) {
+    const bar = Math.min(counts.length - 1, Math.floor(step / wide));
+    counts[bar] = (counts[bar] ?? 0) + count;
+  }
+  return counts.map((count, bar) => ({ fromMs: bar * wide * durationStepMs, count }));
 }
 
 async function readDevices(queries: Queries, scope: Scope): Promise<OverviewDevice[]> {
