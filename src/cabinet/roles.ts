@@ -118,6 +118,8 @@ export const calls = {
   emptyPlaygroundBooks: { who: owners },
   playStory: { who: owners },
   stopStory: { who: owners },
+  setStoryMode: { who: owners },
+  continueStory: { who: owners },
 } as const satisfies Record<string, CallRule>;
 
 export type CabinetCall = keyof typeof calls;

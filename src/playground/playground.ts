@@ -111,6 +111,7 @@ export async function startPlayground(deps: PlaygroundDeps): Promise<Playground>
         books: await booksOf(book.sales()),
         ...(story === undefined ? {} : { story }),
         stories: [...storyNames],
+        stepByStep: stories.isStepByStep(),
       };
     },
     ...shop,
@@ -130,6 +131,8 @@ export async function startPlayground(deps: PlaygroundDeps): Promise<Playground>
     },
     play: stories.play,
     stopStory: stories.stop,
+    setStepByStep: stories.setStepByStep,
+    nextStep: stories.nextStep,
     async stop() {
       changes.stop();
       till.stop();

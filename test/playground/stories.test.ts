@@ -27,4 +27,29 @@ describe.each(engines)('each story on %s', (engine) => {
     expect([ledger.sum, fiscal.sum, erp.sum]).toEqual([bank.sum, bank.sum, bank.sum]);
     expect(bank.sum).toBeGreaterThan(0);
   });
+
+  it('is played step by step: it waits before each step but the first, and goes on when it is asked to', { timeout: 60_000 }, async () => {
+    expect(await room.post('/stories/mode', { stepByStep: true })).toMatchObject({ errorCode: 0 });
+    expect(await room.post('/stories/next')).toMatchObject({ errorCode: 22 });
+    await room.post('/stories/lostAnswer');
+    const waited: number[] = [];
+    for (;;) {
+      const { story } = await room.sees((view) => (view.story?.isWaiting === true || view.story?.isRunning === false) && view);
+      if (story?.isRunning !== true) break;
+      waited.push(story.steps.filter(({ state }) => state === 'done').length);
+      expect(story.steps.some(({ state }) => state === 'running')).toBe(false);
+      expect(await room.post('/stories/next')).toMatchObject({ errorCode: 0 });
+      await room.sees((view) => view.story?.steps.some(({ state }, index) => index >= waited.length && state !== 'waiting') && view);
+    }
+    expect(waited).toEqual([1, 2, 3, 4]);
+    const { story } = await room.sees((view) => view);
+    expect(story?.verdict).toMatchObject({ key: 'playground.verdict.lostAnswer', booksAgree: true });
+
+    // Switched off, the story that waits goes to its end.
+    await room.post('/stories/doubleClick');
+    await room.sees((view) => view.story?.isWaiting === true && view);
+    await room.post('/stories/mode', { stepByStep: false });
+    const end = await room.sees((view) => view.story?.isRunning === false && view);
+    expect(end.story?.verdict).toMatchObject({ booksAgree: true });
+  });
 });

@@ -6,7 +6,6 @@ import './theme/mantine.css';
 import './theme/base.css';
 import './shell/shell.css';
 import './parts/list.css';
-import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -16,9 +15,6 @@ import { createQueryClient } from './api/query.ts';
 import { App } from './app.tsx';
 import { startLanguages } from './i18n/setup.ts';
 import { reloadWhenReachable } from './shell/recovery.ts';
-
-const theme = createTheme({ fontFamily: 'var(--sans)', cursorType: 'pointer' });
-const colourScheme = localStorageColorSchemeManager({ key: 'tillgate.theme' });
 
 try {
   await startLanguages();
@@ -31,19 +27,10 @@ const root = document.getElementById('root');
 if (!root) throw new Error('The page has no root.');
 createRoot(root).render(
   <StrictMode>
-    {/* No style is written into the page: the content policy forbids it, and theme/ has them all as files. */}
-    <MantineProvider
-      theme={theme}
-      colorSchemeManager={colourScheme}
-      defaultColorScheme="auto"
-      withCssVariables={false}
-      withGlobalClasses={false}
-    >
-      <QueryClientProvider client={createQueryClient()}>
-        <Router base={`${basePath}/cabinet`}>
-          <App />
-        </Router>
-      </QueryClientProvider>
-    </MantineProvider>
+    <QueryClientProvider client={createQueryClient()}>
+      <Router base={`${basePath}/cabinet`}>
+        <App />
+      </Router>
+    </QueryClientProvider>
   </StrictMode>,
 );

@@ -64,4 +64,5 @@ export const playgroundExample: PlaygroundView = {
     since: exampleTime,
   },
   stories: [...storyNames],
+  stepByStep: false,
 };

@@ -39,4 +39,6 @@ export interface PlaygroundPort {
   emptyBooks(): void;
   play(name: StoryName): { runId: string };
   stopStory(): void;
+  setStepByStep(isOn: boolean): void;
+  nextStep(): void;
 }

@@ -254,6 +254,25 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
   );
 
   app.post(
+    `${path}/stories/mode`,
+    {
+      ...route('setStoryMode'),
+      schema: {
+        ...about('setStoryMode', 'Play stories step by step, or without a pause'),
+        description: 'A story that waits goes on by itself after two minutes, and at once when this is switched off.',
+        body: Type.Object({ stepByStep: Type.Boolean() }),
+      },
+    },
+    (request) => playgroundFor(request).setStepByStep(request.body.stepByStep),
+  );
+
+  app.post(
+    `${path}/stories/next`,
+    { ...route('continueStory'), schema: about('continueStory', 'Play the next step of the story') },
+    (request) => playgroundFor(request).nextStep(),
+  );
+
+  app.post(
     `${path}/stories/:name`,
     {
       ...route('playStory'),

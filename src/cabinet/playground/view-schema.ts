@@ -145,6 +145,7 @@ const story = Type.Object({
   of: Type.Integer(),
   runId: Type.String(),
   isRunning: Type.Boolean(),
+  isWaiting: may(Type.Boolean({ description: 'It is played step by step, and the next step has not been asked for.' })),
   startedAt: moment,
   steps: Type.Array(
     Type.Object({
@@ -189,6 +190,7 @@ export const viewFields = {
   books,
   story: may(story),
   stories: Type.Array(storyName),
+  stepByStep: Type.Boolean({ description: 'Stories wait before each step.' }),
 };
 
 const view = Type.Object(viewFields);

@@ -13,6 +13,8 @@ import { createStage, type Played, type Script, type StageDeps } from './stage.t
 const scripts: Record<StoryName, Script> = { lostAnswer, powerCut, doubleClick, deadErp, expiredQr, refundOverRest };
 
 const handsFreeWithinMs = 30_000;
+/** A story that nobody continues goes on by itself: no other could be played meanwhile, and the terminal's own time would run out. */
+const maxPauseMs = 120_000;
 
 export interface StoryDeps extends StageDeps {
   random: Random;
@@ -23,6 +25,10 @@ export interface StoryDeps extends StageDeps {
 export interface StoryRunner {
   play(name: StoryName): { runId: string };
   stop(): void;
+  /** Wait before each step until it is asked for; switched off, a story that waits goes on. */
+  setStepByStep(isOn: boolean): void;
+  nextStep(): void;
+  isStepByStep(): boolean;
   view(): StoryView | undefined;
 }
 
@@ -30,6 +36,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
   const { clock, changes, random, logger, shop } = deps;
   let story: StoryView | undefined;
   let stopped: StoryView | undefined;
+  let isStepByStep = false;
 
   function begin(name: StoryName): StoryView {
     const { steps } = scripts[name];
@@ -44,6 +51,26 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
     };
   }
 
+  async function pause(now: StoryView): Promise<void> {
+    if (!isStepByStep) return;
+    now.isWaiting = true;
+    changes.changed();
+    // Stopped or forgotten: the step itself looks whether the story was stopped.
+    await changes
+      .until(
+        () => now.isWaiting !== true,
+        maxPauseMs,
+        () => new Error('Nobody continued it.'),
+      )
+      .catch(() => undefined);
+    now.isWaiting = false;
+  }
+
+  function goOn(): void {
+    if (story) story.isWaiting = false;
+    changes.changed();
+  }
+
   async function run(now: StoryView): Promise<void> {
     try {
       await shop.putInOrder();
@@ -55,7 +82,14 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       }
       // The customer is played too, so that one sees card and PIN.
       shop.first('terminal').device.customer.setByHand(true);
-      const played = await scripts[now.name].play(createStage(deps, now, () => stopped === now));
+      const played = await scripts[now.name].play(
+        createStage(
+          deps,
+          now,
+          () => stopped === now,
+          () => pause(now),
+        ),
+      );
       // The till may still be putting something away; a story that has ended can be followed by the next at once.
       await changes.until(
         () => deps.till.underWay === 0,
@@ -77,6 +111,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       await shop.putInOrder();
       deps.sink().isDown = false;
       now.isRunning = false;
+      now.isWaiting = false;
       changes.changed();
     }
   }
@@ -121,6 +156,16 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       stopped = story;
       changes.stopWaiting(new Error('It was stopped.'));
     },
+    setStepByStep(isOn) {
+      isStepByStep = isOn;
+      if (!isOn) goOn();
+      changes.changed();
+    },
+    nextStep() {
+      if (story?.isWaiting !== true) throw new GatewayError('The_status_cannot_be_applied', 'No story waits for its next step.');
+      goOn();
+    },
+    isStepByStep: () => isStepByStep,
     view: () => story,
   };
 }

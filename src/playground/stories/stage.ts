@@ -53,7 +53,8 @@ export interface Script {
 
 const stepWithinMs = 20_000;
 
-export function createStage(deps: StageDeps, run: StoryView, isStopped: () => boolean): Stage {
+/** `beforeStep`: where a story that is played step by step waits. */
+export function createStage(deps: StageDeps, run: StoryView, isStopped: () => boolean, beforeStep: () => Promise<void>): Stage {
   const { clock, changes, shop, wire, till } = deps;
   const startedAtMs = clock.elapsed();
   const firstSeq = wire.lastSeq();
@@ -81,6 +82,7 @@ export function createStage(deps: StageDeps, run: StoryView, isStopped: () => bo
   async function step<Found>(key: string, play: () => Promise<Found>, paramsOf: (found: Found) => Params = () => ({})): Promise<Found> {
     const now = run.steps.find((one) => one.key === key);
     if (!now) throw new Error(`The story ${run.name} has no step ${key}.`);
+    if (now !== run.steps[0]) await beforeStep();
     checkStopped();
     now.state = 'running';
     changes.changed();

@@ -145,7 +145,7 @@ describe.each(engines)('the overview on %s', (engine) => {
     const page = await read(one);
     expect(page.success).toEqual({ tries: 5, paid: 4, declined: 1, unknown: 0, rate: 0.8 });
     expect(page.answers).toEqual({ p50Ms: 10_100, p95Ms: 31_100 });
-    expect(page.settledAlone).toEqual({ recall: 1, lateAnswer: 0, lastTransaction: 0, person: 0, maxMs: 31_000 });
+    expect(page.settledAlone).toEqual({ recall: 1, lateAnswer: 0, lastTransaction: 0, person: 0, longestMs: 31_000 });
     expect(page.banks).toEqual([{ bank: 'maib', amount: 300, paid: 3, success: 0.8, p95Ms: 31_100 }]);
     expect(page.callbacks).toEqual({
       delivered: 1,

@@ -138,6 +138,8 @@ export interface Story {
   of: number;
   runId: string;
   isRunning: boolean;
+  /** The next step has not been asked for. */
+  isWaiting?: boolean;
   startedAt: string;
   steps: StoryStep[];
   verdict?: Said & { erpHadToDo: Said; booksAgree?: boolean; saleCommandId?: string; oid?: string };
@@ -158,6 +160,7 @@ export interface Playground {
   books: Books;
   story?: Story;
   stories: string[];
+  stepByStep: boolean;
 }
 
 /** `rest` of the address after /playground. */

@@ -9,6 +9,7 @@ import { lei } from '../i18n/format.ts';
 import { AmountFilter, ChoiceFilter, ManyFilter, PeriodFilter, periodOf, ShareView, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { ListView, useListPage } from '../parts/list-page.tsx';
+import { useMerchants } from '../parts/merchant-field.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { SavedViews } from '../parts/saved-views.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
@@ -171,7 +172,8 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
   const { session, merchantId } = useViewer();
   const isCards = mode === 'cards';
   const isSales = isCards && rows.every(({ name }) => name === 'Pay');
-  const showsMerchant = merchantId === undefined && session.user.merchantId === undefined;
+  const merchants = useMerchants();
+  const showsMerchant = merchantId === undefined && session.user.merchantId === undefined && merchants.data?.merchants.length !== 1;
   const dash = <span className="faint">–</span>;
   return (
     <div className="card list-card">
@@ -189,7 +191,11 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
               {showsMerchant && <th scope="col">{t('list.merchant')}</th>}
               {isCards && <th scope="col">{t('list.bank')}</th>}
               {isCards && <th scope="col">{t('list.rrn')}</th>}
-              {isCards && <th scope="col">{t('list.operation')}</th>}
+              {isCards && (
+                <th scope="col" className="wide-only">
+                  {t('list.operation')}
+                </th>
+              )}
               <th scope="col">{t('list.receipt')}</th>
               {isSales && <th scope="col">{t('list.erp')}</th>}
             </tr>
@@ -215,14 +221,14 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
                   {row.refunded !== undefined && row.refunded < (row.amount ?? 0) && <small className="faint"> {lei(-row.refunded)}</small>}
                 </td>
                 {!isSales && <td className="second">{t(`command.${row.name}`, { defaultValue: row.name })}</td>}
-                <td>
+                <td className="device-cell">
                   {row.shop !== undefined && <span className="second">{row.shop} · </span>}
                   {row.deviceName}
                 </td>
                 {showsMerchant && <td className="second">{row.merchantName}</td>}
                 {isCards && <td className="second">{row.bank === undefined ? dash : bankName(row.bank)}</td>}
                 {isCards && <td className="mono">{row.rrn ?? dash}</td>}
-                {isCards && <td className="mono">{row.operationId ?? dash}</td>}
+                {isCards && <td className="mono wide-only">{row.operationId ?? dash}</td>}
                 <td>
                   {row.receipt === undefined ? (
                     <span className="mono">{row.receiptNumber ?? row.receiptUid ?? dash}</span>

@@ -8,7 +8,8 @@ import type { DayClose as Day, DayGroup, DayLine, Line, Shop } from '../api/day-
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { exactTime, lei } from '../i18n/format.ts';
-import { AskDialog, Field } from '../parts/dialog.tsx';
+import { AskDialog } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
 import { ChoiceFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Menu, MenuItem } from '../parts/menu.tsx';

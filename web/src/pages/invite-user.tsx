@@ -3,7 +3,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange } from '../api/query.ts';
 import { type Role, type User, useViewer } from '../api/session.tsx';
-import { AskDialog, Field } from '../parts/dialog.tsx';
+import { AskDialog } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
 import { MerchantField } from '../parts/merchant-field.tsx';
 
 export interface ListedUser extends User {

@@ -55,7 +55,7 @@ export function BankTable({ banks, period }: { banks: BankSums[]; period: string
   );
 }
 
-const maxLines = 5;
+const maxLines = 4;
 
 export function DevicesCard({ shops }: { shops: { shop: string; devices: OverviewDevice[] }[] }) {
   const { t } = useTranslation();

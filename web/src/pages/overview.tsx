@@ -12,9 +12,11 @@ import { PageHead, Read } from '../parts/page.tsx';
 import { StateShape } from '../parts/state-mark.tsx';
 import { useFilters } from '../parts/use-filters.ts';
 import { Moment, useNowMs } from '../parts/values.tsx';
-import { FirstSteps } from './first-steps.tsx';
+import { deferred } from '../shell/deferred.ts';
 import { BankTable, CallbackCard, DevicesCard, SettledCard } from './overview-cards.tsx';
 
+/** Of a new installation alone. */
+const FirstSteps = deferred(() => import('./first-steps.tsx'), 'FirstSteps');
 const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const periods = ['today', 'yesterday', '7d'] as const;
 
@@ -227,7 +229,7 @@ function RateTile({ day, period }: TileProps) {
           lowestWord={(at, lowest) => t('overview.lowest', { percent: percent(lowest), at: wordOf(at) })}
         />
         {rates.some(({ before }) => before !== undefined) && (
-          <p className="tiny faint">{t(`overview.dashed.${period}`, { defaultValue: '' })}</p>
+          <p className="chart-note">{t(`overview.dashed.${period}`, { defaultValue: '' })}</p>
         )}
       </div>
     </Link>

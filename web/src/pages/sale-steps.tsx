@@ -6,7 +6,8 @@ import { useChange } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import type { NextStep, StepAction } from '../api/views.ts';
 import { lei } from '../i18n/format.ts';
-import { AskDialog, Field } from '../parts/dialog.tsx';
+import { AskDialog } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { useSaid } from '../parts/said.ts';
 

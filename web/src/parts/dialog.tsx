@@ -2,6 +2,7 @@
 import { Modal } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Library } from './library.tsx';
 
 export interface DialogProps {
   title: string;
@@ -15,20 +16,22 @@ export interface DialogProps {
 export function Dialog({ title, onClose, children, size = 480, isHeld = false }: DialogProps) {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={title}
-      size={size}
-      centered
-      lockScroll={false}
-      closeOnClickOutside={!isHeld}
-      transitionProps={{ duration: 0 }}
-      closeButtonProps={{ 'aria-label': t('dialog.close') }}
-      overlayProps={{ 'data-holds-page': true } as object}
-    >
-      {children}
-    </Modal>
+    <Library>
+      <Modal
+        opened
+        onClose={onClose}
+        title={title}
+        size={size}
+        centered
+        lockScroll={false}
+        closeOnClickOutside={!isHeld}
+        transitionProps={{ duration: 0 }}
+        closeButtonProps={{ 'aria-label': t('dialog.close') }}
+        overlayProps={{ 'data-holds-page': true } as object}
+      >
+        {children}
+      </Modal>
+    </Library>
   );
 }
 
@@ -70,17 +73,5 @@ export function AskDialog({ consequence, action, isDanger, isRunning, isBlocked,
         </div>
       </form>
     </Dialog>
-  );
-}
-
-/** A control with its name and, where it helps, a hint. */
-export function Field({ label, hint, children }: { label: string; hint?: string; children: ReactNode }) {
-  return (
-    // The control is always the child.
-    <label className="field">
-      <span>{label}</span>
-      {children}
-      {hint !== undefined && <small>{hint}</small>}
-    </label>
   );
 }

@@ -1,6 +1,6 @@
 // A line that a person types, with its name and what went wrong or well: signing in, links and the own account are made of these.
 import type { HTMLInputAutoCompleteAttribute, ReactNode } from 'react';
-import { Field } from './dialog.tsx';
+import { Field } from './field.tsx';
 
 interface EntryProps {
   label: string;

@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useViewer } from '../api/session.tsx';
 import { Icon } from './icons.tsx';
+import { Library } from './library.tsx';
 import { useSettled } from './settled.ts';
 import type { Filters } from './use-filters.ts';
 import { copyText, useBriefly } from './values.tsx';
@@ -63,32 +64,34 @@ export function ChoiceFilter({
     setIsOpen(false);
   };
   return (
-    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
-      <Popover.Target>
-        <button type="button" className={chosen ? 'filter on' : 'filter'} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          {!chosen && <Icon name="plus" size={12} />}
-          {label}
-          {chosen && <b>{chosen.word}</b>}
-          {chosen && <Icon name="down" size={14} />}
-        </button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={label}>
-        <div className="menu-list">
-          {choices.map((choice) => (
-            <button key={choice.value} type="button" aria-pressed={choice === chosen} onClick={() => choose(choice.value)}>
-              {choice.mark}
-              {choice.word}
-            </button>
-          ))}
-          {chosen && none === undefined && (
-            <button type="button" onClick={() => choose(undefined)}>
-              <Icon name="close" size={14} />
-              {t('filter.remove')}
-            </button>
-          )}
-        </div>
-      </Popover.Dropdown>
-    </Popover>
+    <Library>
+      <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
+        <Popover.Target>
+          <button type="button" className={chosen ? 'filter on' : 'filter'} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+            {!chosen && <Icon name="plus" size={12} />}
+            {label}
+            {chosen && <b>{chosen.word}</b>}
+            {chosen && <Icon name="down" size={14} />}
+          </button>
+        </Popover.Target>
+        <Popover.Dropdown aria-label={label}>
+          <div className="menu-list">
+            {choices.map((choice) => (
+              <button key={choice.value} type="button" aria-pressed={choice === chosen} onClick={() => choose(choice.value)}>
+                {choice.mark}
+                {choice.word}
+              </button>
+            ))}
+            {chosen && none === undefined && (
+              <button type="button" onClick={() => choose(undefined)}>
+                <Icon name="close" size={14} />
+                {t('filter.remove')}
+              </button>
+            )}
+          </div>
+        </Popover.Dropdown>
+      </Popover>
+    </Library>
   );
 }
 
@@ -99,38 +102,40 @@ export function AmountFilter({ filters }: { filters: Filters }) {
   const isOn = least !== undefined || most !== undefined;
   const word = least !== undefined && most !== undefined ? `${least} – ${most}` : least !== undefined ? `≥ ${least}` : `≤ ${most ?? ''}`;
   return (
-    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
-      <Popover.Target>
-        <button type="button" className={isOn ? 'filter on' : 'filter'} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          {!isOn && <Icon name="plus" size={12} />}
-          {t('list.amount')}
-          {isOn && <b className="num">{word}</b>}
-        </button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={t('list.amount')}>
-        <form
-          className="menu-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const form = new FormData(event.currentTarget);
-            filters.set({ minAmount: form.get('least') as string, maxAmount: form.get('most') as string });
-            setIsOpen(false);
-          }}
-        >
-          <label className="field">
-            <span>{t('filter.least')}</span>
-            <input className="input" name="least" type="number" step="0.01" min="0" defaultValue={least} />
-          </label>
-          <label className="field">
-            <span>{t('filter.most')}</span>
-            <input className="input" name="most" type="number" step="0.01" min="0" defaultValue={most} />
-          </label>
-          <button type="submit" className="btn primary">
-            {t('filter.apply')}
+    <Library>
+      <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
+        <Popover.Target>
+          <button type="button" className={isOn ? 'filter on' : 'filter'} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+            {!isOn && <Icon name="plus" size={12} />}
+            {t('list.amount')}
+            {isOn && <b className="num">{word}</b>}
           </button>
-        </form>
-      </Popover.Dropdown>
-    </Popover>
+        </Popover.Target>
+        <Popover.Dropdown aria-label={t('list.amount')}>
+          <form
+            className="menu-form"
+            onSubmit={(event) => {
+              event.preventDefault();
+              const form = new FormData(event.currentTarget);
+              filters.set({ minAmount: form.get('least') as string, maxAmount: form.get('most') as string });
+              setIsOpen(false);
+            }}
+          >
+            <label className="field">
+              <span>{t('filter.least')}</span>
+              <input className="input" name="least" type="number" step="0.01" min="0" defaultValue={least} />
+            </label>
+            <label className="field">
+              <span>{t('filter.most')}</span>
+              <input className="input" name="most" type="number" step="0.01" min="0" defaultValue={most} />
+            </label>
+            <button type="submit" className="btn primary">
+              {t('filter.apply')}
+            </button>
+          </form>
+        </Popover.Dropdown>
+      </Popover>
+    </Library>
   );
 }
 
@@ -179,50 +184,52 @@ export function PeriodFilter({ filters, standard = 'all' }: { filters: Filters; 
     setIsOpen(false);
   };
   return (
-    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
-      <Popover.Target>
-        <button
-          type="button"
-          className={chosen === 'all' ? 'filter' : 'filter on'}
-          aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
-        >
-          {chosen === 'all' && <Icon name="plus" size={12} />}
-          {t('list.date')}
-          {chosen !== 'all' && <b>{word}</b>}
-        </button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={t('list.date')}>
-        <div className="menu-list">
-          {periods.map((period) => (
-            <button key={period} type="button" aria-pressed={period === chosen} onClick={() => choose(period)}>
-              {t(`period.${period}`)}
-            </button>
-          ))}
-        </div>
-        <form
-          className="menu-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const form = new FormData(event.currentTarget);
-            const [first, last] = [form.get('first') as string, form.get('last') as string];
-            if (rangeOf(`${first}..${last}`)) choose(`${first}..${last}`);
-          }}
-        >
-          <label className="field">
-            <span>{t('filter.firstDay')}</span>
-            <input className="input" name="first" type="date" required defaultValue={range?.[0]} />
-          </label>
-          <label className="field">
-            <span>{t('filter.lastDay')}</span>
-            <input className="input" name="last" type="date" required defaultValue={range?.[1]} />
-          </label>
-          <button type="submit" className="btn primary">
-            {t('filter.apply')}
+    <Library>
+      <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
+        <Popover.Target>
+          <button
+            type="button"
+            className={chosen === 'all' ? 'filter' : 'filter on'}
+            aria-expanded={isOpen}
+            onClick={() => setIsOpen(!isOpen)}
+          >
+            {chosen === 'all' && <Icon name="plus" size={12} />}
+            {t('list.date')}
+            {chosen !== 'all' && <b>{word}</b>}
           </button>
-        </form>
-      </Popover.Dropdown>
-    </Popover>
+        </Popover.Target>
+        <Popover.Dropdown aria-label={t('list.date')}>
+          <div className="menu-list">
+            {periods.map((period) => (
+              <button key={period} type="button" aria-pressed={period === chosen} onClick={() => choose(period)}>
+                {t(`period.${period}`)}
+              </button>
+            ))}
+          </div>
+          <form
+            className="menu-form"
+            onSubmit={(event) => {
+              event.preventDefault();
+              const form = new FormData(event.currentTarget);
+              const [first, last] = [form.get('first') as string, form.get('last') as string];
+              if (rangeOf(`${first}..${last}`)) choose(`${first}..${last}`);
+            }}
+          >
+            <label className="field">
+              <span>{t('filter.firstDay')}</span>
+              <input className="input" name="first" type="date" required defaultValue={range?.[0]} />
+            </label>
+            <label className="field">
+              <span>{t('filter.lastDay')}</span>
+              <input className="input" name="last" type="date" required defaultValue={range?.[1]} />
+            </label>
+            <button type="submit" className="btn primary">
+              {t('filter.apply')}
+            </button>
+          </form>
+        </Popover.Dropdown>
+      </Popover>
+    </Library>
   );
 }
 
@@ -235,31 +242,33 @@ export function ManyFilter({ filters, name, label, choices }: { filters: Filters
     filters.set({ [name]: (chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value]).join(',') });
   const words = choices.filter(({ value }) => chosen.includes(value)).map(({ word }) => word);
   return (
-    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
-      <Popover.Target>
-        <button
-          type="button"
-          className={chosen.length > 0 ? 'filter on' : 'filter'}
-          aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
-        >
-          {chosen.length === 0 && <Icon name="plus" size={12} />}
-          {label}
-          {chosen.length > 0 && <b>{words.length > 2 ? t('filter.several', { count: words.length }) : words.join(', ')}</b>}
-        </button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={label}>
-        <div className="menu-list">
-          {choices.map((choice) => (
-            <button key={choice.value} type="button" aria-pressed={chosen.includes(choice.value)} onClick={() => toggle(choice.value)}>
-              {choice.mark}
-              <span className="grow">{choice.word}</span>
-              {chosen.includes(choice.value) && <Icon name="check" size={14} />}
-            </button>
-          ))}
-        </div>
-      </Popover.Dropdown>
-    </Popover>
+    <Library>
+      <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>
+        <Popover.Target>
+          <button
+            type="button"
+            className={chosen.length > 0 ? 'filter on' : 'filter'}
+            aria-expanded={isOpen}
+            onClick={() => setIsOpen(!isOpen)}
+          >
+            {chosen.length === 0 && <Icon name="plus" size={12} />}
+            {label}
+            {chosen.length > 0 && <b>{words.length > 2 ? t('filter.several', { count: words.length }) : words.join(', ')}</b>}
+          </button>
+        </Popover.Target>
+        <Popover.Dropdown aria-label={label}>
+          <div className="menu-list">
+            {choices.map((choice) => (
+              <button key={choice.value} type="button" aria-pressed={chosen.includes(choice.value)} onClick={() => toggle(choice.value)}>
+                {choice.mark}
+                <span className="grow">{choice.word}</span>
+                {chosen.includes(choice.value) && <Icon name="check" size={14} />}
+              </button>
+            ))}
+          </div>
+        </Popover.Dropdown>
+      </Popover>
+    </Library>
   );
 }
 

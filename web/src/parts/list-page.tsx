@@ -5,11 +5,11 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Query } from '../api/client.ts';
 import { useListRead } from '../api/query.ts';
-import type { Filters } from './use-filters.ts';
 import type { IconName } from './icons.tsx';
 import { NewPill, Pager, useRowKeys } from './list.tsx';
 import { Blank, Loading, Trouble } from './page.tsx';
 import { useSteadyRows } from './steady-rows.ts';
+import type { Filters } from './use-filters.ts';
 import { useIsPhone } from './use-width.ts';
 import { Moment } from './values.tsx';
 

@@ -3,8 +3,8 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { useKeys } from '../shell/keyboard.ts';
-import type { Filters } from './use-filters.ts';
 import { Icon } from './icons.tsx';
+import type { Filters } from './use-filters.ts';
 
 /** The list that was looked at last: an object's page steps through it. */
 let lastList: { base: string; ids: string[]; address: string } | undefined;

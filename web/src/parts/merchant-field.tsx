@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
-import { Field } from './dialog.tsx';
+import { Field } from './field.tsx';
 
 export interface Merchant {
   id: string;
@@ -11,8 +11,10 @@ export interface Merchant {
   createdAt: string;
 }
 
+/** Of those who see several; the others belong to one and may not list them. */
 export function useMerchants() {
-  return useRead<{ merchants: Merchant[] }>('/merchants');
+  const { session } = useViewer();
+  return useRead<{ merchants: Merchant[] }>('/merchants', {}, { isEnabled: session.user.merchantId === undefined });
 }
 
 export function useMerchantNames(): (id: string) => string {

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation, useSearchParams } from 'wouter';
 import { Icon } from './icons.tsx';
+import { Library } from './library.tsx';
 
 interface SavedView {
   name: string;
@@ -39,57 +40,59 @@ export function SavedViews({ base }: { base: string }) {
     return own.toString();
   };
   return (
-    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" transitionProps={{ duration: 0 }} trapFocus>
-      <Popover.Target>
-        <button type="button" className="btn plain" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          <Icon name="down" size={14} />
-          {t('views.button')}
-        </button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={t('views.button')}>
-        <div className="menu-list">
-          {views.map((view) => (
-            <span key={view.name} className="row">
-              <button
-                type="button"
-                className="grow"
-                onClick={() => {
-                  go(`${base}?${view.query}`);
-                  setIsOpen(false);
-                }}
-              >
-                {view.name}
-              </button>
-              <button
-                type="button"
-                className="narrow"
-                aria-label={t('views.remove', { name: view.name })}
-                onClick={() => keep(views.filter((one) => one !== view))}
-              >
-                <Icon name="close" size={14} />
-              </button>
-            </span>
-          ))}
-          {views.length === 0 && <p className="small second">{t('views.none')}</p>}
-        </div>
-        <form
-          className="menu-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (name.trim() === '') return;
-            keep([...views.filter((one) => one.name !== name.trim()), { name: name.trim(), query: query() }].slice(-maxViews));
-            setName('');
-          }}
-        >
-          <label className="field">
-            <span>{t('views.name')}</span>
-            <input className="input" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
-          </label>
-          <button type="submit" className="btn primary">
-            {t('views.save')}
+    <Library>
+      <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" transitionProps={{ duration: 0 }} trapFocus>
+        <Popover.Target>
+          <button type="button" className="btn plain" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+            <Icon name="down" size={14} />
+            {t('views.button')}
           </button>
-        </form>
-      </Popover.Dropdown>
-    </Popover>
+        </Popover.Target>
+        <Popover.Dropdown aria-label={t('views.button')}>
+          <div className="menu-list">
+            {views.map((view) => (
+              <span key={view.name} className="row">
+                <button
+                  type="button"
+                  className="grow"
+                  onClick={() => {
+                    go(`${base}?${view.query}`);
+                    setIsOpen(false);
+                  }}
+                >
+                  {view.name}
+                </button>
+                <button
+                  type="button"
+                  className="narrow"
+                  aria-label={t('views.remove', { name: view.name })}
+                  onClick={() => keep(views.filter((one) => one !== view))}
+                >
+                  <Icon name="close" size={14} />
+                </button>
+              </span>
+            ))}
+            {views.length === 0 && <p className="small second">{t('views.none')}</p>}
+          </div>
+          <form
+            className="menu-form"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (name.trim() === '') return;
+              keep([...views.filter((one) => one.name !== name.trim()), { name: name.trim(), query: query() }].slice(-maxViews));
+              setName('');
+            }}
+          >
+            <label className="field">
+              <span>{t('views.name')}</span>
+              <input className="input" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
+            </label>
+            <button type="submit" className="btn primary">
+              {t('views.save')}
+            </button>
+          </form>
+        </Popover.Dropdown>
+      </Popover>
+    </Library>
   );
 }

@@ -2,7 +2,8 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api/client.ts';
-import { AskDialog, Field } from '../parts/dialog.tsx';
+import { AskDialog } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
 
 export function ConfirmDialog({ hasTotp, onEnd }: { hasTotp: boolean; onEnd: (isConfirmed: boolean) => void }) {
   const { t } = useTranslation();

@@ -1,5 +1,4 @@
 // Above every page: whose data, one search for every number, whether it is live, help, theme, language, account.
-import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { StreamState } from '../api/events.ts';
@@ -8,6 +7,7 @@ import { useSignedOut, useViewer } from '../api/session.tsx';
 import { chooseLanguage, languages } from '../i18n/setup.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Menu, MenuItem } from '../parts/menu.tsx';
+import { chooseScheme, useIsDark } from '../theme/scheme.ts';
 import { Search } from './search.tsx';
 
 export interface TopBarProps {
@@ -109,17 +109,9 @@ export function MerchantSwitch() {
 
 function ThemeSwitch() {
   const { t } = useTranslation();
-  // Otherwise the library would write a style into the page, which the content policy forbids.
-  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
-  const isDark = useComputedColorScheme('light') === 'dark';
+  const isDark = useIsDark();
   return (
-    <button
-      type="button"
-      className="icon-btn"
-      aria-label={t('shell.theme')}
-      title={t('shell.theme')}
-      onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
-    >
+    <button type="button" className="icon-btn" aria-label={t('shell.theme')} title={t('shell.theme')} onClick={() => chooseScheme(!isDark)}>
       <Icon name={isDark ? 'moon' : 'sun'} />
     </button>
   );

@@ -105,6 +105,6 @@ export function settledAloneOf(hours: readonly HourFigures[]) {
     lateAnswer: by('late-answer'),
     lastTransaction: by('last-transaction'),
     person: by('person'),
-    maxMs: cards.reduce((longest, { unclearMs }) => Math.max(longest, unclearMs), 0),
+    longestMs: cards.reduce((longest, { unclearMs }) => Math.max(longest, unclearMs), 0),
   };
 }

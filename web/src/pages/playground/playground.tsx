@@ -107,7 +107,14 @@ function Board({ playground, isFree }: { playground: PlaygroundState; isFree: bo
   return (
     <>
       {!isFree && storyName !== undefined && (
-        <StoryBar stories={stories} story={story} chosen={storyName} onChoose={setChosenStory} play={play} />
+        <StoryBar
+          stories={stories}
+          story={story}
+          chosen={storyName}
+          onChoose={setChosenStory}
+          isStepByStep={playground.stepByStep}
+          play={play}
+        />
       )}
       <HeldNotice devices={devices} isIdle={playground.books.underWay === 0 && story?.isRunning !== true} mayClose={play !== undefined} />
       {change.error && (

@@ -10,6 +10,8 @@ interface StoryBarProps {
   /** Which one is looked at while none has been played. */
   chosen: string;
   onChoose: (name: string) => void;
+  /** Stories wait before each step. */
+  isStepByStep: boolean;
   play: Play | undefined;
 }
 
@@ -19,7 +21,7 @@ const mishaps = new Set(['answerLost', 'powerLost', 'erpDown', 'notTold', 'scanR
 type Look = StoryStep['state'] | 'mishap';
 const icons: Partial<Record<Look, IconName>> = { done: 'check', mishap: 'close', trouble: 'attention' };
 
-export function StoryBar({ stories, story, chosen, onChoose, play }: StoryBarProps) {
+export function StoryBar({ stories, story, chosen, onChoose, isStepByStep, play }: StoryBarProps) {
   const { t } = useTranslation();
   const isPlayed = story?.name === chosen;
   const number = stories.indexOf(chosen) + 1;
@@ -52,10 +54,32 @@ export function StoryBar({ stories, story, chosen, onChoose, play }: StoryBarPro
         <p className="story-about">{t(`playground.story.${chosen}.about`, { defaultValue: '' })}</p>
       )}
       <div className="story-buttons">
+        <label className="check step-mode">
+          <input
+            type="checkbox"
+            checked={isStepByStep}
+            disabled={!play}
+            onChange={(event) => play?.('/stories/mode', { stepByStep: event.target.checked })}
+          />
+          {t('playground.story.stepByStep')}
+        </label>
         {isRunning ? (
-          <button type="button" className="btn" disabled={!play} onClick={() => play?.('/stories/stop')}>
-            {t('playground.story.stop')}
-          </button>
+          <>
+            <button type="button" className="btn" disabled={!play} onClick={() => play?.('/stories/stop')}>
+              {t('playground.story.stop')}
+            </button>
+            {isStepByStep && (
+              <button
+                type="button"
+                className="btn primary"
+                disabled={!play || story.isWaiting !== true}
+                onClick={() => play?.('/stories/next')}
+              >
+                {t('playground.story.nextStep')}
+                <Icon name="right" size={14} />
+              </button>
+            )}
+          </>
         ) : isPlayed ? (
           <>
             <button type="button" className="btn" disabled={!play} onClick={() => start(chosen)}>

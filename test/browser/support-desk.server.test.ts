@@ -1,0 +1,194 @@
+// The desk of support in a real browser: an ERP that does not listen, a terminal that is switched off, a long history, the audit log; as
+// operator, as merchant and as viewer.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
+import { heading, launchChromium, newPerson, open as openPage, seriousFindings, signIn } from './support/chromium.ts';
+import { invitedBy } from './support/invited.ts';
+
+const deaf = 'http://127.0.0.1:9/erp?oid=#OID#&state=#State#';
+let shop: SandboxShop;
+let browser: Browser;
+let operator: Page;
+let [merchant, viewer]: Page[] = [];
+let cabinet: string;
+let [deadOid, paymentId, openId]: string[] = [];
+
+beforeAll(async () => {
+  shop = await openSandboxShop({ TILLGATE_CALLBACK_DELAYS_S: '1' });
+  const { baseUrl, file } = shop.sandbox;
+  cabinet = `${baseUrl}/cabinet`;
+  const [first = '', second = ''] = shop.terminals;
+  const Receipt = { Number: 'INV-1', Items: [{ Name: 'Tea', Quantity: 1, Price: 58.5 }] };
+  const invoice = await shop.till.post('/Invoice/Create', { CallbackURI: deaf, Receipt });
+  deadOid = String(invoice['OID']);
+  await shop.till.get('/Invoice/Get', { QR: String(invoice['QR']) });
+  await shop.till.post('/Invoice/Payd', { QR: String(invoice['QR']), ReceiptID: 'R-1', DeviceID: first });
+  const documentNr = crypto.randomUUID();
+  const paid = await shop.till.post('/Device/payment/Pay', { DeviceID: first, amount: 75, documentNr });
+  paymentId = String(paid['OID']);
+  const { operationId } = JSON.parse(paid.report ?? '{}') as { operationId: string };
+  await shop.till.post('/Device/payment/CloseDoc', { DeviceID: first, documentNr, operationId });
+  openId = String((await shop.till.post('/Device/payment/Pay', { DeviceID: second, amount: 64 }))['OID']);
+  browser = await launchChromium();
+  operator = await (await newPerson(browser)).newPage();
+  await operator.goto(cabinet);
+  await operator.getByRole('button', { name: 'Enter the sandbox', exact: true }).click();
+  await heading(operator, 'Overview');
+  const { merchants } = (await (
+    await fetch(`${cabinet}/api/merchants`, { headers: { authorization: `Bearer ${file.adminToken}` } })
+  ).json()) as { merchants: { id: string }[] };
+  const merchantId = merchants[0]?.id ?? '';
+  for (const role of ['merchant', 'viewer'] as const) {
+    const page = await (await newPerson(browser)).newPage();
+    await signIn(page, cabinet, await invitedBy(baseUrl, shop.till.admin, { name: `Some ${role}`, role, merchantId }));
+    if (role === 'merchant') merchant = page;
+    else viewer = page;
+  }
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await shop?.close();
+});
+
+const people = () => [operator, merchant, viewer].filter((page) => page !== undefined);
+const open = (page: Page, path: string) => openPage(page, cabinet, path);
+
+describe('an invoice whose callbacks are dead', () => {
+  it('labels the attempts of each callback, and says what to do, to everybody', async () => {
+    for (const page of people()) {
+      await expect
+        .poll(
+          async () => {
+            await open(page, `/invoices/${deadOid}`);
+            return page.getByText('The ERP has not been notified.').count();
+          },
+          { timeout: 30_000, interval: 1_000 },
+        )
+        .toBe(1);
+      const timeline = page.locator('.timeline, .single-line').first();
+      await timeline.getByText('Payed', { exact: false }).first().waitFor();
+      await timeline.getByText('Scanned', { exact: false }).first().waitFor();
+      expect(await seriousFindings(page)).toEqual([]);
+    }
+  });
+
+  it('is resent from its page by operator and merchant, and not by a viewer', async () => {
+    for (const page of [operator, merchant]) {
+      await page?.getByRole('button', { name: 'Resend callback' }).first().waitFor();
+    }
+    expect(await viewer?.getByRole('button', { name: 'Resend callback' }).count()).toBe(0);
+    await merchant?.getByRole('button', { name: 'Resend callback' }).last().click();
+    const dialog = merchant?.getByRole('dialog');
+    await dialog?.getByText('It keeps its webhook-id').waitFor();
+    await dialog?.getByRole('button', { name: 'Resend callback' }).click();
+    await dialog?.waitFor({ state: 'hidden' });
+  });
+});
+
+describe('Callbacks', () => {
+  it('show state, last response and duration', async () => {
+    for (const page of people()) {
+      await open(page, '/callbacks');
+      const row = page.getByRole('row').filter({ hasText: '127.0.0.1' }).first();
+      await row.waitFor();
+      expect(await row.textContent()).toMatch(/(\d+ ms|\d s)/);
+      expect(await seriousFindings(page)).toEqual([]);
+    }
+  });
+});
+
+describe('Attention', () => {
+  it('says how long each waits, and its whole row leads to the sale', async () => {
+    await expect
+      .poll(
+        async () => {
+          await open(operator, '/attention');
+          return operator.getByRole('article').count();
+        },
+        { timeout: 40_000, interval: 1_000 },
+      )
+      .toBeGreaterThan(0);
+    const row = operator.getByRole('article').filter({ hasText: '58.50' });
+    await row.getByText(/waits \d/).waitFor();
+    await operator.getByText('settled today').waitFor();
+    expect(await seriousFindings(operator)).toEqual([]);
+    await row.getByText('What is not').click();
+    await heading(operator, /Paid/);
+    expect(await operator.getByText('Nothing to do').count()).toBe(0);
+  });
+
+  it('has no button for a viewer', async () => {
+    if (!viewer) throw new Error('There is no viewer.');
+    await open(viewer, '/attention');
+    await viewer.getByRole('article').first().waitFor();
+    expect(await viewer.locator('article button').count()).toBe(0);
+  });
+});
+
+describe('a terminal that is switched off during a payment', () => {
+  it('leaves the payment unknown on its page, in the list and in Attention', async () => {
+    const [, , third = ''] = shop.terminals;
+    const own = `${cabinet}/api/playground/devices/${third}`;
+    const headers = { authorization: `Bearer ${shop.sandbox.file.adminToken}`, 'content-type': 'application/json' };
+    const play = (path: string, body: object) => fetch(`${own}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    await play('/mode', { byHand: true });
+    void shop.till.post('/Device/payment/Pay', { DeviceID: third, amount: 91.25, documentNr: crypto.randomUUID() }).catch(() => undefined);
+    await open(operator, '/payments');
+    const row = operator.getByRole('row').filter({ hasText: '91.25' });
+    await row.getByText('Waiting for card').or(row.getByText('Waiting')).first().waitFor();
+    await play('/power', { isOn: false });
+    await row.getByText('Not known yet').waitFor({ timeout: 30_000 });
+    await row.click();
+    await heading(operator, /Not known yet/);
+    await operator.getByText('Do not charge the customer a second time.').waitFor();
+    await open(operator, '/attention');
+    await operator.getByRole('article').filter({ hasText: '91.25' }).waitFor();
+    await play('/power', { isOn: true });
+    await play('/mode', { byHand: false });
+  }, 90_000);
+});
+
+describe('the page of a sale', () => {
+  it('leads from a locked terminal to the operation that locks it', async () => {
+    await open(operator, `/payments/${openId}`);
+    await operator.getByText('takes no new payment until the document is closed').waitFor();
+    await open(operator, '/playground');
+    await operator.getByRole('link', { name: 'Open payment' }).first().click();
+    await heading(operator, /charged/i);
+  });
+
+  it('folds repeated steps and lets no two labels overlap', async () => {
+    const page = operator;
+    for (let time = 0; time < 4; time += 1) {
+      await shop.till.post('/Device/payment/Pay', { DeviceID: shop.terminals[1] ?? '', amount: 64, documentNr: crypto.randomUUID() });
+    }
+    await open(page, `/payments/${paymentId}`);
+    const ask = page.getByRole('button', { name: 'Ask the device again' }).first();
+    for (let time = 0; time < 3; time += 1) {
+      await ask.click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Ask the device again' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+    }
+    await page.reload();
+    await heading(page, /charged/i);
+    const boxes = (await page.evaluate(
+      "[...document.querySelectorAll('.timeline .step-text, .timeline .label, .timeline [data-step]')].map((e) => { const { top, bottom } = e.getBoundingClientRect(); return { top, bottom } }).filter(({ top, bottom }) => bottom > top)",
+    )) as { top: number; bottom: number }[];
+    const sorted = boxes.sort((one, other) => one.top - other.top);
+    const overlaps = sorted.filter((box, index) => index > 0 && box.top < (sorted[index - 1]?.bottom ?? 0) - 1);
+    expect(overlaps).toEqual([]);
+  });
+});
+
+describe('the audit log', () => {
+  it('is filtered by person and deed, and leads to what was changed', async () => {
+    await open(operator, '/audit');
+    await operator.getByRole('button', { name: 'Deed', exact: false }).or(operator.getByRole('button', { name: 'What' })).first().click();
+    await operator.keyboard.press('Escape');
+    const asked = operator.getByRole('row').filter({ hasText: paymentId?.slice(0, 8) ?? '' }).first();
+    await asked.getByRole('link').first().click();
+    await heading(operator, /charged/i);
+  });
+});

@@ -1,0 +1,23 @@
+// What the components of the library need around them. It stands around each of them instead of around the cabinet: a browser loads the
+// library with the first dialog or list, and not before the first page.
+import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { schemeKey } from '../theme/scheme.ts';
+
+const theme = createTheme({ fontFamily: 'var(--sans)', cursorType: 'pointer' });
+const colourScheme = localStorageColorSchemeManager({ key: schemeKey });
+
+/** No style is written into the page: the content policy forbids it, and theme/ has them all as files. */
+export function Library({ children }: { children: ReactNode }) {
+  return (
+    <MantineProvider
+      theme={theme}
+      colorSchemeManager={colourScheme}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      {children}
+    </MantineProvider>
+  );
+}
