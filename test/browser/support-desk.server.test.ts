@@ -3,8 +3,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
-import { heading, launchChromium, newPerson, open as openPage, seriousFindings, signIn } from './support/chromium.ts';
-import { invitedBy } from './support/invited.ts';
+import { heading, launchChromium, newPerson, open as openPage, seriousFindings } from './support/chromium.ts';
+import { invitedBy, type Login } from './support/invited.ts';
 
 const deaf = 'http://127.0.0.1:9/erp?oid=#OID#&state=#State#';
 let shop: SandboxShop;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const invoice = await shop.till.post('/Invoice/Create', { CallbackURI: deaf, Receipt });
   deadOid = String(invoice['OID']);
   await shop.till.get('/Invoice/Get', { QR: String(invoice['QR']) });
-  await shop.till.post('/Invoice/Payd', { QR: String(invoice['QR']), ReceiptID: 'R-1', DeviceID: first });
+  await shop.till.get('/Invoice/Payd', { QR: String(invoice['QR']), ReceiptID: 'R-1', DeviceID: first });
   const documentNr = crypto.randomUUID();
   const paid = await shop.till.post('/Device/payment/Pay', { DeviceID: first, amount: 75, documentNr });
   paymentId = String(paid['OID']);
@@ -41,7 +41,7 @@ beforeAll(async () => {
   const merchantId = merchants[0]?.id ?? '';
   for (const role of ['merchant', 'viewer'] as const) {
     const page = await (await newPerson(browser)).newPage();
-    await signIn(page, cabinet, await invitedBy(baseUrl, shop.till.admin, { name: `Some ${role}`, role, merchantId }));
+    await enter(page, await invitedBy(baseUrl, shop.till.admin, { name: `Some ${role}`, role, merchantId }));
     if (role === 'merchant') merchant = page;
     else viewer = page;
   }
@@ -50,6 +50,19 @@ afterAll(async () => {
   await browser?.close();
   await shop?.close();
 });
+
+/** The page of a sandbox asks nobody who comes: its API takes a password all the same. */
+async function enter(page: Page, login: Login): Promise<void> {
+  await page.goto(cabinet);
+  const request = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-tillgate-request': '1' },
+    body: JSON.stringify(login),
+  };
+  await page.evaluate(`fetch('${cabinet}/api/session', ${JSON.stringify(request)})`);
+  await openPage(page, cabinet, '/overview');
+  await heading(page, 'Overview');
+}
 
 const people = () => [operator, merchant, viewer].filter((page) => page !== undefined);
 const open = (page: Page, path: string) => openPage(page, cabinet, path);
@@ -66,12 +79,12 @@ describe('an invoice whose callbacks are dead', () => {
           { timeout: 30_000, interval: 1_000 },
         )
         .toBe(1);
-      const timeline = page.locator('.timeline, .single-line').first();
-      await timeline.getByText('Payed', { exact: false }).first().waitFor();
-      await timeline.getByText('Scanned', { exact: false }).first().waitFor();
+      const timeline = page.locator('.timeline');
+      await timeline.getByText('Payed').first().waitFor();
+      await timeline.getByText('Scanned').first().waitFor();
       expect(await seriousFindings(page)).toEqual([]);
     }
-  });
+  }, 90_000);
 
   it('is resent from its page by operator and merchant, and not by a viewer', async () => {
     for (const page of [operator, merchant]) {
@@ -92,7 +105,7 @@ describe('Callbacks', () => {
       await open(page, '/callbacks');
       const row = page.getByRole('row').filter({ hasText: '127.0.0.1' }).first();
       await row.waitFor();
-      expect(await row.textContent()).toMatch(/(\d+ ms|\d s)/);
+      expect(await row.textContent()).toMatch(/ECONNREFUSED.*\d+\sms/);
       expect(await seriousFindings(page)).toEqual([]);
     }
   });
@@ -113,10 +126,10 @@ describe('Attention', () => {
     await row.getByText(/waits \d/).waitFor();
     await operator.getByText('settled today').waitFor();
     expect(await seriousFindings(operator)).toEqual([]);
-    await row.getByText('What is not').click();
+    await row.getByText('What is not').click({ force: true });
     await heading(operator, /Paid/);
     expect(await operator.getByText('Nothing to do').count()).toBe(0);
-  });
+  }, 60_000);
 
   it('has no button for a viewer', async () => {
     if (!viewer) throw new Error('There is no viewer.');
@@ -160,35 +173,35 @@ describe('the page of a sale', () => {
 
   it('folds repeated steps and lets no two labels overlap', async () => {
     const page = operator;
-    for (let time = 0; time < 4; time += 1) {
-      await shop.till.post('/Device/payment/Pay', { DeviceID: shop.terminals[1] ?? '', amount: 64, documentNr: crypto.randomUUID() });
-    }
     await open(page, `/payments/${paymentId}`);
     const ask = page.getByRole('button', { name: 'Ask the device again' }).first();
     for (let time = 0; time < 3; time += 1) {
       await ask.click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByRole('button', { name: 'Ask the device again' }).click();
+      await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
       await dialog.waitFor({ state: 'hidden' });
     }
     await page.reload();
     await heading(page, /charged/i);
     const boxes = (await page.evaluate(
-      "[...document.querySelectorAll('.timeline .step-text, .timeline .label, .timeline [data-step]')].map((e) => { const { top, bottom } = e.getBoundingClientRect(); return { top, bottom } }).filter(({ top, bottom }) => bottom > top)",
+      "[...document.querySelectorAll('.timeline .tl-step .tl-words, .timeline .tl-gap')].map((e) => { const { top, bottom } = e.getBoundingClientRect(); return { top, bottom } }).filter(({ top, bottom }) => bottom > top)",
     )) as { top: number; bottom: number }[];
     const sorted = boxes.sort((one, other) => one.top - other.top);
+    expect(sorted.length).toBeGreaterThan(6);
+    expect(await page.locator('.timeline .tl-fold').count()).toBeGreaterThan(0);
     const overlaps = sorted.filter((box, index) => index > 0 && box.top < (sorted[index - 1]?.bottom ?? 0) - 1);
     expect(overlaps).toEqual([]);
   });
 });
 
 describe('the audit log', () => {
-  it('is filtered by person and deed, and leads to what was changed', async () => {
+  it('is filtered by deed, and leads to what was changed', async () => {
     await open(operator, '/audit');
-    await operator.getByRole('button', { name: 'Deed', exact: false }).or(operator.getByRole('button', { name: 'What' })).first().click();
-    await operator.keyboard.press('Escape');
-    const asked = operator.getByRole('row').filter({ hasText: paymentId?.slice(0, 8) ?? '' }).first();
-    await asked.getByRole('link').first().click();
+    await operator.getByRole('button', { name: 'Action' }).click();
+    await operator.getByRole('dialog').getByRole('button', { name: 'Asked the device again' }).click();
+    const asked = operator.getByRole('row').filter({ hasText: paymentId?.slice(0, 8) ?? '' });
+    await expect.poll(() => operator.getByRole('row').count()).toBe((await asked.count()) + 1);
+    await asked.first().getByRole('link').click();
     await heading(operator, /charged/i);
   });
 });

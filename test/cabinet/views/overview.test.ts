@@ -137,7 +137,13 @@ describe.each(engines)('the overview on %s', (engine) => {
     });
     expect(page.total).toEqual({ amount: 450, count: 6, refunded: 25 });
     expect(page.before).toMatchObject({ amount: 100, count: 1 });
-    expect(page.hours).toHaveLength(15);
+    // The hours to come have what the same day of last week had in them.
+    expect(page.hours).toHaveLength(24);
+    const tries = page.hours
+      .map((hour) => hour.tries)
+      .reduce((one, other) => ({ paid: one.paid + other.paid, declined: one.declined + other.declined }));
+    expect(tries).toEqual({ paid: page.success.paid, declined: page.success.declined });
+    expect(page.hours.reduce((sum, { triesBefore }) => sum + triesBefore.paid, 0)).toBe(page.before.count);
     expect(page.hours.reduce((sum, { card, qr, cash }) => sum + card + qr + cash, 0)).toBe(450);
   });
 

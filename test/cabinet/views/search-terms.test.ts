@@ -98,9 +98,31 @@ describe.each(engines)('the search on %s', (engine) => {
     expect((await readSaleColumns(database.queries, commands)).get(payId)).toEqual({
       receipt: 'printed',
       receiptNumber: 'R-4127',
-      erp: 'waiting',
+      erp: 'notified',
     });
   });
+
+  it('has an ERP wait whose call was given up, until it has asked again', async () => {
+    const erp = async (row: { unheard_at: number | null; told_at: number | null }) => {
+      await database.queries.updateTable('commands').set(row).where('id', '=', payId).execute();
+      const { commands } = await listCommands(database.queries, { merchantId }, { name: 'Pay' }, { limit: 10 });
+      return (await readSaleColumns(database.queries, commands)).get(payId)?.erp;
+    };
+    expect(await erp({ unheard_at: 5, told_at: null })).toBe('waiting');
+    expect(await erp({ unheard_at: 5, told_at: 9 })).toBe('notified');
+    expect(await erp({ unheard_at: null, told_at: null })).toBe('notified');
+  });
+
+  it.each(['command', 'invoice'] as const)(
+    'looks for new rows of kind %s by an index, so that an idle round costs nothing',
+    async (kind) => {
+      const table = kind === 'command' ? 'commands' : 'invoices';
+      const round = (queries: TestDatabase['queries']) => fillTerms({ queries, transaction: database.transaction }, kind);
+      const plan = await firstPlan(database, round, { table, isSmall: true });
+      expect(plan).toMatch(/Index (Only )?Scan|USING (COVERING )?INDEX/);
+      expect(plan).not.toMatch(new RegExp(`Seq Scan on ${table}|SCAN ${table}\\b(?! USING)`));
+    },
+  );
 
   it('forgets the terms of what is removed', async () => {
     for (const id of [payId, printId]) expect(await removableCommands.remove(database, id)).toBe(true);

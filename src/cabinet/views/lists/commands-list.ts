@@ -40,7 +40,8 @@ export interface ListedCommand {
   issuedAtMs: number;
   settledAtMs: number | null;
   settledBy: string | null;
-  /** When its caller got the outcome. */
+  /** When its caller is known to have been left without the outcome, and when somebody got it. */
+  unheardAtMs: number | null;
   toldAtMs: number | null;
   documentState: 'open' | 'closed' | 'voided' | null;
   reviewSinceMs: number | null;
@@ -130,7 +131,13 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     .select(['d.bank', 'd.point_of_sales_code as shop', 'c.name', 'c.state', 'c.outcome', 'c.amount_bani as amountBani'])
     .select(['c.document_nr as documentNr', 'c.operation_id as operationId', 'c.rrn', 'c.receipt_uid as receiptUid'])
     .select(['c.receipt_id as receiptId', 'c.target_id as targetId', 'c.issued_at as issuedAtMs', 'c.settled_at as settledAtMs'])
-    .select(['c.told_at as toldAtMs', 'c.settled_by as settledBy', 'c.document_state as documentState', 'c.reviewed_at as reviewedAtMs'])
+    .select([
+      'c.unheard_at as unheardAtMs',
+      'c.told_at as toldAtMs',
+      'c.settled_by as settledBy',
+      'c.document_state as documentState',
+      'c.reviewed_at as reviewedAtMs',
+    ])
     .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason'])
     .select(sql<number>`case when ${standingConditions('c').open} and ${contactLost('c')} then 1 else 0 end`.as('isOutOfContact'))
     .where('c.id', 'in', [...ids])

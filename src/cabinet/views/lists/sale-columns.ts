@@ -18,6 +18,11 @@ export interface SaleColumns {
 const maxCallbacks = 2_000;
 const erpOf = { delivered: 'notified', pending: 'waiting', dead: 'dead' } as const;
 
+/** Without a callback the answer to the call itself notifies the ERP, or a later question of it where that call was given up. */
+function knowsByAnswer({ settledAtMs, unheardAtMs, toldAtMs }: ListedCommand): boolean {
+  return settledAtMs !== null && (unheardAtMs === null || toldAtMs !== null);
+}
+
 export async function readSaleColumns(queries: Queries, commands: readonly ListedCommand[]): Promise<Map<string, SaleColumns>> {
   const columns = new Map<string, SaleColumns>();
   const payments = commands.filter(({ name }) => name === 'Pay');
@@ -37,7 +42,7 @@ export async function readSaleColumns(queries: Queries, commands: readonly Liste
       columns.set(payment.id, {
         receipt: done ? 'printed' : printed.length > 0 ? 'none' : 'notRequested',
         receiptNumber: done?.receiptId ?? undefined,
-        erp: told === undefined ? (payment.toldAtMs === null ? 'waiting' : 'notified') : erpOf[told],
+        erp: told === undefined ? (knowsByAnswer(payment) ? 'notified' : 'waiting') : erpOf[told],
       });
     }
   }
