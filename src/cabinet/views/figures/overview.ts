@@ -148,7 +148,7 @@ function histogramOf(durations: readonly { step: number; count: number }[]): { f
   if (lastMs === undefined) return [];
   const lastStep = Math.floor(lastMs / durationStepMs);
   const wide = Math.ceil((lastStep + 1) / maxBars);
-  const counts = new Array<number>(Math.floor(lastStep / wide) + 1).fill(0);
+  const counts = Array.from({ length: Math.floor(lastStep / wide) + 1 }, () => 0);
   for (const { step, count } of durations) {
     const bar = Math.min(counts.length - 1, Math.floor(step / wide));
     counts[bar] = (counts[bar] ?? 0) + count;
