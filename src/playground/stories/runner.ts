@@ -33,23 +33,10 @@ export interface StoryRunner {
 }
 
 export function createStoryRunner(deps: StoryDeps): StoryRunner {
-  const { clock, changes, random, logger, shop } = deps;
+  const { changes, logger, shop } = deps;
   let story: StoryView | undefined;
   let stopped: StoryView | undefined;
   let isStepByStep = false;
-
-  function begin(name: StoryName): StoryView {
-    const { steps } = scripts[name];
-    return {
-      name,
-      number: storyNames.indexOf(name) + 1,
-      of: storyNames.length,
-      runId: random.uuid(),
-      isRunning: true,
-      startedAt: new Date(clock.now()).toISOString(),
-      steps: steps.map((key) => ({ key, state: 'waiting' })),
-    };
-  }
 
   async function pause(now: StoryView): Promise<void> {
     if (!isStepByStep) return;
@@ -75,7 +62,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
     try {
       await shop.putInOrder();
       deps.sink().isDown = false;
-      const obstacle = await findObstacle();
+      const obstacle = await findObstacle(shop);
       if (obstacle) {
         now.verdict = { ...obstacle, erpHadToDo: { key: 'playground.erpHadToDo.notStarted', params: {} } };
         return;
@@ -96,7 +83,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
         handsFreeWithinMs,
         () => new Error('The till did not come to an end.'),
       );
-      await judge(now, played);
+      await judge(deps.booksOf, now, played);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       logger.warn({ err: error, story: now.name }, 'a story of the playground came to no good end');
@@ -116,37 +103,11 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
     }
   }
 
-  /** A device that an earlier operation holds takes nothing new, so no story could be played on it. */
-  async function findObstacle(): Promise<{ key: string; params: Record<string, string> } | undefined> {
-    for (const { device } of [shop.first('terminal'), shop.first('register')]) {
-      const holder = await shop.heldBy(device);
-      if (!holder) continue;
-      const key = `playground.verdict.${holder.documentState === 'open' ? 'documentOpen' : 'deviceHeld'}`;
-      return { key, params: { device: device.name, amount: formatLei(holder.amountBani ?? 0) } };
-    }
-    return undefined;
-  }
-
-  async function judge(now: StoryView, { sales, erpHadToDo, params }: Played): Promise<void> {
-    const books = await deps.booksOf(sales);
-    const last = now.steps.at(-1);
-    if (!books.agree && last) last.state = 'trouble';
-    const { commandId, oid } = sales.at(-1) ?? {};
-    now.verdict = {
-      key: books.agree ? `playground.verdict.${now.name}` : 'playground.verdict.booksDiffer',
-      params,
-      erpHadToDo,
-      booksAgree: books.agree,
-      ...(commandId === undefined ? {} : { saleCommandId: commandId }),
-      ...(oid === undefined ? {} : { oid }),
-    };
-  }
-
   return {
     play(name) {
       if (story?.isRunning) throw new GatewayError('Device_Busy', 'A story is being played; wait for its end, or stop it.');
       if (deps.till.underWay > 0) throw new GatewayError('Device_Busy', 'The till is in the middle of a sale; wait for its end.');
-      story = begin(name);
+      story = begin(deps, name);
       void run(story);
       changes.changed();
       return { runId: story.runId };
@@ -167,5 +128,44 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
     },
     isStepByStep: () => isStepByStep,
     view: () => story,
+  };
+}
+
+/** A device that an earlier operation holds takes nothing new, so no story could be played on it. */
+async function findObstacle(shop: StoryDeps['shop']): Promise<{ key: string; params: Record<string, string> } | undefined> {
+  for (const { device } of [shop.first('terminal'), shop.first('register')]) {
+    const holder = await shop.heldBy(device);
+    if (!holder) continue;
+    const key = `playground.verdict.${holder.documentState === 'open' ? 'documentOpen' : 'deviceHeld'}`;
+    return { key, params: { device: device.name, amount: formatLei(holder.amountBani ?? 0) } };
+  }
+  return undefined;
+}
+
+async function judge(booksOf: StoryDeps['booksOf'], now: StoryView, { sales, erpHadToDo, params }: Played): Promise<void> {
+  const books = await booksOf(sales);
+  const last = now.steps.at(-1);
+  if (!books.agree && last) last.state = 'trouble';
+  const { commandId, oid } = sales.at(-1) ?? {};
+  now.verdict = {
+    key: books.agree ? `playground.verdict.${now.name}` : 'playground.verdict.booksDiffer',
+    params,
+    erpHadToDo,
+    booksAgree: books.agree,
+    ...(commandId === undefined ? {} : { saleCommandId: commandId }),
+    ...(oid === undefined ? {} : { oid }),
+  };
+}
+
+function begin({ random, clock }: Pick<StoryDeps, 'random' | 'clock'>, name: StoryName): StoryView {
+  const { steps } = scripts[name];
+  return {
+    name,
+    number: storyNames.indexOf(name) + 1,
+    of: storyNames.length,
+    runId: random.uuid(),
+    isRunning: true,
+    startedAt: new Date(clock.now()).toISOString(),
+    steps: steps.map((key) => ({ key, state: 'waiting' })),
   };
 }
