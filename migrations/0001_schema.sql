@@ -261,8 +261,6 @@ create table commands (
   disputed_from text check (disputed_from in ('done', 'refused', 'never')),
   -- The device's last contradicting answer in short: the same answer again has no effect.
   contradiction text,
-  -- 1: another operation holds its documentNr or Receipt.Uid; a dispute never takes a number from another operation.
-  is_displaced int8 not null default 0 check (is_displaced in (0, 1)),
   check ((state in ('sent', 'unknown')) = (settled_at is null)),
   check ((settled_at is null) = (settled_by is null)),
   check (document_state is null or (name = 'Pay' and state in ('done', 'disputed'))),
@@ -272,18 +270,6 @@ create table commands (
   check ((review_since is null) = (review_reason is null)),
   check (reviewed_at is null or review_since is not null)
 );
--- One at a time: the lock of a device, across all gateways.
-create unique index one_open_command_per_device on commands (device_id) where state in ('sent', 'unknown');
--- An approved payment holds the terminal until its document is closed or voided [D14]: no other command but those two may begin.
--- The index decides, not a lookup before it: a payment may be approved between the lookup and the insert.
-create unique index one_holder_per_device on commands (device_id)
-  where document_state = 'open' or (state in ('sent', 'unknown') and name not in ('CloseDoc', 'CancelTransaction'));
--- A documentNr charges once [D13]; a Receipt.Uid prints once [D31].
-create unique index one_charge_per_document on commands (merchant_id, document_nr)
-  where name = 'Pay' and document_nr is not null and state in ('sent', 'unknown', 'done') and is_displaced = 0;
-create unique index one_print_per_receipt on commands (merchant_id, receipt_uid)
-  where receipt_uid is not null and state in ('sent', 'unknown', 'done') and is_displaced = 0;
-create index commands_by_operation on commands (device_id, operation_id, issued_at) where name = 'Pay';
 create index commands_by_target on commands (target_id) where target_id is not null;
 create index commands_by_device on commands (device_id, issued_at);
 create index commands_to_review on commands (review_since) where review_since is not null and reviewed_at is null;
@@ -292,7 +278,6 @@ create index commands_kept on commands (settled_at, id) where removed_at is null
 -- Every attempt under a documentNr or a Receipt.Uid.
 create index commands_by_document on commands (merchant_id, document_nr, issued_at) where document_nr is not null;
 create index commands_by_receipt on commands (merchant_id, receipt_uid, issued_at) where receipt_uid is not null;
-create index commands_untold on commands (merchant_id, device_id, request_hash, issued_at) where request_hash is not null and told_at is null;
 -- The cabinet's lists, of all merchants and of one, newest first.
 create index card_commands_by_time on commands (issued_at, id) where name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction');
 create index fiscal_commands_by_time on commands (issued_at, id) where name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt');
@@ -309,13 +294,44 @@ create index commands_closes on commands (device_id, issued_at) where name in ('
 -- The few that change an hour whose figures were summed: settled a quarter of an hour after they were issued, and voids.
 create index commands_settled_late on commands (settled_at) where settled_at - issued_at > 900000;
 create index commands_voids on commands (settled_at) where name = 'CancelTransaction' and settled_at is not null;
--- Numbers of removed and disputed commands stay taken: every new command asks among these few.
-create index commands_spent_documents on commands (merchant_id, document_nr)
-  where (removed_at is not null or state = 'disputed') and document_nr is not null;
-create index commands_spent_receipts on commands (merchant_id, receipt_uid)
-  where (removed_at is not null or state = 'disputed') and receipt_uid is not null;
+-- The lock of each device across all gateways [D210]: one row, updated in place. Every transaction that begins or settles a command takes it
+-- before any row of `commands`, so that two of them never wait for each other.
+create table device_locks (
+  device_id text primary key references devices (id),
+  -- The open command: one at a time.
+  command_id text,
+  -- The approved payment whose document is open [D14]: until it is closed or voided, only its own CloseDoc or void may begin.
+  document_id text,
+  -- When an operator last settled something as not done that the device has not confirmed: it is asked before the same is tried again [D129].
+  decided_at int8
+);
+
+-- What is taken, and by which command [D210]. document: a documentNr is charged once [D13]; receipt: a Receipt.Uid is printed once [D31];
+-- content: the newest call without a name that has this content [D58]. Numbers of disputed and of removed commands stay taken.
+create table claims (
+  merchant_id text not null,
+  kind text not null check (kind in ('document', 'receipt', 'content')),
+  value text not null,
+  command_id text not null,
+  -- Of a number: a disputed command, or one that was resolved as executed, that has it when the command above gives it back [D143].
+  next_id text,
+  primary key (merchant_id, kind, value)
+);
+
+-- Which payments a terminal's bank has given a number: several may share one, because banks begin again [D16].
+create table bank_operations (
+  device_id text not null,
+  operation_id text not null,
+  payment_id text not null,
+  primary key (device_id, operation_id, payment_id)
+);
+
 -- What an operator decided and no device has confirmed: the device is asked about it.
-create index commands_decided on commands (device_id) where settled_by = 'person' and outcome is null;
+create table decisions (
+  command_id text primary key,
+  device_id text not null
+);
+create index decisions_by_device on decisions (device_id);
 
 -- The timeline of a command: each step, by which channel, by what it was settled. It decides nothing, and commands keep their rows for
 -- ever [D66]: a foreign key would look up and lock the command for every line.

@@ -13,15 +13,17 @@ export function placeOf(sql: string): string | undefined {
 const places = new Map<string, string>();
 const maxKept = 5_000;
 /** Not the lock of a read: `for update`. */
-const writing = /(?<!\bfor (?:no key )?)\b(insert into|update|delete from) "?(\w+)"?/;
+const writing = /(?<!\bfor (?:no key )?)\b(insert into|update|delete from) "?(\w+)"?/g;
 const setColumn = /"(\w+)" = /g;
 
 function readPlace(sql: string): string | undefined {
-  const [, verb, table] = writing.exec(sql) ?? [];
+  const writes = [...sql.matchAll(writing)];
+  // Of several in one go, what the lock of the device is taken for.
+  const [, verb, table] = writes.find(([, , name]) => name !== 'device_locks') ?? writes[0] ?? [];
   if (verb === undefined || table === undefined) return undefined;
   if (verb === 'insert into') return `insert ${table}`;
   if (verb === 'delete from') return `delete ${table}`;
-  const changes = sql.slice(sql.indexOf(' set '));
+  const changes = sql.slice(sql.indexOf(' set ', sql.indexOf(table)));
   const columns = [...(changes.split(' where ', 1)[0]?.matchAll(setColumn) ?? [])].slice(0, 2).map(([, column]) => column);
   return `update ${table} (${columns.join(', ')})`;
 }

@@ -1,7 +1,7 @@
 // The layer of the wire has its own promises, because a good device would hide a bad gateway: no ledger command to a device that is busy
 // with another, no second copy to a device without a journal, none after its time to begin, which is the same in every copy [D65].
 import type { Clock } from '../src/kernel/clock.ts';
-import { personDecidesAfterMs } from '../src/ledger/store.ts';
+import { personDecidesAfterMs } from '../src/ledger/settle-batch.ts';
 import { startWithinMs } from '../src/link/carrying/fence.ts';
 import { ledgerCommandNames } from '../src/link/protocol.ts';
 import type { SharedStorage } from './shared-storage.ts';

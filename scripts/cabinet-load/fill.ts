@@ -118,6 +118,7 @@ async function fillShops(queries: Queries, startMs: number): Promise<void> {
       })
       .execute();
   }
+  await sql`insert into device_locks (device_id) select id from devices`.execute(queries);
 }
 
 function statementsOf(engine: Database['engine'], { rows, invoices, startMs, endMs }: Omit<Filled, 'bigMerchant' | 'smallMerchant'>) {

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
 import { createDatabase } from '../../bench/contenders.ts';
 import { cpuMsOf, megabytesOf } from '../../bench/process-figures.ts';
 import { hashSecret } from '../../src/access/secrets.ts';
@@ -79,6 +80,7 @@ export async function addDevices(
       .insertInto('devices')
       .values(rows.slice(at, at + 500))
       .execute();
+  await sql`insert into device_locks (device_id) select id from devices`.execute(database.queries);
   await database.close();
 }
 

@@ -5,6 +5,7 @@ import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
+import { sameNumber } from '../ledger/claims.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { newestUnder } from '../ledger/operation-status.ts';
 import { requireKept } from '../ledger/removed.ts';
@@ -14,7 +15,7 @@ import { followersOf, lastIssueOf } from '../ledger/store.ts';
 import { abort, abortHashOf } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, cannotApply, checkVoid, noSuchOperation, sameDocument } from './rules.ts';
+import { administrativeTimeoutMs, cannotApply, checkVoid, noSuchOperation } from './rules.ts';
 import { findOperation, findPaymentOfDocument, isOperationKnown, lockUndisputed } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {
@@ -36,7 +37,7 @@ export interface CancelAnswer extends DeviceAnswer {
 export async function cancelTransaction(deps: CardsDeps, request: CancelRequest): Promise<CancelAnswer> {
   const { merchantId, deviceId, operationId, token, amountBani } = request;
   const { queries } = deps.database;
-  const documentNr = sameDocument(request.documentNr);
+  const documentNr = sameNumber(request.documentNr);
   const earlier = await deps.ledger.findByKey(request);
   if (request.isForInvoices) return withdrawOnly(deps, request, documentNr, earlier);
   if (earlier?.name === 'Pay') {
@@ -68,7 +69,7 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
         documentNr,
         operationId,
         targetId: payment.id,
-        mayPass: payment.id,
+        beside: 'its document',
         async guard(queries) {
           const { payment: locked, refundedBani } = await lockUndisputed(deps.database, queries, payment.id);
           checkVoid(locked, { amountBani, refundedBani });

@@ -45,15 +45,13 @@ export function createCards(deps: CardsDeps): Cards {
 
   /** Says what cannot be undone [D143]. An invoice that a void cancelled stays Cancelled. */
   async function revive(queries: Queries, paymentId: string | null, from: 'closed' | 'voided'): Promise<string | undefined> {
-    const to = paymentId === null ? undefined : await reviveDocument(queries, paymentId, from);
+    const to = paymentId === null ? undefined : await reviveDocument(deps.database.engine, queries, paymentId, from);
     return to === 'open' ? undefined : 'The terminal has gone on since: the document of the payment stays closed.';
   }
 
   ledger.define({
     Pay: {
-      module: 'POS',
       hold: lockInvoiceOf,
-      opensDocument: true,
       doubt: doubtApproval,
       reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
@@ -64,21 +62,17 @@ export function createCards(deps: CardsDeps): Cards {
       },
     },
     CloseDoc: {
-      module: 'POS',
-      closesDocument: true,
       onReversed: async (queries, { targetId }) => revive(queries, targetId, 'closed'),
     },
     CloseDay: {
-      module: 'POS',
       onState: { done: settleBankDay },
       async onReversed(queries, command) {
         await reopenBankDay(queries, command);
         return undefined;
       },
     },
-    Refund: { module: 'POS', doubt: doubtAmount },
+    Refund: { doubt: doubtAmount },
     CancelTransaction: {
-      module: 'POS',
       hold: lockInvoiceOf,
       doubt: doubtAmount,
       onReversed: async (queries, { targetId }) => revive(queries, targetId, 'voided'),

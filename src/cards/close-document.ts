@@ -4,13 +4,15 @@
 import { writeAudit } from '../access/audit.ts';
 import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
+import { sameNumber } from '../ledger/claims.ts';
+import { lockDevice } from '../ledger/device-lock.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice, runOnDeviceAtOnce } from '../ledger/run-on-device.ts';
 import { stateNames } from '../ledger/standing.ts';
 import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, cannotApply, noSuchOperation, sameDocument } from './rules.ts';
+import { administrativeTimeoutMs, cannotApply, noSuchOperation } from './rules.ts';
 import { findCloseOf, findOperation } from './store.ts';
 
 export interface CloseDocumentRequest extends DeviceCall {
@@ -23,7 +25,7 @@ export interface CloseDocumentRequest extends DeviceCall {
 export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): Promise<DeviceAnswer> {
   const { merchantId, deviceId, operationId } = request;
   const { queries } = deps.database;
-  const documentNr = sameDocument(request.documentNr);
+  const documentNr = sameNumber(request.documentNr);
   const command = {
     name: 'CloseDoc',
     args: { documentNr, operationId },
@@ -32,7 +34,9 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     operationId,
   } as const;
   const { paymentId } = request;
-  const atOnce = paymentId === undefined && (await runOnDeviceAtOnce(deps, 'terminal', request, () => ({ ...command, findsTarget: true })));
+  const atOnce =
+    paymentId === undefined &&
+    (await runOnDeviceAtOnce(deps, 'terminal', request, () => ({ ...command, beside: 'the document it names' })));
   if (atOnce) return atOnce;
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.reception.known(payment);
@@ -55,8 +59,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
       return {
         ...command,
         targetId: payment.id,
-        mayPass: payment.id,
-        needsOpenTarget: payment.documentState === 'open',
+        beside: payment.documentState === 'open' ? 'its open document' : 'its document',
       };
     },
   });
@@ -67,6 +70,7 @@ export async function closeDocumentByHand(deps: CardsDeps, request: { commandId:
   const payment = await deps.ledger.find(request.commandId);
   if (payment?.documentState == null) throw noSuchOperation();
   const isClosed = await deps.database.transaction(async (queries) => {
+    await lockDevice(deps.database.engine, queries, payment.deviceId);
     if (!(await closeDocument(queries, payment.id))) return false;
     const { actor, reason } = request;
     const { id: subject, merchantId } = payment;

@@ -1,16 +1,17 @@
 // Pay: one charge per documentNr [D13].
-// A repeat joins the payment in flight or gets the stored answer; the unique index on documentNr decides between two at once.
+// A repeat joins the payment in flight or gets the stored answer; the claim of the documentNr decides between two at once.
 // A documentNr may be the OID of an invoice: then the payment is begun under the invoice's lock, and not at all if that has ended [D142]. Most are
 // not, so the insert of a first try looks, at no further cost, and leaves such a one to the long way.
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import { operationOf } from '../kernel/operations.ts';
 import { type DeviceAnswer, refuseEndedNumber } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
+import { sameNumber } from '../ledger/claims.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { followersOf } from '../ledger/store.ts';
-import { requireFreeNumber } from '../ledger/tried-before.ts';
+import { findHolderOfNumber } from '../ledger/tried-before.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { checkRepeatedPay, payTimeoutMs, sameDocument } from './rules.ts';
-import { findPaymentOfDocument, requireUncharged } from './store.ts';
+import { chargedByRegister, checkRepeatedPay, payTimeoutMs } from './rules.ts';
 
 export interface PayRequest extends DeviceCall {
   amountBani: Bani;
@@ -19,7 +20,7 @@ export interface PayRequest extends DeviceCall {
 
 export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceAnswer> {
   const { merchantId, deviceId, amountBani } = request;
-  const documentNr = request.documentNr === undefined ? undefined : sameDocument(request.documentNr);
+  const documentNr = request.documentNr === undefined ? undefined : sameNumber(request.documentNr);
   let hasLooked = false;
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: documentNr === undefined,
@@ -27,12 +28,9 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
     async findEarlier(queries) {
       hasLooked = true;
       if (documentNr === undefined) return undefined;
-      const earlier = await findPaymentOfDocument(queries, merchantId, documentNr);
-      if (!earlier) {
-        await requireFreeNumber(queries, merchantId, { documentNr });
-        await requireUncharged(queries, merchantId, documentNr);
-        return undefined;
-      }
+      const earlier = await findHolderOfNumber(deps.database, merchantId, 'document', documentNr);
+      if (!earlier) return undefined;
+      if (!operationOf(earlier.name).isPayment) throw chargedByRegister(earlier);
       checkRepeatedPay(earlier, { deviceId, amountBani });
       refuseEndedNumber(earlier, await followersOf(queries, earlier));
       return earlier;
@@ -46,7 +44,8 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
         answerWithinMs: payTimeoutMs,
         amountBani,
         documentNr,
-        isOfNoInvoice: true,
+        claims: { document: documentNr },
+        isOfNoInvoice: oid === undefined,
         hold: oid === undefined ? undefined : (queries) => deps.invoices.holdForCharge(queries, oid, merchantId),
       };
     },

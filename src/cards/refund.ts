@@ -5,10 +5,11 @@ import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
+import { sameNumber } from '../ledger/claims.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, checkRefund, sameDocument } from './rules.ts';
+import { administrativeTimeoutMs, checkRefund } from './rules.ts';
 import { lockUndisputed, requireOperation } from './store.ts';
 
 export interface RefundRequest extends DeviceCall {
@@ -28,7 +29,7 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: true,
     async plan({ id: deviceId }) {
-      const documentNr = sameDocument(request.documentNr);
+      const documentNr = sameNumber(request.documentNr);
       const named = { paymentId: request.paymentId, merchantId, deviceId, operationId, documentNr, rrn };
       const payment = await requireOperation(deps.database.queries, named);
       deps.ledger.reception.known(payment);

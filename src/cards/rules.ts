@@ -1,6 +1,5 @@
 // POS Mode's rules [D12 to D18]: pure checks of what a caller asks against what the ledger holds, and of what a terminal reports.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
 import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 import { fieldsOf } from '../ledger/answers.ts';
@@ -16,17 +15,18 @@ export const lastTransactionTimeoutMs = 30_000;
 /** Characters that a bank's number may have. */
 export const maxLength = { operationId: 128, rrn: 64 };
 
-/** documentNr is a UUID in Pay and any text elsewhere: a UUID is compared whatever its letter case. */
-export function sameDocument(documentNr: string): string {
-  return parseUuid(documentNr) ?? documentNr;
-}
-
 /** A repeat under a documentNr must be about the same payment [D13]. */
 export function checkRepeatedPay(earlier: Command, asked: { deviceId: string; amountBani: Bani }): void {
   if (earlier.amountBani !== asked.amountBani || earlier.deviceId !== asked.deviceId) {
     const sentence = 'This documentNr already stands for a payment of another amount or on another terminal.';
     throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(earlier) });
   }
+}
+
+/** A register charged, or is charging, a card for the receipt of this number [D146]. */
+export function chargedByRegister(print: Command): GatewayError {
+  const sentence = 'A register has charged a card for the receipt of this number, or is about to; it is not charged again.';
+  return new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(print) });
 }
 
 /** A sentence when an approval cannot be taken as it is: then a person must look. */

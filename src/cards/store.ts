@@ -1,51 +1,25 @@
 // POS Mode's SQL over the ledger's commands, one function a verb.
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
-import { lockRows, nowMs } from '../database/dialect.ts';
-import { keptStatement } from '../database/kept-statement.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
+import { nowMs } from '../database/dialect.ts';
 import type { Bani } from '../kernel/money.ts';
+import { operationOf } from '../kernel/operations.ts';
 import { disputed, fieldsOf } from '../ledger/answers.ts';
-import { type Command, commandColumns, holdsNumber, openOnly, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
+import { findClaimant } from '../ledger/claims.ts';
+import { type Command, commandColumns, isOpen, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
+import { endDocument, hasGoneOn, lockDevice, openDocument } from '../ledger/device-lock.ts';
 import { committedRefundsOf, standingOf } from '../ledger/standing.ts';
-import { findCommand, followersOf } from '../ledger/store.ts';
+import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
 
 /** Whoever ends a document knows of the payment [D58]. */
 const toldNow = sql<number>`coalesce(told_at, now_ms())`;
 
-const paymentOfDocument = keptStatement((queries, { merchantId, documentNr }: { merchantId: string; documentNr: string }) =>
-  queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('merchant_id', '=', merchantId)
-    .where('document_nr', '=', documentNr)
-    .where(paymentsOnly)
-    .where(holdsNumber)
-    .compile(),
-);
-
-/** The payment that holds this documentNr: in flight, unresolved or approved. There is at most one [D13]; one that lost it to another does not hold it. */
+/** The payment that has this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
 export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
-  const [row] = await paymentOfDocument(queries, { merchantId, documentNr });
-  return row && toCommand(row);
-}
-
-/** 22 if a register charged, or is charging, a card for the receipt of this number [D146]. */
-export async function requireUncharged(queries: Queries, merchantId: string, documentNr: string): Promise<void> {
-  const print = await queries
-    .selectFrom('commands')
-    .select('id')
-    .where('merchant_id', '=', merchantId)
-    .where('receipt_uid', 'in', [documentNr, documentNr.toUpperCase()])
-    .where(openOrDone)
-    .where('card_bani', '>', 0)
-    .limit(1)
-    .executeTakeFirst();
-  if (!print) return;
-  const sentence = 'A register has charged a card for the receipt of this number, or is about to; it is not charged again.';
-  throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: print.id } });
+  const holder = await findClaimant(queries, merchantId, 'document', documentNr);
+  return holder && operationOf(holder.name).isPayment && (isOpen(holder) || holder.state === 'done') ? holder : undefined;
 }
 
 export interface OperationName {
@@ -80,13 +54,15 @@ export async function requireOperation(queries: Queries, name: OperationName): P
 async function newestOperation(queries: Queries, name: OperationName, documentNr: string | null): Promise<Command | undefined> {
   const { rrn } = name;
   const row = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
+    .selectFrom('bank_operations')
+    .innerJoin('commands', 'commands.id', 'bank_operations.payment_id')
+    .select(commandColumns.map((column) => `commands.${column}` as const))
+    .where('bank_operations.device_id', '=', name.deviceId)
+    .where('bank_operations.operation_id', '=', name.operationId)
     .where('merchant_id', '=', name.merchantId)
-    .where('device_id', '=', name.deviceId)
-    .where('operation_id', '=', name.operationId)
+    // The number that an operator gave it may have been corrected since.
+    .where('commands.operation_id', '=', name.operationId)
     .where('document_nr', documentNr === null ? 'is' : '=', documentNr)
-    .where(paymentsOnly)
     .where(sql<SqlBool>`state in ('done', 'disputed')`)
     .$if(rrn !== undefined, (query) => query.where('rrn', '=', rrn as string))
     .orderBy('issued_at', 'desc')
@@ -98,25 +74,16 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
 /** Whether any approved payment on this terminal has the number, under whatever documentNr. */
 export async function isOperationKnown(queries: Queries, name: Omit<OperationName, 'documentNr' | 'rrn'>): Promise<boolean> {
   const row = await queries
-    .selectFrom('commands')
-    .select('id')
+    .selectFrom('bank_operations')
+    .innerJoin('commands', 'commands.id', 'bank_operations.payment_id')
+    .select('commands.id')
+    .where('bank_operations.device_id', '=', name.deviceId)
+    .where('bank_operations.operation_id', '=', name.operationId)
     .where('merchant_id', '=', name.merchantId)
-    .where('device_id', '=', name.deviceId)
-    .where('operation_id', '=', name.operationId)
-    .where(paymentsOnly)
     .where('state', '=', sql.lit('done'))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
-}
-
-/** Locks the payment's row and reads it again: until the transaction ends nobody else adds a refund to it. */
-async function lockPayment(database: Database, queries: Queries, id: string): Promise<Command> {
-  const row = await lockRows(
-    database.engine,
-    queries.selectFrom('commands').select(commandColumns).where('id', '=', id),
-  ).executeTakeFirstOrThrow();
-  return toCommand(row);
 }
 
 export interface LockedPayment {
@@ -127,7 +94,7 @@ export interface LockedPayment {
 
 /** For a refund or void, in the transaction that commits it: 3 while the payment, or anything that takes its money back, is disputed [D143]. */
 export async function lockUndisputed(database: Database, queries: Queries, id: string): Promise<LockedPayment> {
-  const payment = await lockPayment(database, queries, id);
+  const payment = await lockCommand(database.engine, queries, id);
   const followers = await followersOf(queries, payment);
   if (standingOf(payment, followers) === 'disputed') throw disputed(fieldsOf(payment, followers));
   return { payment, refundedBani: committedRefundsOf(followers) };
@@ -147,7 +114,7 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
   return row && toCommand(row);
 }
 
-/** The payment, unless it was voided before. */
+/** The payment, unless it was voided before. Under the device's lock. */
 export async function voidDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
@@ -157,6 +124,7 @@ export async function voidDocument(queries: Queries, paymentId: string): Promise
     .returning(commandColumns)
     .executeTakeFirst();
   if (!row) return undefined;
+  await endDocument(queries, { id: paymentId, deviceId: row.device_id });
   // A receipt with this payment may be printed: then a person has to look [D146].
   await queries.updateTable('receipt_payments').set({ voided_at: nowMs }).where('payment_id', '=', paymentId).execute();
   return toCommand(row);
@@ -192,32 +160,19 @@ export async function reopenBankDay(queries: Queries, { id, name, deviceId, issu
     .execute();
 }
 
-/** Whether nothing else holds the terminal, and nothing was paid on it since. */
-async function isTerminalFree(queries: Queries, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
-  const others = queries.selectFrom('commands').select('id').where('device_id', '=', deviceId).where('id', '!=', id);
-  const row = await others
-    .where((where) =>
-      where.or([
-        openOnly,
-        where('document_state', '=', 'open'),
-        where.and([paymentsOnly, where('state', '=', 'done'), where('issued_at', '>', issuedAtMs)]),
-      ]),
-    )
-    .limit(1)
-    .executeTakeFirst();
-  return row === undefined;
-}
-
-/** A CloseDoc or void turns out not to have been made: its payment is open again, or closed where the terminal has gone on. False: unchanged. */
+/** A CloseDoc or void turns out not to have been made: its payment is open again, or closed where the terminal has gone on. Undefined: unchanged. */
 export async function reviveDocument(
+  engine: Database['engine'],
   queries: Queries,
   paymentId: string,
   from: 'closed' | 'voided',
 ): Promise<'open' | 'closed' | undefined> {
   const payment = await findCommand(queries, paymentId);
   if (payment?.documentState !== from) return undefined;
+  const lock = await lockDevice(engine, queries, payment.deviceId);
   const close = from === 'voided' ? await findCloseOf(queries, paymentId) : undefined;
-  const to = close?.state !== 'done' && payment.bankDayClosedAtMs === null && (await isTerminalFree(queries, payment)) ? 'open' : 'closed';
+  const isOver = close?.state === 'done' || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment));
+  const to = isOver ? 'closed' : 'open';
   if (to === from) return undefined;
   const row = await queries
     .updateTable('commands')
@@ -226,6 +181,7 @@ export async function reviveDocument(
     .where('document_state', '=', from)
     .returning('id')
     .executeTakeFirst();
+  if (row && to === 'open') await openDocument(queries, payment);
   return row && to;
 }
 

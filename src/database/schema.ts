@@ -16,6 +16,10 @@ export interface Schema {
   idempotency_keys: IdempotencyKeysTable;
   instances: InstancesTable;
   commands: CommandsTable;
+  device_locks: DeviceLocksTable;
+  claims: ClaimsTable;
+  bank_operations: BankOperationsTable;
+  decisions: DecisionsTable;
   command_events: CommandEventsTable;
   turns: TurnsTable;
   users: UsersTable;
@@ -231,7 +235,32 @@ interface CommandsTable {
   request: string | null;
   disputed_from: 'done' | 'refused' | 'never' | null;
   contradiction: string | null;
-  is_displaced: Generated<number>;
+}
+
+interface DeviceLocksTable {
+  device_id: string;
+  command_id: string | null;
+  document_id: string | null;
+  decided_at: number | null;
+}
+
+interface ClaimsTable {
+  merchant_id: string;
+  kind: 'document' | 'receipt' | 'content';
+  value: string;
+  command_id: string;
+  next_id: string | null;
+}
+
+interface BankOperationsTable {
+  device_id: string;
+  operation_id: string;
+  payment_id: string;
+}
+
+interface DecisionsTable {
+  command_id: string;
+  device_id: string;
 }
 
 interface CommandEventsTable {

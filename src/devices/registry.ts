@@ -80,6 +80,7 @@ export async function insertDevice(
     .returning('id')
     .executeTakeFirst();
   if (!inserted) throw new GatewayError('The_status_cannot_be_applied', 'A device by that id is registered already.');
+  await queries.insertInto('device_locks').values({ device_id: id }).execute();
   await writeAudit(queries, {
     actor,
     action: 'device.create',

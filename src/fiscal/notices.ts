@@ -33,7 +33,6 @@ export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void
     });
   }
   return {
-    module: 'Fiscal',
     onState: { unknown: write, done: write, refused: write, never: write, disputed: write },
     afterState(command) {
       const address = addressOf(command);

@@ -14,9 +14,9 @@ import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { remainderOf, standingOf, takesMoneyBack } from '../ledger/standing.ts';
-import { followersOf } from '../ledger/store.ts';
+import { followersOf, lockCommand } from '../ledger/store.ts';
 import type { JsonObject } from '../link/protocol.ts';
-import { findPayment, findPrintOfPayment, linkPayment, lockPayment } from './store.ts';
+import { findPayment, findPrintOfPayment, linkPayment } from './store.ts';
 
 /** A card element of a receipt and the payment that it stands for. */
 export interface PaidElement {
@@ -86,7 +86,7 @@ function numbersOf({ rrn, operationId, documentNr, report }: Command): JsonObjec
 export async function guardPaid(database: Database, queries: Queries, paid: readonly PaidElement[]): Promise<void> {
   // In one order, so that two receipts of the same payments cannot wait for each other.
   for (const element of [...paid].sort((one, other) => (one.payment.id < other.payment.id ? -1 : 1))) {
-    const locked = await lockPayment(database, queries, element.payment.id);
+    const locked = await lockCommand(database.engine, queries, element.payment.id);
     await judgePayment(queries, locked, { index: element.index, amount: baniToLei(element.remainderBani) });
   }
 }

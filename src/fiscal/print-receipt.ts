@@ -6,12 +6,12 @@ import type { Bani } from '../kernel/money.ts';
 import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
 import { receiptSums } from '../kernel/receipt-sums.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
+import { sameNumber } from '../ledger/claims.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
-import { requireFreeNumber } from '../ledger/tried-before.ts';
+import { findHolderOfNumber } from '../ledger/tried-before.ts';
 import { findPaidElements, guardPaid, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
-import { checkRepeatedReceipt, contentHashOf, receiptTimeoutMs } from './rules.ts';
-import { findPrintOfReceipt } from './store.ts';
+import { checkRepeatedReceipt, contentHashOf, paidOnTerminal, receiptTimeoutMs } from './rules.ts';
 
 export interface PrintRequest extends RegisterCall {
   receipt: unknown;
@@ -24,24 +24,28 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
   return runOnDevice(deps, 'register', request, {
     isKnownByContent: receiptUid === undefined,
     isSingle: receiptUid !== undefined,
-    async findEarlier(queries) {
+    async findEarlier() {
       if (receiptUid === undefined) return undefined;
-      const earlier = await findPrintOfReceipt(queries, request.merchantId, receiptUid);
+      const earlier = await findHolderOfNumber(deps.database, request.merchantId, 'receipt', receiptUid);
       if (earlier) checkRepeatedReceipt(earlier, contentHash);
-      else await requireFreeNumber(queries, request.merchantId, { receiptUid });
       return earlier;
     },
     async plan({ id: deviceId }) {
       const paid = await findPaidElements(deps.database.queries, request.merchantId, receipt);
       if (paid.length > 0) requirePaidFeature(deps.link.presence.of(deviceId)?.features);
       const printed = withPaid(receipt, paid);
+      const sums = sumsOf(printed, paid);
+      const charged = receiptUid === undefined || !sums.cardBani ? undefined : sameNumber(receiptUid);
+      const isPaidUnderUid = paid.some(({ payment }) => payment.documentNr === charged);
+      if (charged !== undefined && !isPaidUnderUid) await requireUnpaid(deps, request.merchantId, charged);
       return {
         name: 'PrintReceipt',
         args: { receipt: printed },
         answerWithinMs: receiptTimeoutMs(receipt),
         receiptUid,
+        claims: { receipt: receiptUid, document: isPaidUnderUid ? undefined : charged },
         contentHash,
-        ...sumsOf(printed, paid),
+        ...sums,
         callbackUri: callbackOf(request),
         ...(paid.length > 0 && {
           guard: (queries: Queries) => guardPaid(deps.database, queries, paid),
@@ -50,6 +54,12 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
       };
     },
   });
+}
+
+/** The register would charge a card under the number of a payment on a terminal that the receipt does not name [D146]. */
+async function requireUnpaid({ database }: FiscalDeps, merchantId: string, number: string): Promise<void> {
+  const payment = await findHolderOfNumber(database, merchantId, 'document', number);
+  if (payment) throw paidOnTerminal(payment);
 }
 
 /** For the books; a receipt that comes to no amount is the register's to refuse. What a terminal charged is in the books already. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { hasCardPayment, type Receipt } from '../kernel/receipt.ts';
+import { fieldsOf } from '../ledger/answers.ts';
 import type { Command } from '../ledger/command.ts';
 
 export const registerTimeoutMs = 20_000;
@@ -17,6 +18,12 @@ export function receiptTimeoutMs(receipt: Receipt): number {
 /** The same for two receipts that say the same, whatever the order of their fields. */
 export function contentHashOf(receipt: Receipt): string {
   return createHash('sha256').update(canonicalJson(receipt)).digest('hex');
+}
+
+export function paidOnTerminal(payment: Command): GatewayError {
+  const sentence =
+    'A card was charged under the number of this receipt before, and the receipt does not name that payment: the register would charge again. Nothing was sent. Name the payment with documentNr in its element of Receipt.Payments.';
+  return new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(payment) });
 }
 
 export function checkRepeatedReceipt(earlier: Command, contentHash: string): void {

@@ -1,48 +1,18 @@
 // Fiscal Mode's SQL over the ledger's commands, one function a verb.
 import { type SqlBool, sql } from 'kysely';
-import type { Database, Queries } from '../database/database.ts';
-import { lockRows } from '../database/dialect.ts';
-import { keptStatement } from '../database/kept-statement.ts';
+import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
-import { type Command, commandColumns, holdsNumber, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
-
-const printOfReceipt = keptStatement((queries, { merchantId, receiptUid }: { merchantId: string; receiptUid: string }) =>
-  queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('merchant_id', '=', merchantId)
-    .where('receipt_uid', '=', receiptUid)
-    .where(holdsNumber)
-    .compile(),
-);
-
-/** The print under this Receipt.Uid, on whichever register: in flight, unresolved or done. There is at most one. */
-export async function findPrintOfReceipt(queries: Queries, merchantId: string, receiptUid: string): Promise<Command | undefined> {
-  const [row] = await printOfReceipt(queries, { merchantId, receiptUid });
-  return row && toCommand(row);
-}
+import { operationOf } from '../kernel/operations.ts';
+import { findClaimant } from '../ledger/claims.ts';
+import { type Command, commandColumns, toCommand } from '../ledger/command.ts';
 
 const mayHaveHappened = sql<SqlBool>`state in ('sent', 'unknown', 'done', 'disputed')`;
 
 /** The card payment under a documentNr, unless it certainly was not made. */
 export async function findPayment(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
-  const row = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('merchant_id', '=', merchantId)
-    .where('document_nr', '=', documentNr)
-    .where(paymentsOnly)
-    .where(mayHaveHappened)
-    .orderBy(sql`case when ${openOrDone} then 0 else 1 end`)
-    .limit(1)
-    .executeTakeFirst();
-  return row && toCommand(row);
-}
-
-/** Locks the payment's row, as its refunds and voids do, and reads it again. */
-export async function lockPayment(database: Database, queries: Queries, id: string): Promise<Command> {
-  const payment = queries.selectFrom('commands').select(commandColumns).where('id', '=', id);
-  return toCommand(await lockRows(database.engine, payment).executeTakeFirstOrThrow());
+  const holder = await findClaimant(queries, merchantId, 'document', documentNr);
+  if (!holder || !operationOf(holder.name).isPayment) return undefined;
+  return holder.state === 'refused' || holder.state === 'never' ? undefined : holder;
 }
 
 /** The receipt that a payment is on, or may be on. */

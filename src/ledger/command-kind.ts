@@ -2,15 +2,9 @@
 import type { Queries } from '../database/database.ts';
 import type { JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import type { Command, CommandState } from './command.ts';
-import type { Extracted } from './store.ts';
+import type { Extracted } from './settle-batch.ts';
 
 export interface CommandKind {
-  /** Which module a key must open to ask about it. */
-  module: 'POS' | 'Fiscal';
-  /** Done, it opens a document that holds the device until it is closed [D14]. */
-  opensDocument?: boolean;
-  /** Done, it closes the document of its target, in the same commit. */
-  closesDocument?: boolean;
   /** A sentence when a report of `done` cannot be taken as it is, so that a person must decide. */
   doubt?(command: Command, report: JsonObject): string | undefined;
   /** Fields of a report of `done` that later calls look for. */

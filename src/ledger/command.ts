@@ -67,8 +67,6 @@ export interface Command {
   disputedFrom: SettledState | null;
   /** The device's last contradicting answer in short: the same one again has no effect. */
   contradiction: string | null;
-  /** Another operation holds its documentNr or Receipt.Uid [D143]. */
-  isDisplaced: boolean;
   /** How many completion notices were written about it [D30]. */
   noticeSequence: number;
   /** Expired by a wrong clock, it went out once more as this command: that one tells what became of it. */
@@ -96,15 +94,10 @@ export function isUnclear(command: Command): boolean {
 
 // States in SQL are literals: both engines use a partial index only where the statement itself shows that it applies.
 export const openOnly = sql<SqlBool>`state in ('sent', 'unknown')`;
-/** Holds its documentNr or Receipt.Uid: open or done, and no other operation took the number meanwhile [D143]. */
-export const holdsNumber = sql<SqlBool>`state in ('sent', 'unknown', 'done') and is_displaced = 0`;
 export const openOrDone = sql<SqlBool>`state in ('sent', 'unknown', 'done')`;
 export const paymentsOnly = sql<SqlBool>`name = 'Pay'`;
-/** Settled by a person, and its device has said nothing about it. */
-export const decidedOnly = sql<SqlBool>`settled_by = 'person' and outcome is null`;
 /** A dispute is on the review list until it is resolved, and by the index of that it is found. */
 export const disputedOnly = sql<SqlBool>`state = 'disputed' and review_since is not null and reviewed_at is null`;
-export const openDocumentOnly = sql<SqlBool>`document_state = 'open'`;
 
 /** What stays as it was written, until its record is removed after its time. */
 const fixedColumns = [
@@ -149,7 +142,6 @@ export const changingColumns = [
   'ended_unknown_at',
   'disputed_from',
   'contradiction',
-  'is_displaced',
   'notice_sequence',
   'reissued_as',
 ] as const;
@@ -181,7 +173,6 @@ export const newlySent = {
   ended_unknown_at: null,
   disputed_from: null,
   contradiction: null,
-  is_displaced: 0,
   reissued_as: null,
 } as const satisfies Partial<ChangingRow>;
 
@@ -232,7 +223,6 @@ export function toChanges(row: ChangingRow) {
     endedUnknownAtMs: row.ended_unknown_at,
     disputedFrom: row.disputed_from,
     contradiction: row.contradiction,
-    isDisplaced: row.is_displaced === 1,
     noticeSequence: row.notice_sequence,
     reissuedAs: row.reissued_as,
   } satisfies Partial<Command>;

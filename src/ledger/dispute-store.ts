@@ -1,10 +1,13 @@
 // The SQL of disputes [D143]: a settled command becomes disputed, and an operator resolves it. Guarded updates, as every change of a state.
 import { type SqlBool, sql } from 'kysely';
-import type { Queries } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
+import { claimContent, reclaimNumbers, releaseNumbers } from './claims.ts';
 import { type Command, commandColumns, disputedOnly, toCommand } from './command.ts';
-import type { Extracted } from './store.ts';
+import { endDocument, hasGoneOn, lockDevice, openDocument } from './device-lock.ts';
+import type { Extracted } from './settle-batch.ts';
+import { confirmDecision, nameOperation } from './store.ts';
 
 export interface Contradiction extends Extracted {
   /** The device's answer in short. */
@@ -18,9 +21,17 @@ export interface Contradiction extends Extracted {
 
 /**
  * Undefined, and nothing changes, when the command is open, was settled otherwise meanwhile, or has this contradiction already. A disputed
- * payment does not lock its terminal, and an equal request never inherits the outcome.
+ * payment does not lock its terminal; it keeps its number, or takes it back from nobody; an equal request finds it and never inherits the
+ * outcome. In a transaction.
  */
-export async function dispute(queries: Queries, { id, state }: Command, found: Contradiction): Promise<Command | undefined> {
+export async function dispute(
+  engine: Database['engine'],
+  queries: Queries,
+  settled: Command,
+  found: Contradiction,
+): Promise<Command | undefined> {
+  const { id, state } = settled;
+  await lockDevice(engine, queries, settled.deviceId);
   const row = await queries
     .updateTable('commands')
     .set({
@@ -46,7 +57,14 @@ export async function dispute(queries: Queries, { id, state }: Command, found: C
     .where(sql<SqlBool>`coalesce(contradiction, '') <> ${found.contradiction}`)
     .returning(commandColumns)
     .executeTakeFirst();
-  return row && toCommand(row);
+  if (!row) return undefined;
+  const command = toCommand(row);
+  await endDocument(queries, command);
+  await reclaimNumbers(queries, command);
+  await claimContent(queries, command);
+  await confirmDecision(queries, command);
+  await nameOperation(queries, command);
+  return command;
 }
 
 export interface Resolution extends Extracted {
@@ -56,27 +74,25 @@ export interface Resolution extends Extracted {
   isPayment: boolean;
 }
 
-/** Another operation that holds the number of this command: a dispute never takes it back. */
-const numberIsHeld = sql`exists (
-    select 1 from commands as other
-    where other.merchant_id = commands.merchant_id and other.name = commands.name and other.id <> commands.id
-      and (other.document_nr = commands.document_nr or other.receipt_uid = commands.receipt_uid)
-      and other.state in ('sent', 'unknown', 'done') and other.is_displaced = 0)`;
-/** Something else locks the terminal by now, or was paid on it since: the document of a payment that was made before is not opened again. */
-const terminalIsTaken = sql`exists (
-    select 1 from commands as other
-    where other.device_id = commands.device_id and other.id <> commands.id
-      and (other.state in ('sent', 'unknown') or other.document_state = 'open' or (other.name = commands.name and other.state = 'done' and other.issued_at > commands.issued_at)))`;
+export interface Resolved {
+  command: Command;
+  /** Another operation has its number by now, and keeps it. */
+  isDisplaced: boolean;
+}
 
 /**
  * An operator resolves a dispute as executed (done) or not executed (refused); undefined when it is not disputed. What cannot be undone stays:
- * a number that another operation holds by now, a terminal that something else locks.
+ * a number that another operation has by now, a terminal that something else locks. In a transaction.
  */
-export async function resolve(queries: Queries, id: string, resolution: Resolution): Promise<Command | undefined> {
+export async function resolve(
+  engine: Database['engine'],
+  queries: Queries,
+  disputed: Command,
+  resolution: Resolution,
+): Promise<Resolved | undefined> {
   const isDone = resolution.state === 'done';
-  const document = sql<
-    'open' | 'closed' | 'voided'
-  >`case when document_state is not null then document_state when ${terminalIsTaken} then 'closed' else 'open' end`;
+  const lock = await lockDevice(engine, queries, disputed.deviceId);
+  const newDocument = (await hasGoneOn(queries, lock, disputed)) ? 'closed' : 'open';
   const row = await queries
     .updateTable('commands')
     .set({
@@ -90,12 +106,16 @@ export async function resolve(queries: Queries, id: string, resolution: Resoluti
       report: resolution.report,
       operation_id: resolution.operationId,
       rrn: resolution.rrn,
-      document_state: isDone && resolution.isPayment ? document : null,
-      is_displaced: isDone ? sql<number>`case when ${numberIsHeld} then 1 else 0 end` : 0,
+      document_state: isDone && resolution.isPayment ? sql`coalesce(document_state, ${newDocument})` : null,
     })
-    .where('id', '=', id)
+    .where('id', '=', disputed.id)
     .where(disputedOnly)
     .returning(commandColumns)
     .executeTakeFirst();
-  return row && toCommand(row);
+  if (!row) return undefined;
+  const command = toCommand(row);
+  if (command.documentState === 'open') await openDocument(queries, command);
+  if (!isDone) await releaseNumbers(queries, command);
+  else await nameOperation(queries, command);
+  return { command, isDisplaced: isDone && !(await reclaimNumbers(queries, command)) };
 }

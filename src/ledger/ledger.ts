@@ -16,6 +16,7 @@ import { createMerchantDevices, type MerchantDevice } from '../access/merchant-d
 import type { Database } from '../database/database.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { type Operation, operationOf } from '../kernel/operations.ts';
 import type { Random } from '../kernel/random.ts';
 import type { Link } from '../link/link.ts';
 import { createFirstCommits } from './calls/first-commit.ts';
@@ -26,7 +27,7 @@ import { createRepeats } from './calls/repeats.ts';
 import { createRunOrJoin, type RunOrJoin } from './calls/run-or-join.ts';
 import { createOutcomeWaits, type OutcomeWaits } from './calls/wait-for-outcome.ts';
 import type { Command } from './command.ts';
-import type { CommandKind, CommandKinds } from './command-kind.ts';
+import type { CommandKinds } from './command-kind.ts';
 import { createInsertGroup } from './insert-batch.ts';
 import { createSettleGroup } from './settle-batch.ts';
 import { createLateAnswers } from './settling/late-answers.ts';
@@ -51,7 +52,8 @@ export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' 
   find(commandId: string): Promise<Command | undefined>;
   /** A person asks the device about a command, settled or not. It settles what was open and shows what contradicts; else nothing changes. */
   askDevice(command: Command, actor: string): Promise<Command>;
-  moduleOf(command: Command): CommandKind['module'];
+  /** Which module a key must open to ask about the command. */
+  moduleOf(command: Command): Operation['mode'];
   timelineOf(commandId: string): Promise<CommandEvent[]>;
   stats(): { inFlight: number; contradictions: number };
 }
@@ -108,7 +110,7 @@ export function createLedger(deps: Deps): Ledger {
       timeline.add({ commandId: command.id, step: 'asked by person', detail: `${actor}: asked` });
       return inFlight.has(command.id) ? command : recall.recheck(command);
     },
-    moduleOf: ({ name }) => kinds[name]?.module ?? 'POS',
+    moduleOf: ({ name }) => operationOf(name).mode,
     find: (commandId) => findCommand(database.queries, commandId),
     async timelineOf(commandId) {
       await timeline.flush();

@@ -6,11 +6,12 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Recipient } from '../http/recipient.ts';
 import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { operationOf } from '../kernel/operations.ts';
 import { answerOf, type DeviceAnswer } from './answers.ts';
-import { type Command, commandColumns, holdsNumber, paymentsOnly, toCommand } from './command.ts';
+import { findClaimant } from './claims.ts';
+import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
 import type { Ledger } from './ledger.ts';
 import { findCommand, followersOf, lastIssueOf } from './store.ts';
-import { disputedUnder } from './tried-before.ts';
 
 /** By which of its names the operation is asked for: exactly one. */
 export interface OperationNames {
@@ -64,19 +65,18 @@ async function findByKey(queries: Queries, merchantId: string, key: string): Pro
   return entry?.subjectKind === 'command' ? findCommand(queries, entry.subjectId) : undefined;
 }
 
-/** The one that holds the name; one that is disputed; otherwise the newest attempt. */
+/** The one that has the number; otherwise the newest attempt. */
 export async function newestUnder(
   queries: Queries,
   merchantId: string,
   column: 'document_nr' | 'receipt_uid',
   name: string,
 ): Promise<Command | undefined> {
+  const holder = await findClaimant(queries, merchantId, column === 'document_nr' ? 'document' : 'receipt', name);
+  // A register that charged a card has the documentNr too [D146]: it is no payment on a terminal.
+  if (holder && (column === 'receipt_uid' || operationOf(holder.name).isPayment)) return holder;
   const ofName = queries.selectFrom('commands').select(commandColumns).where('merchant_id', '=', merchantId).where(column, '=', name);
   const named = column === 'document_nr' ? ofName.where(paymentsOnly) : ofName;
-  const holder = await named.where(holdsNumber).executeTakeFirst();
-  if (holder) return toCommand(holder);
-  const disputed = await disputedUnder(queries, merchantId, column, name);
-  if (disputed) return disputed;
   const newest = await named.orderBy('issued_at', 'desc').limit(1).executeTakeFirst();
   return newest && toCommand(newest);
 }

@@ -1,31 +1,57 @@
-// Settlements of many commands in one commit, each by its own guarded update: it moves an open command once, or not at all. What a slice or a
-// person writes alongside keeps its own transaction (state-change.ts); what is left is the outcome itself, and the closing of a document.
+// The settlement of commands [D210]: each by a guarded update that moves an open command once, or not at all, together with what follows from
+// it: the device's lock, the document that it opens or closes, the numbers that it gives back. What a slice or an operator writes alongside
+// executes the same statement inside its transaction (state-change.ts); all others share one.
 //
 // The process dies before the commit: every command of the batch is still open, its document too, and Recall asks again. After it: all are
-//   settled, and the same answers coming again find them so. A command that closes a document does it in the same commit, or neither.
-// The commit's answer is lost: every caller keeps his outcome and commits it again (late-commits.ts); what was settled by then agrees.
-// One row is bad, or is held by another transaction: none is settled, and each is tried by itself.
-// Somebody else settled one of them, or it was accepted meanwhile and is said never to have begun: it is missing in what comes back, the
+//   settled, and the same answers coming again find them so.
+// The commit's answer is lost: every caller keeps its outcome and commits it again (late-commits.ts); what was settled by then agrees.
+// One row is bad, or is locked by another transaction: none is settled, and each is tried by itself.
+// Another gateway settled one of them, or it was accepted meanwhile and is said never to have begun: it is missing in what comes back, the
 //   others are settled, and its own call looks at what stands there.
-import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, type RowsText, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
-import type { Database } from '../database/database.ts';
-import { type Engine, forEachEngine } from '../database/dialect.ts';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type BatchRow, batchRows, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
+import type { Database, Queries } from '../database/database.ts';
+import type { Engine } from '../database/dialect.ts';
 import { createGroup, type Group } from '../database/group.ts';
-import { keptStatement } from '../database/kept-statement.ts';
-import { type ChangingRow, type Command, changingColumns, toChanges } from './command.ts';
-import type { Settlement } from './store.ts';
+import { keptQuery } from '../database/kept-statement.ts';
+import { type Home, runInOneGo } from '../database/one-go.ts';
+import { operationOf } from '../kernel/operations.ts';
+import type { EndingOutcome } from '../link/protocol.ts';
+import { numbersOf } from './claims.ts';
+import { type ChangingRow, type Command, changingColumns, type SettledBy, type SettledState, toChanges } from './command.ts';
 
-export interface SettledTogether {
-  command: Command;
-  /** Neither by a person nor to be issued again: those have guards of their own. */
-  settlement: Omit<Settlement, 'reissuedAs'>;
-  /** Done, it closes the document of its target. */
-  closesDocument: boolean;
+export interface Settlement {
+  state: SettledState;
+  by: SettledBy;
+  outcome: EndingOutcome | undefined;
+  report: string | undefined;
+  reason: string | undefined;
+  operationId?: string | undefined;
+  rrn?: string | undefined;
+  receiptId?: string | undefined;
+  /** The device said that it has taken it on: written along. */
+  wasAccepted?: boolean | undefined;
+  /** It goes out once more as this command, in the same transaction. */
+  reissuedAs?: string | undefined;
 }
+
+/** Fields of a report of `done` that later calls look for. */
+export type Extracted = Pick<Settlement, 'operationId' | 'rrn' | 'receiptId'>;
+
+export interface SettledCommand {
+  command: Command;
+  settlement: Settlement;
+}
+
+/** After answerBy no device begins anything; this long after it, none is still busy with it or with a clock that is a little wrong [D63]. */
+export const personDecidesAfterMs = 2 * 60_000;
+export const isLongOver = sql<SqlBool>`"commands"."answer_by" <= now_ms() - ${sql.lit(personDecidesAfterMs)}`;
 
 const given = {
   id: 'text',
+  merchant_id: 'text',
+  device_id: 'text',
+  target_id: 'text',
   state: 'text',
   settled_by: 'text',
   outcome: 'text',
@@ -35,113 +61,173 @@ const given = {
   rrn: 'text',
   receipt_id: 'text',
   opens_document: 'int8',
+  closes_document: 'int8',
   was_accepted: 'int8',
+  reissued_as: 'text',
+  document: 'text',
+  receipt: 'text',
 } as const;
+type GivenText = RowsText<typeof given>;
 /** All else stays as the caller knows it. */
 const changed = ['id', ...changingColumns] as const;
 const returned = sql.raw(changed.map((name) => `"commands"."${name}"`).join(', '));
 const returnedNames = sql.raw(changed.map((name) => `"${name}"`).join(', '));
 type Settled = ChangingRow & { id: string };
-/** Whoever ends a document knows of the payment [D58]. */
-const closed = sql`"document_state" = 'closed', "told_at" = coalesce("commands"."told_at", now_ms())`;
 
-/** Undefined: it was not open, or was accepted and is said never to have begun; nothing of it was changed. */
-export type SettleGroup = Group<SettledTogether, Command | undefined>;
+/** Undefined: it was not open, or may not be settled so; nothing of it was changed. */
+export type SettleGroup = Group<SettledCommand, Command | undefined>;
 
 export function createSettleGroup(database: Database): SettleGroup {
-  return createGroup<SettledTogether, Command | undefined>({
+  return createGroup<SettledCommand, Command | undefined>({
     soon: database.soon,
-    namesOf: ({ command: { id, targetId } }) => [`command ${id}`, ...(targetId === null ? [] : [`command ${targetId}`])],
+    namesOf: ({ command: { id, deviceId, targetId } }) => [
+      `device ${deviceId}`,
+      `command ${id}`,
+      ...(targetId === null ? [] : [`command ${targetId}`]),
+    ],
     sizeOf: ({ settlement }) => settlement.report?.length ?? 0,
     together: (rows) => settleAll(database, rows, 'shortly'),
     alone: async (row) => (await settleAll(database, [row], 'as long as a statement may'))[0],
   });
 }
 
+/**
+ * In the caller's transaction. Undefined, and nothing is changed: another gateway settled it first; it is said never to have begun and its
+ * device has accepted it; or an operator decides while the device may still act on it. The statement judges by the database's clock, so that
+ * no pause and no other instance comes between looking and settling.
+ */
+export async function settleWithin(engine: Engine, queries: Queries, settled: SettledCommand): Promise<Command | undefined> {
+  return (await settleAll({ engine, queries }, [settled], 'as long as a statement may'))[0];
+}
+
 /** In the order of the rows. */
-async function settleAll(database: Database, rows: readonly SettledTogether[], waits: Waits): Promise<(Command | undefined)[]> {
-  const { engine, queries } = database;
-  const text = rowsText(given, rows.map(toRow));
-  const toClose = rows.flatMap(({ command: { id, targetId }, settlement, closesDocument }) =>
-    closesDocument && settlement.state === 'done' ? [{ id, target_id: targetId, from_state: 'open' }] : [],
-  );
-  const found = await (toClose.length === 0
-    ? settlements[engine](queries, { rows: text }, waits)
-    : settleAndClose(database, text, toClose, waits));
+async function settleAll(home: Home, settled: readonly SettledCommand[], waits: Waits): Promise<(Command | undefined)[]> {
+  const rows = settled.map(toRow);
+  const found = await write[home.engine](home, rowsText(given, rows), stepsOf(rows), waits);
   const byId = new Map(found.map((row) => [row.id, row]));
-  return rows.map(({ command }) => {
+  return settled.map(({ command }) => {
     const row = byId.get(command.id);
     return row && { ...command, ...toChanges(row) };
   });
 }
 
-const settlements = forEachEngine((engine) =>
-  keptStatement((queries, { rows }: { rows: RowsText<typeof given> }, waits: Waits) =>
-    settling(batchRows(engine, 'new', given, rows, waits)).compile(queries),
-  ),
-);
+type Row = BatchRow<typeof given>;
+/** What some rows of a batch need besides their own row and lock: a statement without them is cheaper. */
+type Step = 'close' | 'pass on' | 'release' | 'number' | 'decide';
 
-type Closing = BatchRow<typeof closingColumns>;
-type ClosingText = RowsText<typeof closingColumns>;
-const closingColumns = { id: 'text', target_id: 'text', from_state: 'text' } as const;
-
-/** The state comes with the row: written out, PostgreSQL would walk through the index of all open documents. */
-function closing(engine: Engine, rows: ClosingText, condition = sql``): RawBuilder<unknown> {
-  return sql`update "commands" set ${closed}
-    from ${rowsAs(engine, 'closing', closingColumns, rows)}
-    where "commands"."id" = "closing"."target_id" and "commands"."document_state" = "closing"."from_state" ${condition}`;
+function stepsOf(rows: readonly Row[]): Step[] {
+  const needed: Record<Step, boolean> = {
+    close: rows.some((row) => row.closes_document === 1),
+    'pass on': rows.some(givesBack),
+    release: rows.some(givesBack),
+    number: rows.some((row) => row.opens_document === 1),
+    decide: rows.some((row) => row.settled_by === 'person'),
+  };
+  return (Object.keys(needed) as Step[]).filter((step) => needed[step]);
 }
 
-const settlementWithDocuments = keptStatement(
-  (queries, { rows, documents }: { rows: RowsText<typeof given>; documents: ClosingText }, waits: Waits) => {
-    const settled = settling(batchRows('postgres', 'new', given, rows, waits));
-    const ofSettled = sql`and "closing"."id" in (select "settled"."id" from "settled" offset 0)`;
-    return sql<Settled>`with "settled" as (${settled}), "closed" as (${closing('postgres', documents, ofSettled)})
-    select ${returnedNames} from "settled"`.compile(queries);
-  },
-);
-const closure = keptStatement((queries, { documents }: { documents: ClosingText }) => closing('sqlite', documents).compile(queries));
+function givesBack({ state, document, receipt }: Row): boolean {
+  return state !== 'done' && (document !== null || receipt !== null);
+}
 
-/** One statement on PostgreSQL; SQLite cannot change two sets of rows in one, and takes a transaction. */
-function settleAndClose(
-  { engine, queries, transaction }: Database,
-  rows: RowsText<typeof given>,
-  all: Closing[],
-  waits: Waits,
-): Promise<Settled[]> {
-  if (engine === 'postgres') return settlementWithDocuments(queries, { rows, documents: rowsText(closingColumns, all) }, waits);
-  return transaction(async (within) => {
-    const settled = await settlements.sqlite(within, { rows }, waits);
-    const ids = new Set(settled.map(({ id }) => id));
-    const documents = all.filter(({ id }) => ids.has(id ?? ''));
-    await closure(within, { documents: rowsText(closingColumns, documents) });
+type Write = (home: Home, rows: GivenText, steps: readonly Step[], waits: Waits) => Promise<Settled[]>;
+
+const write: Record<Engine, Write> = {
+  /** One statement. */
+  async postgres({ queries }, rows, steps, waits) {
+    const { rows: settled } = await queries.executeQuery<Settled>(onPostgres(queries, { rows }, [waits, ...steps].join()));
     return settled;
-  });
-}
+  },
+  /** SQLite writes one table by a statement: several in one go, or inside the transaction. */
+  async sqlite(home, rows, steps) {
+    const statements = (['settle', ...steps, 'free'] as const).map((step) => onSqlite(home.queries, { rows }, step));
+    const [settled = []] = await runInOneGo(home, statements);
+    return settled as unknown as Settled[];
+  },
+};
 
-/**
- * Each is found by its id: the state is written so that PostgreSQL, which mostly counts when nothing is open, does not walk through all that
- * is open, and through what was since the last vacuum, for every batch.
- */
-function settling(rows: RawBuilder<unknown>): RawBuilder<Settled> {
-  return sql<Settled>`update "commands" set "settled_at" = now_ms(), "state" = "new"."state", "settled_by" = "new"."settled_by",
+const onPostgres = keptQuery((queries, { rows }: { rows: GivenText }, shape: string) => {
+  const [waits, ...steps] = shape.split(',') as [Waits, ...Step[]];
+  const settledRows = sql`"new" join "settled" on "settled"."id" = "new"."id"`;
+  const further = steps.map((step) => sql`, ${sql.raw(`"${step}"`)} as (${stepStatements[step](settledRows)})`);
+  // The device's lock comes before the row of the command, as everywhere.
+  return sql<Settled>`with "new" as materialized (select * from ${batchRows('postgres', 'rows', given, rows, waits)}),
+    "held" as materialized (select "held"."device_id" from "new" join "device_locks" as "held" on "held"."device_id" = "new"."device_id" for update of "held"),
+    "settled" as (${settling(sql`"new" left join "held" on "held"."device_id" = "new"."device_id"`)} returning ${returned})
+    ${sql.join(further, sql` `)}, "free" as (${freeing(settledRows)})
+    select ${returnedNames} from "settled"`.compile(queries);
+});
+
+/** What was settled by the first statement is what is settled now and still has its device's lock, which the last one gives back. */
+const onSqlite = keptQuery((queries, { rows }: { rows: GivenText }, step: Step | 'settle' | 'free') => {
+  const newRows = sql`with "new" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'shortly')})`;
+  if (step === 'settle') return sql<Settled>`${newRows} ${settling(sql`"new"`)} returning ${returned}`.compile(queries);
+  const settledRows = sql`"new" join "device_locks" as "held" on "held"."device_id" = "new"."device_id" and "held"."command_id" = "new"."id"
+      join "commands" as "settled" on "settled"."id" = "new"."id" and "settled"."state" = "new"."state"`;
+  return sql<Settled>`${newRows} ${step === 'free' ? freeing(settledRows) : stepStatements[step](settledRows)}`.compile(queries);
+});
+
+/** The state is written so that no index on it is ever considered: each is found by its id. */
+function settling(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`update "commands" set "settled_at" = now_ms(), "state" = "new"."state", "settled_by" = "new"."settled_by",
       "outcome" = "new"."outcome", "report" = "new"."report", "reason" = "new"."reason", "next_recall_at" = null,
       "reviewed_at" = case when "commands"."review_since" is null then null else now_ms() end,
       "operation_id" = coalesce("new"."operation_id", "commands"."operation_id"),
       "rrn" = coalesce("new"."rrn", "commands"."rrn"),
       "receipt_id" = coalesce("new"."receipt_id", "commands"."receipt_id"),
       "document_state" = case when "new"."opens_document" = 1 then 'open' else "commands"."document_state" end,
+      "reissued_as" = coalesce("new"."reissued_as", "commands"."reissued_as"),
       "accepted_at" = case when "new"."was_accepted" = 1 then coalesce("commands"."accepted_at", now_ms()) else "commands"."accepted_at" end
     from ${rows}
     where "commands"."id" = "new"."id" and coalesce("commands"."state", '') in ('sent', 'unknown')
       and ("new"."state" <> 'never' or "commands"."accepted_at" is null)
-    returning ${returned}`;
+      and ("new"."settled_by" <> 'person' or "commands"."ended_unknown_at" is not null or ${isLongOver})`;
 }
 
-function toRow({ command, settlement }: SettledTogether): BatchRow<typeof given> {
-  const { state, by, outcome, report, reason, operationId, rrn, receiptId, opensDocument, wasAccepted } = settlement;
+/** Later than the last one, whatever the clock says. */
+const nextDecision = sql`case when now_ms() > coalesce("device_locks"."decided_at", 0) then now_ms() else "device_locks"."decided_at" + 1 end`;
+
+function freeing(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`update "device_locks" set "command_id" = null,
+      "document_id" = case
+        when "new"."opens_document" = 1 then "new"."id"
+        when "new"."closes_document" = 1 and "device_locks"."document_id" = "new"."target_id" then null
+        else "device_locks"."document_id" end,
+      "decided_at" = case when "new"."settled_by" = 'person' and "new"."state" = 'refused' then ${nextDecision} else "device_locks"."decided_at" end
+    from ${rows}
+    where "device_locks"."device_id" = "new"."device_id" and "device_locks"."command_id" = "new"."id"`;
+}
+
+const stepStatements: Record<Step, (rows: RawBuilder<unknown>) => RawBuilder<unknown>> = {
+  /** Somebody who ends a document knows of the payment [D58]. */
+  close: (rows) => sql`update "commands" set "document_state" = 'closed', "told_at" = coalesce("commands"."told_at", now_ms())
+    from ${rows}
+    where "new"."closes_document" = 1 and "commands"."id" = "new"."target_id" and coalesce("commands"."document_state", '') = 'open'`,
+  'pass on': (rows) =>
+    sql`update "claims" set "command_id" = "next_id", "next_id" = null where "next_id" is not null and ${isGivenBack(rows)}`,
+  release: (rows) => sql`delete from "claims" where "next_id" is null and ${isGivenBack(rows)}`,
+  number: (rows) => sql`insert into "bank_operations" ("device_id", "operation_id", "payment_id")
+    select "new"."device_id", "new"."operation_id", "new"."id" from ${rows}
+    where "new"."opens_document" = 1 and "new"."operation_id" is not null`,
+  decide: (rows) => sql`insert into "decisions" ("command_id", "device_id")
+    select "new"."id", "new"."device_id" from ${rows} where "new"."settled_by" = 'person'`,
+};
+
+function isGivenBack(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`("merchant_id", "kind", "value", "command_id") in (
+      select "new"."merchant_id", 'document', "new"."document", "new"."id" from ${rows} where "new"."state" <> 'done'
+      union all select "new"."merchant_id", 'receipt', "new"."receipt", "new"."id" from ${rows} where "new"."state" <> 'done')`;
+}
+
+function toRow({ command, settlement }: SettledCommand): Row {
+  const { state, by, outcome, report, reason, operationId, rrn, receiptId, wasAccepted, reissuedAs } = settlement;
+  const { isPayment, effect } = operationOf(command.name);
+  const isDone = state === 'done';
   return {
     id: command.id,
+    merchant_id: command.merchantId,
+    device_id: command.deviceId,
+    target_id: command.targetId,
     state,
     settled_by: by,
     outcome: outcome ?? null,
@@ -150,7 +236,10 @@ function toRow({ command, settlement }: SettledTogether): BatchRow<typeof given>
     operation_id: operationId ?? null,
     rrn: rrn ?? null,
     receipt_id: receiptId ?? null,
-    opens_document: opensDocument && state === 'done' ? 1 : 0,
+    opens_document: isPayment && isDone ? 1 : 0,
+    closes_document: effect === 'close' && isDone && command.targetId !== null ? 1 : 0,
     was_accepted: wasAccepted ? 1 : 0,
+    reissued_as: reissuedAs ?? null,
+    ...numbersOf(command),
   };
 }

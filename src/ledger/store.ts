@@ -1,23 +1,15 @@
 // The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
-import { type SqlBool, sql } from 'kysely';
+import { sql } from 'kysely';
 import { rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { nowMs } from '../database/dialect.ts';
+import { lockRows, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Bani } from '../kernel/money.ts';
 import { operationOf } from '../kernel/operations.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
-import {
-  type Command,
-  type CommandRow,
-  commandColumns,
-  isOpen,
-  openDocumentOnly,
-  openOnly,
-  type SettledBy,
-  type SettledState,
-  toCommand,
-} from './command.ts';
+import { type Command, type CommandRow, commandColumns, openOnly, toCommand } from './command.ts';
+import { endDocument, lastDecisionOn } from './device-lock.ts';
+import { type Extracted, isLongOver, type Settlement } from './settle-batch.ts';
 import type { Follower } from './standing.ts';
 
 export interface NewCommand {
@@ -73,24 +65,6 @@ export function valuesOf(command: NewCommand) {
   };
 }
 
-/** Commits `sent` and takes the device's lock in one statement; undefined when an index says that something stands in the way. */
-export async function insertSent(queries: Queries, command: NewCommand): Promise<Command | undefined> {
-  const row = await queries
-    .insertInto('commands')
-    .values({
-      ...valuesOf(command),
-      state: 'sent',
-      recalls: 0,
-      unheard_at: command.isUnheard ? nowMs : null,
-      issued_at: nowMs,
-      answer_by: sql<number>`now_ms() + cast(${command.answerWithinMs} as bigint)`,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning(commandColumns)
-    .executeTakeFirst();
-  return row && toCommand(row);
-}
-
 const commandById = keptStatement((queries, { id }: { id: string }) =>
   queries.selectFrom('commands').select(commandColumns).where('id', '=', id).compile(),
 );
@@ -98,6 +72,12 @@ const commandById = keptStatement((queries, { id }: { id: string }) =>
 export async function findCommand(queries: Queries, id: string): Promise<Command | undefined> {
   const [row] = await commandById(queries, { id });
   return row && toCommand(row);
+}
+
+/** Locks the command's row and reads it again: until the transaction ends no refund, void or print of it is added or changed. */
+export async function lockCommand(engine: Database['engine'], queries: Queries, id: string): Promise<Command> {
+  const command = queries.selectFrom('commands').select(commandColumns).where('id', '=', id);
+  return toCommand(await lockRows(engine, command).executeTakeFirstOrThrow());
 }
 
 /** Of an approved payment: the operations that refer to it, for its standing. None refer to anything else. */
@@ -123,86 +103,16 @@ export async function findCommands(queries: Queries, ids: string[]): Promise<Com
   return rows.map(toCommand);
 }
 
-const holdersOfDevice = keptStatement((queries, { deviceId }: { deviceId: string }) => {
-  const ofDevice = () => queries.selectFrom('commands').select(commandColumns).where('device_id', '=', deviceId);
-  // One of each at most, by unique indexes; what is in flight comes before what merely awaits CloseDoc.
-  return ofDevice().where(openOnly).unionAll(ofDevice().where(openDocumentOnly)).compile();
-});
-
-/** What keeps the device from serving a new command: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
-export async function findHolder(queries: Queries, deviceId: string): Promise<Command | undefined> {
-  const rows = await holdersOfDevice(queries, { deviceId });
-  const holders = rows.map(toCommand);
-  return holders.find(isOpen) ?? holders[0];
-}
-
-export interface Settlement {
-  state: SettledState;
-  by: SettledBy;
-  outcome: EndingOutcome | undefined;
-  report: string | undefined;
-  reason: string | undefined;
-  operationId?: string | undefined;
-  rrn?: string | undefined;
-  receiptId?: string | undefined;
-  /** Done, it opens a document. */
-  opensDocument?: boolean | undefined;
-  /** The device said that it has taken it on: written along. */
-  wasAccepted?: boolean | undefined;
-  /** It goes out once more as this command, in the same transaction. */
-  reissuedAs?: string | undefined;
-}
-
 /** Whether a person may decide it by now: the statement that settles judges again. */
 export async function mayBeDecided(queries: Queries, { id }: Command): Promise<boolean> {
   const row = await queries.selectFrom('commands').select('id').where('id', '=', id).where(isLongOver).executeTakeFirst();
   return row !== undefined;
 }
 
-/** Fields of a report of `done` that later calls look for. */
-export type Extracted = Pick<Settlement, 'operationId' | 'rrn' | 'receiptId'>;
-
-/** After answerBy no device begins anything; this long after it, none is still busy with it or with a clock that is a little wrong [D63]. */
-export const personDecidesAfterMs = 2 * 60_000;
-const isLongOver = sql<SqlBool>`answer_by <= now_ms() - ${sql.lit(personDecidesAfterMs)}`;
-
-/**
- * Moves an open command to its settled state. Undefined, and nothing is changed, when somebody else settled it first; when it is said never
- * to have begun and its device has accepted it; and when a person decides while the device may still act on it. All by this one statement
- * and the database's clock, so that no pause and no other instance comes between looking and settling.
- */
-export async function settle(queries: Queries, command: Command, settlement: Settlement): Promise<Command | undefined> {
-  const row = await queries
-    .updateTable('commands')
-    .set({
-      state: settlement.state,
-      settled_at: nowMs,
-      settled_by: settlement.by,
-      outcome: settlement.outcome ?? null,
-      report: settlement.report ?? null,
-      reason: settlement.reason ?? null,
-      next_recall_at: null,
-      reviewed_at: sql<number | null>`case when review_since is null then null else now_ms() end`,
-      ...(settlement.operationId === undefined ? {} : { operation_id: settlement.operationId }),
-      ...(settlement.rrn === undefined ? {} : { rrn: settlement.rrn }),
-      ...(settlement.receiptId === undefined ? {} : { receipt_id: settlement.receiptId }),
-      ...(settlement.opensDocument && settlement.state === 'done' ? { document_state: 'open' as const } : {}),
-      ...(settlement.reissuedAs === undefined ? {} : { reissued_as: settlement.reissuedAs }),
-      ...(settlement.wasAccepted ? { accepted_at: sql<number>`coalesce(accepted_at, now_ms())` } : {}),
-    })
-    .where('id', '=', command.id)
-    .where(openOnly)
-    .$if(settlement.state === 'never', (query) => query.where('accepted_at', 'is', null))
-    .$if(settlement.by === 'person', (query) => query.where((where) => where.or([where('ended_unknown_at', 'is not', null), isLongOver])))
-    .returning(commandColumns)
-    .executeTakeFirst();
-  return row && toCommand(row);
-}
-
 /**
  * What a person decided without a word of the device, and the device agrees with now: its word and, if it was done, its report and its
  * numbers. Once, by the guard on `outcome`, which only a device says (that it cannot tell is not its last word); undefined when it was
- * written already.
+ * written already. In a transaction.
  */
 export async function completeDecision(
   queries: Queries,
@@ -220,7 +130,26 @@ export async function completeDecision(
     .where('removed_at', 'is', null)
     .returning(commandColumns)
     .executeTakeFirst();
-  return row && toCommand(row);
+  if (!row) return undefined;
+  const completed = toCommand(row);
+  await confirmDecision(queries, completed);
+  await nameOperation(queries, completed);
+  return completed;
+}
+
+/** The device has confirmed or contradicted what an operator decided: it is not asked again. */
+export async function confirmDecision(queries: Queries, { id, deviceId }: Command): Promise<void> {
+  const decidedAtMs = await lastDecisionOn(queries, deviceId);
+  await queries.deleteFrom('decisions').where('command_id', '=', id).execute();
+  const left = await queries.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId).limit(1).executeTakeFirst();
+  if (left || decidedAtMs === undefined) return;
+  // Not if another decision was made meanwhile.
+  await queries
+    .updateTable('device_locks')
+    .set({ decided_at: null })
+    .where('device_id', '=', deviceId)
+    .where('decided_at', '=', decidedAtMs)
+    .execute();
 }
 
 /** A settled command turns out to be done: guarded by the state that was contradicted. */
@@ -240,36 +169,27 @@ export async function correctToDone(
   return row && toCommand(row);
 }
 
-/** The id of another operation that holds the number of this one: open, done or disputed. */
-export async function findOtherHolder(
-  queries: Queries,
-  { id, merchantId, name, documentNr, receiptUid }: Command,
-): Promise<string | undefined> {
-  const number = operationOf(name).isPayment ? documentNr : receiptUid;
-  if (number === null) return undefined;
-  const row = await queries
-    .selectFrom('commands')
-    .select('id')
-    .where('merchant_id', '=', merchantId)
-    .where(operationOf(name).isPayment ? 'document_nr' : 'receipt_uid', '=', number)
-    .where('name', '=', name)
-    .where('id', '!=', id)
-    .where('state', 'in', ['sent', 'unknown', 'done', 'disputed'])
-    .limit(1)
-    .executeTakeFirst();
-  return row?.id;
-}
-
-/** False when the document was not open. Whoever ends a document knows of the payment [D58]. */
+/** False when the document was not open. Whoever ends a document knows of the payment [D58]. Under the device's lock. */
 export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
     .set({ document_state: 'closed', told_at: sql<number>`coalesce(told_at, now_ms())` })
     .where('id', '=', paymentId)
     .where('document_state', '=', sql.lit('open'))
-    .returning('id')
+    .returning(['id', 'device_id as deviceId'])
     .executeTakeFirst();
+  if (row) await endDocument(queries, row);
   return row !== undefined;
+}
+
+/** The bank's number of a payment, by which later calls find it; it may have it already. */
+export async function nameOperation(queries: Queries, { id, name, deviceId, operationId }: Command): Promise<void> {
+  if (!operationOf(name).isPayment || operationId === null) return;
+  await queries
+    .insertInto('bank_operations')
+    .values({ device_id: deviceId, operation_id: operationId, payment_id: id })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
 }
 
 /** The API has answered 3: the outcome stays open, and Recall is due. Undefined when it was settled meanwhile. */

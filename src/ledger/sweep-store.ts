@@ -6,7 +6,7 @@ import type { Database, Queries } from '../database/database.ts';
 import { forEachEngine, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
-import { type Command, commandColumns, decidedOnly, openOnly, toCommand } from './command.ts';
+import { type Command, commandColumns, openOnly, toCommand } from './command.ts';
 
 /** This instance's own commands, and those of an instance that is dead: stopped, silent for `deadAfterMs`, or forgotten. */
 function ownOrOrphaned(instanceId: string, deadAfterMs: number) {
@@ -31,6 +31,11 @@ interface Carrier {
   deadAfterMs: number;
 }
 
+/** Few at any time: by the locks of their devices, and by their ids. */
+export const isLocking = sql<SqlBool>`"commands"."id" in (select "command_id" from "device_locks" where "command_id" is not null)`;
+/** Settled by an operator, and its device has said nothing about it. */
+const isUnconfirmed = sql<SqlBool>`"commands"."id" in (select "command_id" from "decisions")`;
+
 const isDue = (where: ExpressionBuilder<Schema, 'commands'>) =>
   where.or([where('next_recall_at', 'is', null), where('next_recall_at', '<=', nowMs)]);
 
@@ -38,6 +43,7 @@ const dueCommands = keptStatement((queries, { instanceId, deadAfterMs }: Carrier
   queries
     .selectFrom('commands')
     .select('commands.id')
+    .where(isLocking)
     .where(openOnly)
     .where(isDue)
     .where(ownOrOrphaned(instanceId, deadAfterMs))
@@ -54,16 +60,15 @@ export async function dueForRecall(queries: Queries, instanceId: string, deadAft
 
 const deviceIds = { device_id: 'text' } as const;
 type DeviceIdsText = RowsText<typeof deviceIds>;
-/** Each device by itself, through the index of open commands or of decided ones. */
-const ofDevices = (engine: Database['engine'], ids: DeviceIdsText) =>
-  sql<SqlBool>`"commands"."device_id" in (select "back"."device_id" from ${rowsAs(engine, 'back', deviceIds, ids)})`;
+const amongDevices = (engine: Database['engine'], ids: DeviceIdsText) =>
+  sql<SqlBool>`"device_id" in (select "back"."device_id" from ${rowsAs(engine, 'back', deviceIds, ids)})`;
 
 const openOfDevices = forEachEngine((engine) =>
   keptStatement((queries, { ids, instanceId }: { ids: DeviceIdsText; instanceId: string }) =>
     queries
       .selectFrom('commands')
       .select(commandColumns)
-      .where(ofDevices(engine, ids))
+      .where('id', 'in', (from) => from.selectFrom('device_locks').select('command_id').where(amongDevices(engine, ids)))
       .where(openOnly)
       .where('instance_id', '=', instanceId)
       .compile(),
@@ -72,7 +77,7 @@ const openOfDevices = forEachEngine((engine) =>
 
 const decidedOfDevices = forEachEngine((engine) =>
   keptStatement((queries, { ids }: { ids: DeviceIdsText }) =>
-    queries.selectFrom('commands').select('device_id').distinct().where(ofDevices(engine, ids)).where(decidedOnly).compile(),
+    queries.selectFrom('decisions').select('device_id').distinct().where(amongDevices(engine, ids)).compile(),
   ),
 );
 
@@ -92,8 +97,7 @@ const decidedOfDevice = keptStatement(
     queries
       .selectFrom('commands')
       .select(commandColumns)
-      .where('device_id', '=', deviceId)
-      .where(decidedOnly)
+      .where('id', 'in', (from) => from.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId))
       .where('journal_id', 'is not', null)
       .where('removed_at', 'is', null)
       .where('settled_at', '>', sql<number>`now_ms() - cast(${sinceMs} as bigint)`)
@@ -118,9 +122,7 @@ const dueDecided = keptStatement((queries, { instanceId, deadAfterMs, sinceMs }:
   queries
     .selectFrom('commands')
     .select(commandColumns)
-    .where(decidedOnly)
-    // Of every device: the index on it holds decisions alone.
-    .where('device_id', '>=', sql.lit(''))
+    .where(isUnconfirmed)
     .where('journal_id', 'is not', null)
     .where('removed_at', 'is', null)
     .where('settled_at', '>', sql<number>`now_ms() - cast(${sinceMs} as bigint)`)
@@ -155,7 +157,7 @@ export async function takeDueDecision(
     .updateTable('commands')
     .set({ instance_id: instanceId, next_recall_at: sql<number>`now_ms() + ${pause}` })
     .where('id', '=', id)
-    .where(decidedOnly)
+    .where(isUnconfirmed)
     .where(isDue)
     .returning('id')
     .executeTakeFirst();
@@ -166,7 +168,7 @@ const abandonedCommands = keptStatement((queries, { instanceId, deadAfterMs, gra
   queries
     .selectFrom('commands')
     .select(commandColumns)
-    .where(openOnly)
+    .where(isLocking)
     .where('state', '=', sql.lit('sent'))
     .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
     .where(ownOrOrphaned(instanceId, deadAfterMs))

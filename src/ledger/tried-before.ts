@@ -1,34 +1,30 @@
 // Attempts under a number (a documentNr, a Receipt.Uid) that keep the number: one whose record was removed [D66], and one that is disputed
 // [D143]. Such a number is not tried again; an operator frees the second kind by resolving it as not executed. What an operator has settled
 // as not done is tried again, but the device that it is tried on is asked first, if it has not confirmed the decision [D129].
-import type { Queries } from '../database/database.ts';
-import { disputed, fieldsOf } from './answers.ts';
-import { type Command, commandColumns, decidedOnly, disputedOnly, paymentsOnly, toCommand } from './command.ts';
-import { refuseRemoved } from './removed.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { disputed, fieldsOf, wasRemoved } from './answers.ts';
+import { findClaimant, type NumberKind, releaseNumbers } from './claims.ts';
+import { type Command, commandColumns, isOpen, toCommand } from './command.ts';
 import type { NewCommand } from './store.ts';
 
-/** For a request that repeats nothing open or done: throws its caller's answer if the number is not free. */
-export async function requireFreeNumber(
-  queries: Queries,
+/**
+ * The command that has the number and did, or may do, what a second one must not do again: open or done. Throws what the caller of a second
+ * attempt gets when it is disputed or its record was removed. One that was settled as not done gives the number back at its settlement.
+ */
+export async function findHolderOfNumber(
+  { transaction, queries }: Pick<Database, 'transaction' | 'queries'>,
   merchantId: string,
-  number: { documentNr: string } | { receiptUid: string },
-): Promise<void> {
-  const holder =
-    'documentNr' in number
-      ? await disputedUnder(queries, merchantId, 'document_nr', number.documentNr)
-      : await disputedUnder(queries, merchantId, 'receipt_uid', number.receiptUid);
-  if (holder) throw disputed(fieldsOf(holder));
-  await refuseRemoved(queries, merchantId, number);
-}
-
-/** Whether an attempt of the same under its number is disputed: for an insert that is not guarded by its statement. */
-export async function isNumberDisputed(queries: Queries, { merchantId, name, documentNr, receiptUid }: NewCommand): Promise<boolean> {
-  if (documentNr === undefined && receiptUid === undefined) return false;
-  const found =
-    receiptUid === undefined
-      ? await disputedUnder(queries, merchantId, 'document_nr', documentNr ?? '')
-      : await disputedUnder(queries, merchantId, 'receipt_uid', receiptUid);
-  return found?.name === name;
+  kind: NumberKind,
+  number: string,
+): Promise<Command | undefined> {
+  const holder = await findClaimant(queries, merchantId, kind, number);
+  if (!holder) return undefined;
+  if (holder.state === 'disputed') throw disputed(fieldsOf(holder));
+  if (holder.removedAtMs !== null) throw wasRemoved(holder);
+  if (isOpen(holder) || holder.state === 'done') return holder;
+  // A dispute of another attempt came in the moment of its settlement.
+  await transaction((tx) => releaseNumbers(tx, holder));
+  return undefined;
 }
 
 /** How many one reading brings: more there are only where somebody decides without end. */
@@ -38,14 +34,14 @@ const maxDecided = 20;
  * What a person settled as not done, and of which the device that is to try again has said nothing since: tries of the same under the number
  * of this command, of anything about the same payment, or an equal request without a name. Those that were settled until `sinceMs` are left out; the oldest come first.
  */
-export async function decidedUnheard(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
+export async function unconfirmedDecisions(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
   const { merchantId, deviceId, name, documentNr, receiptUid, targetId, requestHash } = fresh;
   if ([documentNr, receiptUid, targetId, requestHash].every((value) => value === undefined)) return [];
   const rows = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('device_id', '=', deviceId)
-    .where(decidedOnly)
+    .selectFrom('decisions')
+    .innerJoin('commands', 'commands.id', 'decisions.command_id')
+    .select(commandColumns.map((column) => `commands.${column}` as const))
+    .where('decisions.device_id', '=', deviceId)
     .where('merchant_id', '=', merchantId)
     .where('state', '=', 'refused')
     .where('settled_at', '>', sinceMs)
@@ -61,22 +57,3 @@ export async function decidedUnheard(queries: Queries, fresh: Tried, sinceMs = 0
 }
 
 type Tried = Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid' | 'targetId' | 'requestHash'>;
-
-export async function disputedUnder(
-  queries: Queries,
-  merchantId: string,
-  column: 'document_nr' | 'receipt_uid',
-  number: string,
-): Promise<Command | undefined> {
-  const row = await queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .where('merchant_id', '=', merchantId)
-    .where(column, '=', number)
-    .where(disputedOnly)
-    .where('removed_at', 'is', null)
-    .$if(column === 'document_nr', (query) => query.where(paymentsOnly))
-    .limit(1)
-    .executeTakeFirst();
-  return row && toCommand(row);
-}

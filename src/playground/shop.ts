@@ -6,7 +6,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
-import { findHolder } from '../ledger/store.ts';
+import { findHolder } from '../ledger/device-lock.ts';
 import type { VirtualDevice } from '../virtual/devices/virtual-device.ts';
 
 export interface ShopDevice {

@@ -2,15 +2,19 @@
 // merchant, device, call, documentNr, Receipt.Uid, content hash, amount, the bank's numbers and how it ended; of a report also whether it was
 // a Z, since the day of the next one begins there [D85].
 //
-// Why the row stays where it is: the unique indexes over documentNr and Receipt.Uid hold it before, while and after it is made small,
-// so a repeat that comes in that very moment finds it in one of its two forms or meets the index, on both engines.
+// Why the row stays where it is: its number is claimed before, while and after it is made small, so a repeat that comes in that very moment
+// finds it in one of its two forms, on both engines.
 //
 // One transaction a command. Dying before its commit leaves the command whole; dying after it leaves it small: there is nothing in between.
 // Done twice (two instances, a commit whose answer was lost), the second finds `removed_at` and changes nothing.
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
-import { lockRows, nowMs } from '../database/dialect.ts';
+import { nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
+import { operationOf } from '../kernel/operations.ts';
+import { reclaimNumbers, releaseContent } from '../ledger/claims.ts';
+import type { Command } from '../ledger/command.ts';
+import { confirmDecision, lockCommand } from '../ledger/store.ts';
 import { type Aged, oldestAllowed, type Removable } from './page.ts';
 
 export const removableCommands: Removable = { what: 'commands', page, filter: (queries, ids) => stillRemovable(queries, ids), remove };
@@ -76,12 +80,30 @@ function openInvoice({ selectFrom }: OfCommand) {
     .where('invoices.ended_at', 'is', null);
 }
 
+async function wasTriedAgain(queries: Queries, { merchantId, name, documentNr, receiptUid, issuedAtMs }: Command): Promise<boolean> {
+  const number = operationOf(name).isPayment ? (['document_nr', documentNr] as const) : (['receipt_uid', receiptUid] as const);
+  const later = await queries
+    .selectFrom('commands')
+    .select('id')
+    .where('merchant_id', '=', merchantId)
+    .where(number[0], '=', number[1])
+    .where('name', '=', name)
+    .where('issued_at', '>', issuedAtMs)
+    .limit(1)
+    .executeTakeFirst();
+  return later !== undefined;
+}
+
 async function remove({ engine, transaction }: Database, id: string): Promise<boolean> {
   return await transaction(async (queries) => {
     // The lock first, in a statement of its own: a refund of this payment holds it while it is being written, and only a look
     // that begins after the lock was had sees that refund. Under the lock a newer one waits, and then finds the payment removed.
-    await lockRows(engine, queries.selectFrom('commands').select('id').where('id', '=', id)).execute();
+    const command = await lockCommand(engine, queries, id);
     if ((await stillRemovable(queries, [id])).length === 0) return false;
+    // From now on its number stays taken. What was tried again since keeps it for itself, or is removed later.
+    if (command.state !== 'done' && !(await wasTriedAgain(queries, command))) await reclaimNumbers(queries, command);
+    await releaseContent(queries, command);
+    await confirmDecision(queries, command);
     await queries.deleteFrom('command_events').where('command_id', '=', id).execute();
     await queries.deleteFrom('command_step_counts').where('command_id', '=', id).execute();
     await queries.deleteFrom('search_terms').where('subject_id', '=', id).execute();

@@ -107,7 +107,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
   const callbacks = createCallbacks({ database, clock, logger, instanceId: 'cabinet', delaysS: [60], allow: options.allow ?? [] });
   // Not started, and without devices: only what the cabinet does to commands.
   const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'cabinet' });
-  ledger.define({ Pay: { module: 'POS', opensDocument: true } });
+  ledger.define({ Pay: {} });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0, timeZone: 'Europe/Chisinau' });
   const server = createTestServer({
     basePath: '/tillgate',

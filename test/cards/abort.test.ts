@@ -5,11 +5,12 @@ import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
 import { confirmAbort, markAbortRequested, withdrawAbort } from '../../src/cards/abort-store.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
-import { findCommand, settle } from '../../src/ledger/store.ts';
+import { findCommand } from '../../src/ledger/store.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
+import { settle } from '../support/ledger-statements.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 const [newItem, cancelled] = [0, 4];
@@ -285,7 +286,7 @@ describe.each(engines)('the mark on %s', (engine) => {
     await markAbortRequested(queries, id, 'first', undefined);
     await withdrawAbort(queries, id, 'first');
     expect(await confirmAbort(queries, id)).toBeUndefined();
-    await settle(queries, payment, refused);
+    await settle(database, payment, refused);
     expect(await markAbortRequested(queries, id, 'late', undefined)).toBe(false);
     expect((await confirmAbort(queries, id))?.id).toBe(id);
     expect(await confirmAbort(queries, id)).toBeUndefined();

@@ -8,6 +8,7 @@ import * as reviews from '../../src/ledger/review-store.ts';
 import * as ledger from '../../src/ledger/store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { settle } from '../support/ledger-statements.ts';
 
 const settled = { settled_at: 1, settled_by: 'answer' } as const;
 const ended = {
@@ -47,7 +48,7 @@ describe.each(engines)('on %s', (engine) => {
       const { queries } = database;
       const again = { state: 'refused', by: 'recall', outcome: 'refused', report: undefined, reason: undefined } as const;
       const command = { ...(await read(id)), state: 'sent' } as Command;
-      await expectUntouched(id, () => ledger.settle(queries, command, again));
+      await expectUntouched(id, () => settle(database, command, again));
       await expectUntouched(id, () => ledger.markUnknown(queries, id, 1));
       await expectUntouched(id, () => reviews.putOnReview(queries, id, 'why', { unless: 'settled' }));
       await expectUntouched(id, async () => ((await reviews.putOverdueOnReview(queries, 0)).length === 0 ? undefined : 'some'));

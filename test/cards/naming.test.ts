@@ -2,6 +2,7 @@
 // a documentNr never stands in front of one that has it.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/ledger/command.ts';
+import { nameOperation } from '../../src/ledger/store.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -39,6 +40,7 @@ async function restartNumbers(payment: Payment, other: Payment): Promise<void> {
     .set({ operation_id: other.operationId })
     .where('id', '=', payment.command.id)
     .execute();
+  await nameOperation(world.database.queries, { ...payment.command, operationId: other.operationId });
 }
 
 const refund = (payment: Payment, documentNr = payment.documentNr) =>

@@ -1,7 +1,7 @@
 // The sum of refunds is taken in the transaction that commits the refund: what was refunded since the call came in counts.
 import { expect, it } from 'vitest';
 import { lockUndisputed } from '../../src/cards/store.ts';
-import { insertSent } from '../../src/ledger/store.ts';
+import { insertWithin } from '../../src/ledger/insert-batch.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
@@ -43,7 +43,7 @@ it.each(engines)('a second sum waits until the first refund is committed, howeve
       sums.push((await lockUndisputed(database, queries, payment)).refundedBani);
       first.resolve();
       await heldUp;
-      await insertSent(queries, {
+      await insertWithin(engine, queries, {
         ...{ id, merchantId, deviceId, instanceId: 'i', args: {}, answerWithinMs: 1, journalId: undefined },
         ...{ name: 'Refund', targetId: payment, amountBani: 600 },
       });

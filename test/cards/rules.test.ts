@@ -1,7 +1,8 @@
 // POS Mode's rules as tables: what is refused, what it is called, and the very bani at which that begins.
 import { describe, expect, it } from 'vitest';
-import { checkRefund, checkRepeatedPay, checkVoid, doubtApproval, maxLength, sameDocument } from '../../src/cards/rules.ts';
+import { checkRefund, checkRepeatedPay, checkVoid, doubtApproval, maxLength } from '../../src/cards/rules.ts';
 import type { ErrorName } from '../../src/kernel/error-codes.ts';
+import { sameNumber } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { JsonObject } from '../../src/link/protocol.ts';
 
@@ -129,6 +130,6 @@ describe('a void', () => {
 });
 
 it('a documentNr that is a UUID is the same in any letter case; any other text is as it is', () => {
-  expect(sameDocument('C1B2A3D4-5E6F-4A7B-8C9D-0E1F2A3B4C55')).toBe('c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55');
-  expect(sameDocument('Bon-17')).toBe('Bon-17');
+  expect(sameNumber('C1B2A3D4-5E6F-4A7B-8C9D-0E1F2A3B4C55')).toBe('c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55');
+  expect(sameNumber('Bon-17')).toBe('Bon-17');
 });

@@ -53,7 +53,7 @@ describe.runIf(engines.includes('postgres'))('a command on postgres', () => {
         answerWithinMs: 1,
         journalId: undefined,
       } as const;
-      const closing = { ...own, findsTarget: true, documentNr: 'document 200', operationId: '200' };
+      const closing = { ...own, beside: 'the document it names' as const, documentNr: 'document 200', operationId: '200' };
       const group = createInsertGroup({ ...database, queries, soon: (begin) => begin() });
       expect(await group.add(closing)).toMatchObject({ targetId });
       const text = sql<{ fetched: number }>`select idx_tup_fetch as fetched from pg_stat_xact_user_tables where relname = 'commands'`;

@@ -121,7 +121,6 @@ it('settles a command without a look at the others that are open', async () => {
       return settles.add({
         command,
         settlement: { state: 'done', by: 'answer', outcome: 'done', report: undefined, reason: undefined },
-        closesDocument: false,
       });
     });
     expect((await Promise.all(settled)).map((command) => command?.state)).toEqual(['done', 'done', 'done', 'done']);

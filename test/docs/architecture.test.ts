@@ -1,14 +1,15 @@
 // docs/architecture.md draws what the code does: floors, the life of an invoice and the life of a ledger command.
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Queries } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { stateNames, transitions } from '../../src/invoices/rules.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import type { Command, CommandState, SettledBy, SettledState } from '../../src/ledger/command.ts';
 import { dispute, resolve } from '../../src/ledger/dispute-store.ts';
-import { findCommand, markUnknown, settle } from '../../src/ledger/store.ts';
+import { findCommand, markUnknown } from '../../src/ledger/store.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { settle } from '../support/ledger-statements.ts';
 import { floors, topFiles } from '../support/tidy/floors.ts';
 
 const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
@@ -85,7 +86,8 @@ describe('the life of an invoice', () => {
   });
 });
 
-async function moveTo(queries: Queries, command: Command, to: CommandState): Promise<Command | undefined> {
+async function moveTo(database: Database, command: Command, to: CommandState): Promise<Command | undefined> {
+  const { engine, queries } = database;
   if (to === 'unknown') return markUnknown(queries, command.id, 0);
   // The device agrees with what it said before, or it disputes.
   if (to === 'disputed') {
@@ -93,12 +95,12 @@ async function moveTo(queries: Queries, command: Command, to: CommandState): Pro
     const isOpen = command.state === 'sent' || command.state === 'unknown';
     return isOpen || command.state === 'disputed'
       ? undefined
-      : dispute(queries, command, { contradiction: said, why: 'why', outcome: said });
+      : dispute(engine, queries, command, { contradiction: said, why: 'why', outcome: said });
   }
   if (command.state === 'disputed' && to !== 'never')
-    return resolve(queries, command.id, { state: to as 'done', reason: 'why', report: undefined, isPayment: true });
-  const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined, opensDocument: true } as const;
-  return settle(queries, command, { ...settlement, state: to as SettledState });
+    return (await resolve(engine, queries, command, { state: to as 'done', reason: 'why', report: undefined, isPayment: true }))?.command;
+  const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined } as const;
+  return settle(database, command, { ...settlement, state: to as SettledState });
 }
 
 describe('the life of a ledger command', () => {
@@ -118,7 +120,7 @@ describe('the life of a ledger command', () => {
         });
         const command = await findCommand(queries, id);
         if (!command) throw new Error('The command was not written.');
-        const result = await moveTo(queries, command, to);
+        const result = await moveTo(database, command, to);
         if (result) moved.push(`${from} ${to}`);
       }
     }

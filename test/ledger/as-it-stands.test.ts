@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/ledger/command.ts';
-import { createInsertGroup, type InsertedTogether } from '../../src/ledger/insert-batch.ts';
+import { createInsertGroup, type InsertedCommand } from '../../src/ledger/insert-batch.ts';
 import { putOnReview } from '../../src/ledger/review-store.ts';
 import { createSettleGroup } from '../../src/ledger/settle-batch.ts';
 import { findCommand, markAccepted, markUnknown, takeOver } from '../../src/ledger/store.ts';
@@ -20,14 +20,14 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
   });
   afterAll(() => database.close());
 
-  async function given(more: Partial<InsertedTogether> = {}): Promise<InsertedTogether> {
+  async function given(more: Partial<InsertedCommand> = {}): Promise<InsertedCommand> {
     const deviceId = more.deviceId ?? (await seedDevice(database.queries, merchantId)).id;
     const own = { id: randomUUID(), merchantId, deviceId, instanceId: 'first', name: 'Pay', args: { amount: 1 } } as const;
     return { ...own, answerWithinMs: 300_000, journalId: undefined, ...more };
   }
-  const insert = (command: InsertedTogether) => createInsertGroup(database).add(command);
+  const insert = (command: InsertedCommand) => createInsertGroup(database).add(command);
   const stands = (id: string) => findCommand(database.queries, id);
-  const settle = async (command: Command, closesDocument = false) =>
+  const settle = async (command: Command) =>
     createSettleGroup(database).add({
       command,
       settlement: {
@@ -39,10 +39,8 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
         operationId: '000000001',
         rrn: '7',
         receiptId: 'R-1',
-        opensDocument: command.name === 'Pay',
         wasAccepted: true,
       },
-      closesDocument,
     });
 
   it('with all that one can be given is told as it was written', async () => {
@@ -75,11 +73,17 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
   it('that finds its payment by itself is told with it', async () => {
     const paid = await settle((await insert(await given({ documentNr: 'D-2' }))) as Command);
     const { id: targetId, deviceId } = paid as Command;
-    const closes = await given({ name: 'CloseDoc', deviceId, documentNr: 'D-2', operationId: '000000001', findsTarget: true });
+    const closes = await given({
+      name: 'CloseDoc',
+      deviceId,
+      documentNr: 'D-2',
+      operationId: '000000001',
+      beside: 'the document it names',
+    });
     const told = (await insert(closes)) as Command;
     expect(told).toEqual(await stands(closes.id));
     expect(told.targetId).toBe(targetId);
-    expect(await settle(told, true)).toEqual(await stands(closes.id));
+    expect(await settle(told)).toEqual(await stands(closes.id));
     expect((await stands(targetId))?.documentState).toBe('closed');
   });
 

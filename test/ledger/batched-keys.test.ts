@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey } from '../../src/access/idempotency.ts';
 import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
-import { createInsertGroup, type InsertedTogether, type InsertGroup } from '../../src/ledger/insert-batch.ts';
+import { createInsertGroup, type InsertedCommand, type InsertGroup } from '../../src/ledger/insert-batch.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { withFailingInsert } from '../support/failing-insert.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -31,13 +31,13 @@ describe.each(engines)('a batch on %s', (engine) => {
   afterEach(() => database.close());
 
   const device = async () => (await seedDevice(database.queries, merchantId)).id;
-  const pay = async (key: string | undefined, overrides: Partial<InsertedTogether> = {}): Promise<InsertedTogether> => ({
+  const pay = async (key: string | undefined, overrides: Partial<InsertedCommand> = {}): Promise<InsertedCommand> => ({
     ...{ id: randomUUID(), merchantId, deviceId: await device(), instanceId: 'i', name: 'Pay', args: {}, amountBani: 150 },
     ...{ answerWithinMs: 1_000, journalId: 'j', documentNr: randomUUID() },
     ...(key === undefined ? {} : { idempotency: { key, requestHash: `hash of ${key}` } }),
     ...overrides,
   });
-  const addAll = (commands: readonly InsertedTogether[]) => Promise.all(commands.map((command) => inserts.add(command)));
+  const addAll = (commands: readonly InsertedCommand[]) => Promise.all(commands.map((command) => inserts.add(command)));
   const claim = (key: string, subjectId: string = randomUUID()) =>
     claimKey(database.queries, { merchantId, key, requestHash: 'h', subjectKind: 'command', subjectId });
   const keys = async () => {
@@ -143,17 +143,17 @@ describe.each(engines)('a batch on %s', (engine) => {
     expect([failing.failed(), insertsSent]).toEqual([times, statements]);
   });
 
-  it.each([
-    ['fails for another reason', () => new ConstraintViolation('check', 'bad row'), 'k'],
-    ['has no key', () => new ConstraintViolation('unique', 'a number that no index keeps single yet'), undefined],
-  ])('goes row by row at once when it %s', async (_why, error, key) => {
-    const fresh = [await pay(key), await pay(undefined)];
-    const failing = withFailingInsert(counted());
-    inserts = createInsertGroup(failing.database);
-    failing.failNextInsertInto('commands', 1, error);
-    expect((await addAll(fresh)).map((command) => command?.state)).toEqual(['sent', 'sent']);
-    expect(insertsSent).toBe(3);
-  });
+  it.each([['fails for another reason', () => new ConstraintViolation('check', 'bad row'), 'k']])(
+    'goes row by row at once when it %s',
+    async (_why, error, key) => {
+      const fresh = [await pay(key), await pay(undefined)];
+      const failing = withFailingInsert(counted());
+      inserts = createInsertGroup(failing.database);
+      failing.failNextInsertInto('commands', 1, error);
+      expect((await addAll(fresh)).map((command) => command?.state)).toEqual(['sent', 'sent']);
+      expect(insertsSent).toBe(3);
+    },
+  );
 
   it('tells everybody that the second try is unclear, and tries nothing by itself', async () => {
     const fresh = [await pay('free'), await pay(undefined)];
@@ -204,7 +204,7 @@ describe('calls with keys', () => {
     };
     expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
     expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(before.filter((text) => text.startsWith('insert into "commands"'))).toHaveLength(3);
+    expect(before.filter((text) => text.includes('insert into "commands"'))).toHaveLength(3);
     expect(before.filter((text) => /^select .* from "(?:commands|idempotency_keys)"/.test(text))).toEqual([]);
     await world.stop();
   });
@@ -219,7 +219,7 @@ describe('calls with keys', () => {
   });
 
   it.each(['before', 'after'] as const)('whose commit breaks %s it is made send nothing, and repeating charges each once', (when) =>
-    breakAndRepeat(when, ({ kind }) => kind === 'commit', keyOf),
+    breakAndRepeat(when, ({ sql: text }) => text.includes('insert into "commands"'), keyOf),
   );
 
   it('that the device turned down leave the key to the next attempt, whatever that asks for', async () => {

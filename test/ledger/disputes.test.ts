@@ -1,8 +1,8 @@
 // What a device says after the settlement, case by case: what is written, what an operator sees, and what is counted [D143].
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { findClaimant } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
-import { resolve } from '../../src/ledger/dispute-store.ts';
 import type { Finding } from '../../src/ledger/rules.ts';
 import { createDisputes, type Disputes } from '../../src/ledger/settling/disputes.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
@@ -11,6 +11,7 @@ import { decidedUnheard } from '../../src/ledger/sweep-store.ts';
 import type { CommandEvent, Timeline } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { settle } from '../support/ledger-statements.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -26,7 +27,7 @@ beforeEach(async () => {
   deviceId = (await seedDevice(database.queries, merchantId)).id;
   steps = [];
   const timeline = { add() {}, addCounted: (event: CommandEvent) => steps.push(event) } as unknown as Timeline;
-  const kinds = { CloseDoc: { module: 'POS', closesDocument: true } } as const;
+  const kinds = { CloseDoc: {} } as const;
   const changeState = createStateChanges({ database, timeline, kinds, onSettled() {} });
   disputes = createDisputes({ database, logger: quietLogger, timeline, kinds, changeState });
 });
@@ -144,7 +145,8 @@ describe('a device that contradicts', () => {
     expect(await compare(disputed, said)).toBe(disputed);
     // Another gateway that has read the row before the dispute.
     expect(await compare(command, said)).toEqual(disputed);
-    const resolved = await disputes.resolve(disputed, { state: 'refused', reason: 'Paid back.', report: undefined, isPayment: true });
+    const resolved = (await disputes.resolve(disputed, { state: 'refused', reason: 'Paid back.', report: undefined, isPayment: true }))
+      ?.command;
     expect(resolved).toMatchObject({ state: 'refused', reviewedAtMs: 1_000_000, contradiction: 'done 2' });
     expect(await compare(resolved as Command, said)).toBe(resolved);
     expect(await latest(command)).toEqual(resolved);
@@ -196,37 +198,45 @@ describe('a resolution', () => {
 
   it('as executed opens the document of a payment, unless its terminal has gone on', async () => {
     const first = await disputed();
-    expect(await disputes.resolve(first, as('done'))).toMatchObject({ state: 'done', documentState: 'open', settledBy: 'person' });
+    expect(await disputes.resolve(first, as('done'))).toMatchObject({
+      command: { state: 'done', documentState: 'open', settledBy: 'person' },
+    });
     const second = await disputed({ document_nr: 'm' });
-    expect(await disputes.resolve(second, as('done'))).toMatchObject({ state: 'done', documentState: 'closed' });
+    expect(await disputes.resolve(second, as('done'))).toMatchObject({ command: { state: 'done', documentState: 'closed' } });
     expect(await disputes.resolve(second, as('done'))).toBeUndefined();
     const closedBefore = await disputed({ document_nr: 'o', document_state: 'closed', disputed_from: 'done' });
-    expect(await disputes.resolve(closedBefore, as('done'))).toMatchObject({ documentState: 'closed' });
+    expect(await disputes.resolve(closedBefore, as('done'))).toMatchObject({ command: { documentState: 'closed' } });
   });
 
   it('as executed never takes a number from an operation that holds it', async () => {
     const other = (await seedDevice(database.queries, merchantId)).id;
     const row = { ...done, settled_at: 1, settled_by: 'answer', document_nr: 'n' } as const;
     await seedCommand(database.queries, merchantId, other, row);
-    expect(await disputes.resolve(await disputed(), as('done'))).toMatchObject({ state: 'done', isDisplaced: true });
+    expect(await disputes.resolve(await disputed(), as('done'))).toMatchObject({ command: { state: 'done' }, isDisplaced: true });
     expect(await disputes.resolve(await disputed({ document_nr: 'm' }), as('done'))).toMatchObject({ isDisplaced: false });
   });
 
-  it('that meets another one on the same number decides anew', async () => {
+  it('of one whose number another operation has keeps the number taken when that one gives it back', async () => {
+    const other = (await seedDevice(database.queries, merchantId)).id;
+    const { id } = await seedCommand(database.queries, merchantId, other, { document_nr: 'n' });
     const command = await disputed();
-    let isFirst = true;
-    const alongside = async () => {
-      if (!isFirst) return;
-      isFirst = false;
-      const { ConstraintViolation } = await import('../../src/database/errors.ts');
-      throw new ConstraintViolation('unique', 'taken');
-    };
-    expect(await disputes.resolve(command, as('done'), alongside)).toMatchObject({ state: 'done' });
+    const holder = async () => (await findClaimant(database.queries, merchantId, 'document', 'n'))?.id;
+    expect(await holder()).toBe(id);
+    await settle(database, (await findCommand(database.queries, id)) as Command, {
+      state: 'refused',
+      by: 'answer',
+      outcome: 'refused',
+      report: undefined,
+      reason: undefined,
+    });
+    expect(await holder()).toBe(command.id);
+    await disputes.resolve(command, as('refused'));
+    expect(await holder()).toBeUndefined();
   });
 
   it('as not executed frees the number; the device is not asked about it any more', async () => {
     const command = await disputed({ outcome: null });
-    expect(await resolve(database.queries, command.id, as('refused'))).toMatchObject({ state: 'refused', outcome: 'unknown' });
+    expect(await disputes.resolve(command, as('refused'))).toMatchObject({ command: { state: 'refused', outcome: 'unknown' } });
     await settled({ ...done, document_nr: 'n' });
   });
 });

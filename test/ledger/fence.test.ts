@@ -29,7 +29,7 @@ describe('a gateway that is held up between commit and publish', () => {
     const terminal = await world.terminal();
     const { clock } = world;
     world.hook = ({ sql, when }) => {
-      if (when === 'after' && sql.startsWith('insert into "commands"')) clock.setWallClock(clock.now() + 60_000);
+      if (when === 'after' && sql.includes('insert into "commands"')) clock.setWallClock(clock.now() + 60_000);
       return undefined;
     };
     const documentNr = world.random.uuid();
@@ -87,7 +87,7 @@ describe('the row and the wire', () => {
     const { clock } = world;
     world.hook = ({ sql, when }) => {
       // The database takes 4 s to get to the insert.
-      if (when === 'before' && sql.startsWith('insert into "commands"')) clock.setWallClock(clock.now() + 4_000);
+      if (when === 'before' && sql.includes('insert into "commands"')) clock.setWallClock(clock.now() + 4_000);
       return undefined;
     };
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(0);

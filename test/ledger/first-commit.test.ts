@@ -1,22 +1,19 @@
 // The first commit of a command, met by whoever was faster since it was looked for: then nothing is written, and the key stands for what it
 // stood for. And the one that goes out once more after `expired`: both rows change, or neither.
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey, findKey, releaseKey } from '../../src/access/idempotency.ts';
 import type { Queries } from '../../src/database/database.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
 import { createFirstCommits, type FirstCommits } from '../../src/ledger/calls/first-commit.ts';
+import { releaseNumbers } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { createInsertGroup } from '../../src/ledger/insert-batch.ts';
-import { findCommand } from '../../src/ledger/store.ts';
+import { closeDocument, findCommand } from '../../src/ledger/store.ts';
 import type { Link } from '../../src/link/link.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
-import { until } from '../support/until.ts';
-
-const isWaitingHere = sql`datname = current_database() and wait_event_type = 'Lock'`;
 
 describe.each(engines)('on %s', (engine) => {
   let database: TestDatabase;
@@ -49,6 +46,7 @@ describe.each(engines)('on %s', (engine) => {
   afterEach(() => database.close());
 
   const request = (overrides: Partial<CommandRequest> = {}): CommandRequest => ({
+    claims: { document: overrides.name === 'Pay' ? overrides.documentNr : undefined, receipt: overrides.receiptUid },
     merchantId,
     deviceId,
     name: 'Refund',
@@ -78,7 +76,7 @@ describe.each(engines)('on %s', (engine) => {
     // The key of what never began sends it the long way.
     await claim(await onOther({ state: 'never', settled_at: 1, settled_by: 'recall' }));
     expect(await commits.begin(request({ name, ...number }), randomUUID())).toBeUndefined();
-    await database.queries.updateTable('commands').set({ state: 'refused' }).where('id', '=', id).execute();
+    await releaseNumbers(database.queries, await read(id));
     expect(await commits.begin(request({ name, ...number }), randomUUID())).toMatchObject({ state: 'sent' });
   });
 
@@ -129,12 +127,6 @@ describe.each(engines)('on %s', (engine) => {
       expect(await commits.begin(request(unnamed), randomUUID())).toMatchObject({ state: 'sent' });
     });
 
-    it('is seen under the device’s lock, too', async () => {
-      const guard = async (queries: Queries) => void (await seedEnded(queries));
-      expect(await commits.begin(request({ ...unnamed, guard }), randomUUID())).toBeUndefined();
-      expect(await count()).toBe(0);
-    });
-
     it('is not looked for by one that has a key, nor by one that finds the device taken', async () => {
       const { id } = await seedEnded(database.queries);
       const guard = async () => {};
@@ -172,7 +164,7 @@ describe.each(engines)('on %s', (engine) => {
     await seedCommand(database.queries, merchantId, deviceId, { name: 'Refund' });
     const unnamed = { idempotency: undefined, requestHash: 'asked', guard: async () => {} };
     expect(await commits.begin(request(unnamed), randomUUID())).toBeUndefined();
-    expect(await commits.begin(request({ ...unnamed, needsOpenTarget: true }), randomUUID())).toBeUndefined();
+    expect(await commits.begin(request({ ...unnamed, beside: 'its open document' }), randomUUID())).toBeUndefined();
     expect(await count()).toBe(1);
   });
 
@@ -220,7 +212,7 @@ describe.each(engines)('on %s', (engine) => {
 
     it('is not why a document that was closed meanwhile is closed once more: then nothing is written', async () => {
       const targetId = await onOther({ name: 'Pay', state: 'done', document_state: 'closed', settled_at: 1, settled_by: 'answer' });
-      const close = request({ name: 'CloseDoc', targetId, needsOpenTarget: true });
+      const close = request({ name: 'CloseDoc', targetId, beside: 'its open document' });
       expect(await commits.begin(close, randomUUID())).toBeUndefined();
       expect([await count(), await keyStandsFor()]).toEqual([1, undefined]);
     });
@@ -230,7 +222,7 @@ describe.each(engines)('on %s', (engine) => {
       const closing = async () => {
         const payment = { name: 'Pay', state: 'done', document_state: documentState, ...settled } as const;
         const { id: targetId } = await seedCommand(database.queries, merchantId, deviceId, payment);
-        return request({ name: 'CloseDoc', targetId, mayPass: targetId, needsOpenTarget: true });
+        return request({ name: 'CloseDoc', targetId, beside: 'its open document' });
       };
       const isOpen = documentState === 'open';
 
@@ -250,39 +242,6 @@ describe.each(engines)('on %s', (engine) => {
         expect([command?.state, await count()]).toEqual(isOpen ? ['sent', 2] : [undefined, 1]);
       });
     });
-
-    // A file of SQLite serves one gateway.
-    if (engine === 'postgres') {
-      it('and a document that is being closed while it waits for the device is not closed once more', async () => {
-        const settled = { settled_at: 1, settled_by: 'answer' } as const;
-        const payment = { name: 'Pay', state: 'done', document_state: 'open', ...settled } as const;
-        const { id: targetId } = await seedCommand(database.queries, merchantId, deviceId, payment);
-        const theirs = { name: 'CloseDoc', state: 'sent', target_id: targetId } as const;
-        const { id: closing } = await seedCommand(database.queries, merchantId, deviceId, theirs);
-        await claim(await onOther({ name: 'CloseDoc', state: 'never', ...settled }));
-        const other = await database.another();
-        let ended: Promise<void> | undefined;
-        meanwhile = async () => {
-          const isWritten = Promise.withResolvers<void>();
-          ended = other.transaction(async (tx) => {
-            await tx
-              .updateTable('commands')
-              .set({ state: 'done', ...settled })
-              .where('id', '=', closing)
-              .execute();
-            await tx.updateTable('commands').set({ document_state: 'closed' }).where('id', '=', targetId).execute();
-            isWritten.resolve();
-            await until(async () => (await sql`select 1 from pg_stat_activity where ${isWaitingHere}`.execute(tx)).rows.length > 0);
-          });
-          await isWritten.promise;
-        };
-        const close = request({ name: 'CloseDoc', targetId, mayPass: targetId, needsOpenTarget: true });
-        expect(await commits.begin(close, randomUUID())).toBeUndefined();
-        await ended;
-        expect(await count()).toBe(3);
-        await other.close();
-      });
-    }
 
     it('by the same request that never began goes to the new one', async () => {
       await claim(await onOther({ state: 'never', settled_at: 1, settled_by: 'answer' }));
@@ -331,15 +290,16 @@ describe.each(engines)('on %s', (engine) => {
       expect([await count(), await keyStandsFor()]).toEqual([1, first.id]);
     });
 
-    it.each(['findsTarget', 'needsOpenTarget'] as const)('and whose document was closed by hand stays here (%s)', async (how) => {
+    it.each(['finds its payment', 'knows its payment'] as const)('and whose document was closed by hand stays here (%s)', async (how) => {
       const paid = { name: 'Pay', state: 'done', operation_id: '7', document_nr: 'd', settled_at: 1, settled_by: 'answer' } as const;
       const { id: targetId } = await seedCommand(database.queries, merchantId, deviceId, { ...paid, document_state: 'open' });
       const named = { name: 'CloseDoc', operationId: '7', documentNr: 'd' } as const;
-      const close = { ...named, ...(how === 'findsTarget' ? { findsTarget: true } : { targetId, needsOpenTarget: true }) };
+      const beside = how === 'finds its payment' ? 'the document it names' : 'its open document';
+      const close = { ...named, targetId: how === 'finds its payment' ? undefined : targetId, beside } as const;
       const first = await begun(close);
       const second = await again(first, randomUUID(), close);
       expect(second).toMatchObject({ state: 'sent', targetId });
-      await database.queries.updateTable('commands').set({ document_state: 'closed' }).where('id', '=', targetId).execute();
+      await closeDocument(database.queries, targetId);
       expect(await again(second as Command, randomUUID(), close)).toBeUndefined();
       expect(await read((second as Command).id)).toMatchObject({ state: 'sent', reissuedAs: null });
       expect([await count(), await keyStandsFor()]).toEqual([3, second?.id]);
@@ -355,14 +315,14 @@ describe.each(engines)('on %s', (engine) => {
 
     it('and that needs an open document and has none stays here', async () => {
       const first = await begun();
-      expect(await again(first, randomUUID(), { needsOpenTarget: true })).toBeUndefined();
+      expect(await again(first, randomUUID(), { beside: 'its open document' })).toBeUndefined();
       expect([await count(), (await read(first.id)).state]).toEqual([1, 'sent']);
     });
 
     it('and whose number somebody else took is still open: neither row is written without the other', async () => {
       const documentNr = randomUUID();
       const first = await begun();
-      const held = { name: 'Pay', documentNr } as const;
+      const held = { name: 'Pay', documentNr, claims: { document: documentNr } } as const;
       await onOther({ name: 'Pay', document_nr: documentNr });
       expect(await again(first, randomUUID(), held)).toBeUndefined();
       expect(await read(first.id)).toMatchObject({ state: 'sent', reissuedAs: null });

@@ -8,6 +8,7 @@ import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { settle } from '../support/ledger-statements.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const startMs = 1_000_000;
@@ -48,10 +49,10 @@ describe.each(engines)('on %s', (engine) => {
     const accepted = await command();
     expect(await store.markAccepted(database, [accepted.id])).toMatchObject([{ id: accepted.id, reviewSinceMs: null }]);
     expect(await store.markAccepted(database, [accepted.id])).toEqual([]);
-    expect(await store.settle(database.queries, accepted, never)).toBeUndefined();
-    expect(await store.settle(database.queries, accepted, { ...never, state: 'refused' })).toMatchObject({ state: 'refused' });
+    expect(await settle(database, accepted, never)).toBeUndefined();
+    expect(await settle(database, accepted, { ...never, state: 'refused' })).toMatchObject({ state: 'refused' });
     const other = await command();
-    expect(await store.settle(database.queries, other, never)).toMatchObject({ state: 'never' });
+    expect(await settle(database, other, never)).toMatchObject({ state: 'never' });
     // That is a contradiction, and recorded as one.
     expect(await store.markAccepted(database, [other.id])).toEqual([]);
   });
@@ -59,14 +60,14 @@ describe.each(engines)('on %s', (engine) => {
   it('a person decides two minutes after answerBy, or when the device ended it as unknown', async () => {
     const waiting = await command({ state: 'unknown' });
     database.shiftClock(300_000 + 119_999);
-    expect(await store.settle(database.queries, waiting, person)).toBeUndefined();
+    expect(await settle(database, waiting, person)).toBeUndefined();
     database.shiftClock(1);
-    expect(await store.settle(database.queries, waiting, person)).toMatchObject({ state: 'refused', settledBy: 'person' });
+    expect(await settle(database, waiting, person)).toMatchObject({ state: 'refused', settledBy: 'person' });
 
     const ended = await command({ state: 'unknown', answer_by: startMs + 1_000_000 });
-    expect(await store.settle(database.queries, ended, person)).toBeUndefined();
+    expect(await settle(database, ended, person)).toBeUndefined();
     await reviews.putOnReview(database.queries, ended.id, 'It cannot tell.', { isEnded: true });
-    expect(await store.settle(database.queries, ended, person)).toMatchObject({ state: 'refused' });
+    expect(await settle(database, ended, person)).toMatchObject({ state: 'refused' });
   });
 
   it('of two that take a command over, or of one that asks with an old picture of it, one does', async () => {
@@ -84,7 +85,7 @@ describe.each(engines)('on %s', (engine) => {
     expect((await read(orphan.id)).recalls).toBe(2);
     // Settled meanwhile: nothing is left to ask about.
     const latest = await read(orphan.id);
-    await store.settle(database.queries, latest, { ...never, state: 'done', opensDocument: true });
+    await settle(database, latest, { ...never, state: 'done' });
     expect(await store.takeOver(database.queries, latest, 'third', 1_000)).toBe(false);
     expect(await read(orphan.id)).toMatchObject({ instanceId: latest.instanceId, recalls: 2 });
   });

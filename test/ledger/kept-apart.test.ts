@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import { createInsertGroup, type InsertedTogether } from '../../src/ledger/insert-batch.ts';
+import { createInsertGroup, type InsertedCommand } from '../../src/ledger/insert-batch.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -17,23 +17,20 @@ beforeEach(async () => {
   merchantId = (await seedMerchant(database.queries)).id;
 });
 
-async function command(overrides: Partial<InsertedTogether> = {}): Promise<InsertedTogether> {
+async function command(overrides: Partial<InsertedCommand> = {}): Promise<InsertedCommand> {
   const owner = overrides.merchantId ?? merchantId;
   const { id: deviceId } = await seedDevice(database.queries, owner);
   const own = { id: randomUUID(), merchantId: owner, deviceId, instanceId: 'i', name: 'Refund', args: {} } as const;
   return { ...own, answerWithinMs: 1, journalId: undefined, ...overrides };
 }
 
-async function statementsFor(...commands: InsertedTogether[]): Promise<number> {
+async function statementsFor(...commands: InsertedCommand[]): Promise<number> {
   statements = 0;
-  const queries = database.queries.withPlugin({
-    transformQuery({ node }) {
-      statements += 1;
-      return node;
-    },
-    transformResult: async ({ result }) => result,
-  });
-  const group = createInsertGroup({ ...database, queries, soon: (begin) => void setImmediate(begin) });
+  const inOneGo: Database['inOneGo'] = (all) => {
+    statements += 1;
+    return database.inOneGo?.(all) ?? expect.fail();
+  };
+  const group = createInsertGroup({ ...database, inOneGo, soon: (begin) => void setImmediate(begin) });
   await Promise.all(commands.map((each) => group.add(each)));
   return statements;
 }
@@ -55,11 +52,11 @@ it.each([{ documentNr: 'a' }, { receiptUid: 'a' }])('those that share %j are one
 
 it('those that share a key are one after the other: together, the second would fail the first', async () => {
   let commits = 0;
-  const transaction: Database['transaction'] = (work) => {
+  const inOneGo: Database['inOneGo'] = (statements) => {
     commits += 1;
-    return database.transaction(work);
+    return database.inOneGo?.(statements) ?? expect.fail();
   };
-  const group = createInsertGroup({ ...database, transaction, soon: (begin) => void setImmediate(begin) });
+  const group = createInsertGroup({ ...database, inOneGo, soon: (begin) => void setImmediate(begin) });
   const idempotency = { key: 'k', requestHash: 'asked' };
   const both = [await command({ idempotency }), await command({ idempotency })];
   const [first, second] = await Promise.all(both.map((each) => group.add(each)));

@@ -108,7 +108,7 @@ it('removes Idempotency-Keys that are older than a day every ten minutes, also a
 });
 
 it('knows of each command whose module it is: what its slice says, and POS where none does', async () => {
-  ledger.define({ Report: { module: 'Fiscal' } });
+  ledger.define({ Report: {} });
   const modules = (['Report', 'Pay'] as const).map((name) => ledger.moduleOf({ name } as Command));
   expect(modules).toEqual(['Fiscal', 'POS']);
 });

@@ -131,7 +131,7 @@ describe('a gateway that dies', () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     world.hook = ({ sql, when }) => {
-      if (when === 'before' || !sql.startsWith('insert into "commands"')) return undefined;
+      if (when === 'before' || !sql.includes('insert into "commands"')) return undefined;
       void world.crash();
       return 'hang';
     };

@@ -1,13 +1,8 @@
 // Repeats by content [D58] across two gateways on one database, in real time, on both engines.
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
-import { createFirstCommits } from '../../src/ledger/calls/first-commit.ts';
-import { createInsertGroup } from '../../src/ledger/insert-batch.ts';
-import { findCommand } from '../../src/ledger/store.ts';
-import type { Link } from '../../src/link/link.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
-import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
 
@@ -84,40 +79,5 @@ describe.each(engines)('two gateways on %s', (engine) => {
     expect(new Set(repeats.map(({ code, oid, isRepeated }) => `${code} ${oid} ${isRepeated}`))).toEqual(new Set([`0 ${first.oid} true`]));
     expect(deposits()).toBe(1);
     await close();
-  });
-
-  it('see an equal call that came, was done and went unheard while they were writing their own down', async () => {
-    const database = await openTestDatabase(engine);
-    const { id: merchantId } = await seedMerchant(database.queries);
-    const { id: deviceId } = await seedDevice(database.queries, merchantId, { kind: 'register' });
-    const link = { presence: { journalOf: (_id: string, otherwise: string | undefined) => otherwise } } as unknown as Link;
-    const { begin } = createFirstCommits({
-      database,
-      link,
-      instanceId: 'second',
-      reception: { noteOn: () => undefined },
-      insertGroup: createInsertGroup(database),
-    });
-    const first = engine === 'postgres' ? await database.another() : undefined;
-    const done = { name: 'MoneyIn', state: 'done', settled_at: Date.now(), settled_by: 'answer', request_hash: 'in' } as const;
-    const command = await begin(
-      {
-        merchantId,
-        deviceId,
-        requestHash: 'in',
-        name: 'MoneyIn',
-        args: {},
-        answerWithinMs: 20_000,
-        journalId: undefined,
-        preferredChannel: 'queue',
-        // On PostgreSQL by another connection, which commits at once; SQLite has one writer.
-        guard: async (queries) => void (await seedCommand(first?.queries ?? queries, merchantId, deviceId, done)),
-      },
-      'late',
-    );
-    expect(command).toBeUndefined();
-    expect(await findCommand(database.queries, 'late')).toBeUndefined();
-    await first?.close();
-    await database.close();
   });
 });

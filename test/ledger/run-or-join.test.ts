@@ -146,7 +146,7 @@ describe('a call that nothing can stand beside', () => {
   });
 
   it('and acts on a payment that holds the device, too, if the insert sees that its document is open', async () => {
-    await ledger.run(single(), planned({ mayPass: 'payment', needsOpenTarget: true }));
+    await ledger.run(single(), planned({ targetId: 'payment', beside: 'its open document' }));
     expect(looks).toBe(0);
   });
 
@@ -154,7 +154,6 @@ describe('a call that nothing can stand beside', () => {
     ['it may stand beside an equal one', () => [call(), planned()]],
     ['its device is away', () => ((isLive = false), [single(), planned()])],
     ['it has a guard of its own', () => [single(), planned({ guard: async () => {} })]],
-    ['it acts on a payment that nobody looked at', () => [single(), planned({ mayPass: 'payment' })]],
   ])('is looked for first when %s', async (_why, make) => {
     const [one, plan] = make();
     expect(await ledger.runAtOnce(one, plan)).toBeUndefined();
@@ -181,9 +180,11 @@ describe('a call that repeats nothing', () => {
   it('is told 31 while the device is held by something else, and passes the payment that it is about', async () => {
     const { id } = await seedCommand(database.queries, merchantId, deviceId);
     await expect(ledger.run(call(), planned())).rejects.toMatchObject({ errorName: 'Device_Busy' });
-    await expect(ledger.run(call(), planned({ mayPass: 'another' }))).rejects.toMatchObject({ errorName: 'Device_Busy' });
+    await expect(ledger.run(call(), planned({ beside: 'its document', targetId: 'another' }))).rejects.toMatchObject({
+      errorName: 'Device_Busy',
+    });
     expect(ran).toEqual([]);
-    expect(await ledger.run(call(), planned({ mayPass: id }))).toMatchObject({ command: { id: 'new' } });
+    expect(await ledger.run(call(), planned({ beside: 'its document', targetId: id }))).toMatchObject({ command: { id: 'new' } });
   });
 
   it('is told 30 when the device cannot be reached, and nothing is written', async () => {

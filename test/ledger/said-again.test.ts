@@ -3,9 +3,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database, Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { CommandKinds } from '../../src/ledger/command-kind.ts';
+import type { Settlement } from '../../src/ledger/settle-batch.ts';
 import { createReview } from '../../src/ledger/settling/review.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
-import { findCommand, type Settlement } from '../../src/ledger/store.ts';
+import { findCommand } from '../../src/ledger/store.ts';
 import type { CommandEvent } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -65,7 +66,7 @@ describe('a decision', () => {
   it('that it was done stands with the report that later calls need; that it was not, without one', async () => {
     const open = await command({ state: 'unknown' });
     const settlements: Settlement[] = [];
-    const { decide } = reviewOf({ Pay: { module: 'POS', reportOfDecision: (_command, found) => ({ found }) } }, async (settlement) => {
+    const { decide } = reviewOf({ Pay: { reportOfDecision: (_command, found) => ({ found }) } }, async (settlement) => {
       settlements.push(settlement);
       return open;
     });
@@ -111,7 +112,7 @@ describe('a decision', () => {
   it('needs no report of a kind that has none', async () => {
     const open = await command({ state: 'unknown', name: 'Refund' });
     const reports: unknown[] = [];
-    for (const kinds of [{}, { Refund: { module: 'POS' } }] as CommandKinds[]) {
+    for (const kinds of [{}, { Refund: {} }] as CommandKinds[]) {
       await reviewOf(kinds, async ({ report }) => {
         reports.push(report);
         return open;
@@ -182,22 +183,17 @@ describe('a command that enters another state', () => {
     kinds = {};
   });
 
-  const closing = async () => {
-    const payment = await command({ ...done, document_state: 'open' });
-    return { payment, closeDoc: await command({ name: 'CloseDoc', target_id: payment.id }) };
-  };
   const moveTo =
-    (state: 'done' | 'refused' | 'unknown', { id }: Command, overrides: object = {}) =>
+    (state: 'done' | 'refused' | 'unknown', { id }: Command) =>
     async (queries: Queries) => ({
       ...((await findCommand(queries, id)) as Command),
       state,
       settledBy: state === 'unknown' ? null : ('answer' as const),
-      ...overrides,
     });
 
   it('is told to whoever waits, to the timeline and to its slice; nothing of it when nothing has changed', async () => {
     const after: Command[] = [];
-    kinds = { Pay: { module: 'POS', afterState: (changed) => after.push(changed) } };
+    kinds = { Pay: { afterState: (changed) => after.push(changed) } };
     const open = await command();
     expect(await changeState({ command: open, to: 'done', update: async () => undefined })).toBeUndefined();
     expect([hints, events, after]).toEqual([[], [], []]);
@@ -208,8 +204,6 @@ describe('a command that enters another state', () => {
     ]);
     expect(events).toEqual([{ commandId: open.id, step: 'settled', detail: 'done by answer' }]);
     expect(after).toEqual([settled]);
-    // It was one statement.
-    expect(transactions).toBe(0);
   });
 
   it('that is unknown is not settled, and says by nobody', async () => {
@@ -217,26 +211,6 @@ describe('a command that enters another state', () => {
     await changeState({ command: open, to: 'unknown', update: moveTo('unknown', open) });
     expect(hints).toEqual([['commands', open.id]]);
     expect(events).toEqual([{ commandId: open.id, step: 'unknown', detail: undefined }]);
-  });
-
-  it.each([
-    ['done', 'closed'],
-    ['refused', 'open'],
-  ] as const)('closes its target’s document when it is to and was done: %s', async (state, documentState) => {
-    kinds = { CloseDoc: { module: 'POS', closesDocument: true } };
-    const { payment, closeDoc } = await closing();
-    await changeState({ command: closeDoc, to: state, update: moveTo(state, closeDoc) });
-    expect((await latest(payment.id)).documentState).toBe(documentState);
-  });
-
-  it('leaves the document alone when closing it is not its affair, or it has no target', async () => {
-    const { payment, closeDoc } = await closing();
-    await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc) });
-    await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc), alongside: async () => {} });
-    kinds = { CloseDoc: { module: 'POS', closesDocument: true } };
-    await changeState({ command: closeDoc, to: 'done', update: moveTo('done', closeDoc, { targetId: null }) });
-    await changeState({ command: closeDoc, to: 'done', update: async () => undefined });
-    expect((await latest(payment.id)).documentState).toBe('open');
   });
 
   it('goes with others in one commit unless something is written alongside', async () => {
@@ -257,9 +231,9 @@ describe('a command that enters another state', () => {
     };
     await changeState(change);
     await changeState({ ...change, alongside: async (_queries, { state }) => void ways.push(`alongside ${state}`) });
-    kinds = { Pay: { module: 'POS', onState: { done: async () => void ways.push('slice') } } };
+    kinds = { Pay: { onState: { done: async () => void ways.push('slice') } } };
     await changeState(change);
-    kinds = { Pay: { module: 'POS', onState: { refused: async () => void ways.push('slice') } } };
+    kinds = { Pay: { onState: { refused: async () => void ways.push('slice') } } };
     await changeState(change);
     expect(ways).toEqual(['together', 'alone', 'alongside done', 'alone', 'slice', 'together']);
   });
@@ -267,7 +241,7 @@ describe('a command that enters another state', () => {
   it('writes nothing alongside when it was in another state', async () => {
     const open = await command();
     const ways: string[] = [];
-    kinds = { Pay: { module: 'POS', onState: { done: async () => void ways.push('slice') } } };
+    kinds = { Pay: { onState: { done: async () => void ways.push('slice') } } };
     const alongside = async () => void ways.push('alongside');
     expect(await changeState({ command: open, to: 'done', update: async () => undefined, alongside })).toBeUndefined();
     expect(ways).toEqual([]);

@@ -26,7 +26,7 @@ beforeEach(async () => {
   database = await memoryDatabase(clock);
   merchantId = (await seedMerchant(database.queries)).id;
   deviceId = (await seedDevice(database.queries, merchantId)).id;
-  kind = { module: 'POS', opensDocument: true };
+  kind = {};
   steps = [];
   const timeline = { add: (event: CommandEvent) => steps.push(event), addCounted: (event: CommandEvent) => steps.push(event) };
   settlements = createSettlements({
@@ -38,7 +38,7 @@ beforeEach(async () => {
       get Pay() {
         return kind;
       },
-      CloseDoc: { module: 'POS', closesDocument: true },
+      CloseDoc: {},
     },
     settleGroup: createSettleGroup(database),
   });

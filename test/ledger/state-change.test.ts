@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { Command, SettledState } from '../../src/ledger/command.ts';
 import type { CommandKinds } from '../../src/ledger/command-kind.ts';
+import { settleWithin } from '../../src/ledger/settle-batch.ts';
 import { commandsTopic, createStateChanges, type StateChange } from '../../src/ledger/settling/state-change.ts';
-import { findCommand, markUnknown, settle } from '../../src/ledger/store.ts';
+import { findCommand, markUnknown } from '../../src/ledger/store.ts';
 import { memoryDatabase } from '../support/engines.ts';
-import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { lockAsSeeded, seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 let database: Database;
@@ -20,9 +21,9 @@ beforeEach(async () => {
   database = await memoryDatabase(createVirtualClock());
   const merchantId = (await seedMerchant(database.queries)).id;
   const paid = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'open' } as const;
-  const [one, other] = [await seedDevice(database.queries, merchantId), await seedDevice(database.queries, merchantId)];
-  paymentId = (await seedCommand(database.queries, merchantId, one.id, { name: 'Pay', ...paid })).id;
-  const { id } = await seedCommand(database.queries, merchantId, other.id, { name: 'CloseDoc', target_id: paymentId });
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  paymentId = (await seedCommand(database.queries, merchantId, deviceId, { name: 'Pay', ...paid })).id;
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, { name: 'CloseDoc', target_id: paymentId });
   command = (await findCommand(database.queries, id)) as Command;
   transactions = 0;
   hints = [];
@@ -30,9 +31,8 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-const closing: CommandKinds = { CloseDoc: { module: 'POS', closesDocument: true } };
 const onState = { done: async () => {}, refused: async () => {} };
-const noting: CommandKinds = { CloseDoc: { module: 'POS', onState } };
+const noting: CommandKinds = { CloseDoc: { onState } };
 
 function change(to: StateChange['to'], kinds: CommandKinds = {}, more: Partial<StateChange> = {}): Promise<Command | undefined> {
   const watched: Pick<Database, 'queries' | 'transaction' | 'hint'> = {
@@ -51,23 +51,23 @@ function change(to: StateChange['to'], kinds: CommandKinds = {}, more: Partial<S
   });
   const settlement = { by: 'answer', outcome: undefined, report: undefined, reason: undefined } as const;
   const update: StateChange['update'] = (queries) =>
-    to === 'unknown' ? markUnknown(queries, command.id, 0) : settle(queries, command, { ...settlement, state: to as SettledState });
+    to === 'unknown'
+      ? markUnknown(queries, command.id, 0)
+      : settleWithin(database.engine, queries, { command, settlement: { ...settlement, state: to as SettledState } });
   return changeState({ command, to, update, ...more });
 }
 const documentState = async () => (await findCommand(database.queries, paymentId))?.documentState;
 
 describe('the document of a command’s target', () => {
   it('is closed, in the same transaction, by one of a kind that closes documents and that is done', async () => {
-    await change('done', closing);
+    await change('done');
     expect(await documentState()).toBe('closed');
     expect(transactions).toBe(1);
   });
 
   it.each<[string, StateChange['to'], CommandKinds]>([
-    ['was refused', 'refused', closing],
-    ['is of a kind that closes none', 'done', {}],
-    ['is of a kind that closes none, and writes something else', 'done', noting],
-    ['was refused, and writes something else', 'refused', { CloseDoc: { module: 'POS', onState, closesDocument: true } }],
+    ['was refused', 'refused', {}],
+    ['was refused, and writes something else', 'refused', noting],
   ])('stays open when the command %s', async (_what, to, kinds) => {
     expect(await change(to, kinds)).toMatchObject({ state: to });
     expect(await documentState()).toBe('open');
@@ -75,23 +75,19 @@ describe('the document of a command’s target', () => {
 });
 
 describe('a change of state', () => {
-  it('with which nothing else is written is one statement and no transaction', async () => {
-    await change('done');
-    expect(transactions).toBe(0);
-  });
-
   it('goes with those of other commands unless its slice or its caller writes something with it', async () => {
     const together = async () => ({ ...command, reason: 'together' });
-    expect(await change('done', closing, { together })).toMatchObject({ reason: 'together' });
+    expect(await change('done', {}, { together })).toMatchObject({ reason: 'together' });
     const written: string[] = [];
     const alongside = async () => void written.push('alongside');
-    const slice: CommandKinds = { CloseDoc: { module: 'POS', onState: { done: async () => void written.push('slice') } } };
+    const slice: CommandKinds = { CloseDoc: { onState: { done: async () => void written.push('slice') } } };
     expect(await change('done', {}, { together, alongside })).toMatchObject({ state: 'done', reason: null });
     await database.queries
       .updateTable('commands')
       .set({ state: 'sent', settled_at: null, settled_by: null })
       .where('id', '=', command.id)
       .execute();
+    await lockAsSeeded(database.queries, command.id);
     expect(await change('done', slice, { together })).toMatchObject({ reason: null });
     expect(written).toEqual(['alongside', 'slice']);
     expect(transactions).toBe(2);
@@ -111,7 +107,7 @@ describe('a change of state', () => {
     await change('refused');
     const written: unknown[] = [];
     const alongside = async (_queries: unknown, changed: Command) => void written.push(changed);
-    expect(await change('done', closing, { alongside })).toBeUndefined();
+    expect(await change('done', {}, { alongside })).toBeUndefined();
     expect(written).toEqual([]);
     expect(await documentState()).toBe('open');
   });

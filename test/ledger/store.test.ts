@@ -4,11 +4,13 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import { findHolder } from '../../src/ledger/device-lock.ts';
 import * as reviews from '../../src/ledger/review-store.ts';
 import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { insertSent, settle } from '../support/ledger-statements.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const startMs = 1_000_000;
@@ -28,6 +30,7 @@ describe.each(engines)('on %s', (engine) => {
   });
   afterAll(() => database.close());
   beforeEach(async () => {
+    await database.queries.deleteFrom('claims').execute();
     await database.queries.deleteFrom('commands').execute();
     merchantId = (await seedMerchant(database.queries)).id;
     deviceId = (await seedDevice(database.queries, merchantId)).id;
@@ -51,20 +54,20 @@ describe.each(engines)('on %s', (engine) => {
 
     it('is written with all that it says, and with nothing that it does not say', async () => {
       const bare = least();
-      await store.insertSent(database.queries, bare);
+      await insertSent(database, bare);
       expect(await rowOf(bare.id)).toMatchObject({
         ...{ ...nothing, ...nobody, caller: null, request: null, unheard_at: null },
         ...{ merchant_id: merchantId, device_id: deviceId, instance_id: 'here', name: 'Refund', args: '{"amount":1}', state: 'sent' },
         ...{ recalls: 0, issued_at: startMs, answer_by: startMs + 60_000 },
       });
-      await database.queries.deleteFrom('commands').execute();
+      await database.queries.updateTable('device_locks').set({ command_id: null }).execute();
       const target = await command();
       const whole = {
         ...{ ...least(), journalId: 'j', amountBani: 300, cashBani: 100, cardBani: 200, documentNr: 'd', operationId: 'o', rrn: 'r' },
         ...{ targetId: target.id, receiptUid: 'u', contentHash: 'c', callbackUri: 'http://erp.example', requestHash: 'h' },
         ...{ isUnheard: true, origin: { caller: 'till', request: '{}' } },
       };
-      const inserted = await store.insertSent(database.queries, whole);
+      const inserted = await insertSent(database, whole);
       expect(inserted).toEqual(await read(whole.id));
       expect(await rowOf(whole.id)).toMatchObject({
         ...{ amount_bani: 300, document_nr: 'd', operation_id: 'o', rrn: 'r', target_id: target.id, receipt_uid: 'u', content_hash: 'c' },
@@ -74,9 +77,9 @@ describe.each(engines)('on %s', (engine) => {
     });
 
     it('on a device that is taken is none', async () => {
-      await store.insertSent(database.queries, least());
+      await insertSent(database, least());
       const second = least();
-      expect(await store.insertSent(database.queries, second)).toBeUndefined();
+      expect(await insertSent(database, second)).toBeUndefined();
       expect(await read(second.id)).toBeUndefined();
     });
   });
@@ -102,7 +105,7 @@ describe.each(engines)('on %s', (engine) => {
     });
 
     it('as the holder of a device is what runs there, else the payment that awaits CloseDoc, else nothing', async () => {
-      const holder = () => store.findHolder(database.queries, deviceId);
+      const holder = () => findHolder(database.queries, deviceId);
       await seedCommand(database.queries, merchantId, deviceId, { ...settled, state: 'refused' });
       await command();
       expect(await holder()).toBeUndefined();
@@ -115,19 +118,19 @@ describe.each(engines)('on %s', (engine) => {
 
   describe('a settlement', () => {
     const said = { outcome: 'done', report: '{"rrn":"1"}', reason: 'because' } as const;
-    const done = { ...said, state: 'done', by: 'answer', opensDocument: true } as const;
+    const done = { ...said, state: 'done', by: 'answer' } as const;
 
     it('writes all that became known, once', async () => {
       const open = await command({ next_recall_at: 5, recalls: 1 });
       const whole = { ...done, operationId: 'o', rrn: 'r', receiptId: 'x', wasAccepted: true, reissuedAs: open.id };
-      const latest = await store.settle(database.queries, open, whole);
+      const latest = await settle(database, open, whole);
       expect(latest).toEqual({
         ...open,
         ...{ state: 'done', settledAtMs: startMs, settledBy: 'answer', ...said, operationId: 'o', rrn: 'r', documentState: 'open' },
         ...{ acceptedAtMs: startMs, reissuedAs: open.id },
       });
       expect(await rowOf(open.id)).toMatchObject({ next_recall_at: null, receipt_id: 'x', reviewed_at: null });
-      expect(await store.settle(database.queries, open, { ...done, state: 'refused' })).toBeUndefined();
+      expect(await settle(database, open, { ...done, state: 'refused' })).toBeUndefined();
       expect(await read(open.id)).toEqual(latest);
     });
 
@@ -139,24 +142,23 @@ describe.each(engines)('on %s', (engine) => {
         outcome: undefined,
         report: undefined,
         reason: undefined,
-        opensDocument: true,
       } as const;
-      expect(await store.settle(database.queries, open, bare)).toEqual({
+      expect(await settle(database, open, bare)).toEqual({
         ...open,
         ...{ state: 'refused', settledAtMs: startMs, settledBy: 'recall' },
       });
       expect((await rowOf(open.id)).receipt_id).toBe('x');
       const accepted = await command({ accepted_at: 7 });
-      expect(await store.settle(database.queries, accepted, { ...done, wasAccepted: true })).toMatchObject({ acceptedAtMs: 7 });
+      expect(await settle(database, accepted, { ...done, wasAccepted: true })).toMatchObject({ acceptedAtMs: 7 });
       const withdrawal = await command({ name: 'MoneyOut' });
-      expect(await store.settle(database.queries, withdrawal, { ...done, opensDocument: undefined })).toMatchObject({
+      expect(await settle(database, withdrawal, done)).toMatchObject({
         ...{ state: 'done', documentState: null, acceptedAtMs: null },
       });
     });
 
     it('takes what was on the review list off it, and tells nothing of a review that never was', async () => {
       const listed = await command({ review_since: 5, review_reason: 'why' });
-      expect(await store.settle(database.queries, listed, done)).toMatchObject({ reviewSinceMs: 5, reviewedAtMs: startMs });
+      expect(await settle(database, listed, done)).toMatchObject({ reviewSinceMs: 5, reviewedAtMs: startMs });
     });
 
     it('closes a document that is open, once, and who closes it knows of the payment', async () => {

@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { hookedStorage } from '../../simulation/hooked-storage.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
-import { refuseRemoved } from '../../src/ledger/removed.ts';
 import { removableAuditEntries } from '../../src/removal/audit.ts';
 import { removableCommands } from '../../src/removal/commands.ts';
 import { removableInvoices } from '../../src/removal/invoices.ts';
@@ -26,8 +25,6 @@ const reads: Record<string, [read: (queries: Queries) => Promise<unknown>, index
     (queries) => removableInvoices.filter(queries, ['1']),
     /sqlite_autoindex_(invoices|callbacks|orphan_payments)_\d|commands_by_document/,
   ],
-  'the newest try under a documentNr': [(queries) => refuseRemoved(queries, 'm', { documentNr: 'd' }), /commands_by_document/],
-  'the newest try under a Receipt.Uid': [(queries) => refuseRemoved(queries, 'm', { receiptUid: 'u' }), /commands_by_receipt/],
 };
 
 it.each(Object.keys(reads))('%s', async (name) => {

@@ -5,10 +5,11 @@ import { checkRefund, checkVoid } from '../../src/cards/rules.ts';
 import { lockUndisputed } from '../../src/cards/store.ts';
 import type { Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
-import { insertSent } from '../../src/ledger/store.ts';
+import { insertWithin } from '../../src/ledger/insert-batch.ts';
 import { removableCommands } from '../../src/removal/commands.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { insertSent } from '../support/ledger-statements.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
 import { dayMs, removeNow, seedOldCommand, smallOnes } from './old-things.ts';
@@ -192,8 +193,8 @@ describe.each(engines)('in the moment of the removal on %s', (engine) => {
       const repeats = devices.slice(1).map((device, at) => {
         const base = fresh(merchantId, device, `${round}-${at}`);
         return at % 2 === 0
-          ? insertSent(database.queries, { ...base, name: 'Pay', documentNr, amountBani: 1_000 })
-          : insertSent(database.queries, { ...base, name: 'PrintReceipt', receiptUid });
+          ? insertSent(database, { ...base, name: 'Pay', documentNr, amountBani: 1_000 })
+          : insertSent(database, { ...base, name: 'PrintReceipt', receiptUid });
       });
       const removals = [payment, print].map((id) => removableCommands.remove(database, id));
       // Either order, as the engine has it.
@@ -224,7 +225,12 @@ describe.each(engines)('in the moment of the removal on %s', (engine) => {
       await lockUndisputed(database, queries, payment);
       removal.begin?.();
       await untilWaiting(database, queries);
-      await insertSent(queries, { ...fresh(merchantId, deviceId, 'refund'), name: 'Refund', targetId: payment, amountBani: 1 });
+      await insertWithin(database.engine, queries, {
+        ...fresh(merchantId, deviceId, 'refund'),
+        name: 'Refund',
+        targetId: payment,
+        amountBani: 1,
+      });
       events.push('refunded');
     });
     expect(await removing).toBe(false);

@@ -4,6 +4,10 @@ import type { Insertable } from 'kysely';
 import type { Queries } from '../../src/database/database.ts';
 import { nowMs } from '../../src/database/dialect.ts';
 import type { Schema } from '../../src/database/schema.ts';
+import { claimContent, reclaimNumbers } from '../../src/ledger/claims.ts';
+import { type Command, isOpen } from '../../src/ledger/command.ts';
+import { openDocument } from '../../src/ledger/device-lock.ts';
+import { findCommand, nameOperation } from '../../src/ledger/store.ts';
 
 type Row<Table extends keyof Schema> = Partial<Insertable<Schema[Table]>>;
 
@@ -58,6 +62,7 @@ export async function seedDevice(db: Queries, merchantId: string, overrides: Row
       merchant_id: merchantId,
     })
     .execute();
+  await db.insertInto('device_locks').values({ device_id: id }).execute();
   return { id, secret };
 }
 
@@ -130,7 +135,28 @@ export async function seedCommand(
       device_id: deviceId,
     })
     .execute();
+  await lockAsSeeded(db, id);
   return { id };
+}
+
+/** The lock of its device, its claims and its numbers, as if the command had come to its state by itself. */
+export async function lockAsSeeded(db: Queries, id: string): Promise<void> {
+  const command = (await findCommand(db, id)) as Command;
+  const lock = db.updateTable('device_locks').where('device_id', '=', command.deviceId);
+  if (isOpen(command)) await lock.set({ command_id: id }).execute();
+  if (command.documentState === 'open') await openDocument(db, command);
+  if (command.removedAtMs !== null || !['refused', 'never'].includes(command.state)) await reclaimNumbers(db, command);
+  await claimContent(db, command);
+  await nameOperation(db, command);
+  if (command.settledBy === 'person' && command.outcome === null && command.state !== 'disputed') {
+    await db.insertInto('decisions').values({ command_id: id, device_id: command.deviceId }).execute();
+    const at = command.settledAtMs ?? 0;
+    if (command.state === 'refused')
+      await lock
+        .where((where) => where.or([where('decided_at', 'is', null), where('decided_at', '<', at)]))
+        .set({ decided_at: at })
+        .execute();
+  }
 }
 
 const disputeColumns = { disputed_from: 'refused', review_since: 1, review_reason: 'The device says that it did it.' } as const;

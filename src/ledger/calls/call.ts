@@ -2,7 +2,9 @@
 import type { Queries } from '../../database/database.ts';
 import type { Recipient } from '../../http/recipient.ts';
 import type { ChannelName } from '../../link/channel.ts';
+import type { Numbers } from '../claims.ts';
 import type { Command } from '../command.ts';
+import type { Beside } from '../device-lock.ts';
 import type { NewCommand } from '../store.ts';
 
 /** Who asks, and how a repeat of it is recognised: all that is looked at before the device [D60]. */
@@ -31,16 +33,14 @@ export interface CommandPlan
   journalId: string | undefined;
   /** The channel that is tried first. */
   preferredChannel: ChannelName;
-  /** The approved payment that this command may act on although it holds the device [D14]. */
-  mayPass?: string | undefined;
-  /** Its target is found by the insert itself, by documentNr and operationId: nothing was looked for. */
-  findsTarget?: boolean | undefined;
-  /** Only while the document of its target is open. */
-  needsOpenTarget?: boolean | undefined;
-  /** Nothing was looked for, so the insert must see whether an earlier try under the same number was removed. */
+  /** The numbers that it takes [D13, D31]. */
+  claims?: Numbers | undefined;
+  /** What may be on the device when it begins; absent: nothing [D14]. */
+  beside?: Beside | undefined;
+  /** Nothing was looked for. */
   isFirstTry?: boolean | undefined;
-  /** What a person settled as not done until then, its device was asked about before this goes out [D129]. */
-  heardUntilMs?: number | undefined;
+  /** Until when the device was asked about what operators settled as not done [D129]. */
+  confirmedUntilMs?: number | undefined;
   /** Nothing was looked for, so the insert must see that its documentNr is no invoice's OID: a payment of one needs `hold` [D142]. */
   isOfNoInvoice?: boolean | undefined;
   /** Locks what it is about before anything of it is written, also when it is issued once more; throws to refuse. */

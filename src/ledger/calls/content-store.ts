@@ -1,78 +1,34 @@
 // The SQL of repeats that bring no key [D58]: commands whose outcome no caller is known to have received, found by what was asked.
-// They are few, and an index of their own holds no others.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
 import { deadAfterMs } from '../../database/instances.ts';
 import { keptStatement } from '../../database/kept-statement.ts';
 import { namesWhere, operationOf } from '../../kernel/operations.ts';
-import { type Command, commandColumns, disputedOnly, openOnly, toCommand } from '../command.ts';
+import { type Content, findByContent, isUntold } from '../claims.ts';
+import type { Command } from '../command.ts';
 
-/** So long after its end, or after the last time that 3 was said about it, a command is recognised. */
-const recognisedForMs = 10 * 60_000;
 const maxIdsPerStatement = 500;
 
-export interface Content {
-  merchantId: string;
-  deviceId: string;
-  requestHash: string;
-  /** Not this one. */
-  exceptId?: string | undefined;
-}
-
-/** An equal request on the device that is disputed: it never lends its outcome, and nothing equal is sent beside it [D143]. */
-export async function findDisputed(queries: Queries, { merchantId, deviceId, requestHash }: Content): Promise<Command | undefined> {
-  const [row] = await disputedByContent(queries, { merchantId, deviceId, requestHash });
-  return row && toCommand(row);
-}
-
-const disputedByContent = keptStatement((queries, { merchantId, deviceId, requestHash }: Content) =>
-  queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    // Written so that neither engine walks through all that the device ever did instead of the few disputes.
-    .where(sql<SqlBool>`coalesce(device_id, '') = ${deviceId}`)
-    .where(disputedOnly)
-    .where('merchant_id', '=', merchantId)
-    .where('request_hash', '=', requestHash)
-    .limit(1)
-    .compile(),
-);
-
-export interface Untold {
+export interface Equal {
   command: Command;
   /** Whether the gateway that it was sent from lives, so that its caller may still be waiting there. */
   isInstanceLiving: boolean;
 }
 
-const untoldByContent = keptStatement((queries, { merchantId, deviceId, requestHash, exceptId }: Content, which: 'any' | 'another') => {
-  const since = sql<number>`now_ms() - cast(${recognisedForMs} as bigint)`;
-  return queries
-    .selectFrom('commands')
-    .select(commandColumns)
-    .select((column) =>
-      column
-        .exists(
-          column
-            .selectFrom('instances')
-            .select('instances.id')
-            .whereRef('instances.id', '=', 'commands.instance_id')
-            .where('instances.stopped_at', 'is', null)
-            .where('instances.heartbeat_at', '>', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`),
-        )
-        .as('is_living'),
-    )
-    .where('merchant_id', '=', merchantId)
-    .where('device_id', '=', deviceId)
-    .where('request_hash', '=', requestHash)
-    .where(sql<SqlBool>`request_hash is not null and told_at is null`)
-    .where('state', '!=', 'never')
-    .$if(which === 'another', (query) => query.where('id', '!=', exceptId as string))
-    .where((where) => where.or([openOnly, where('settled_at', '>', since), where('unheard_at', '>', since)]))
-    .orderBy('issued_at', 'desc')
-    .limit(1)
-    .compile();
-});
+const livingInstance = keptStatement((queries, { id }: { id: string }) =>
+  queries
+    .selectFrom('instances')
+    .select('id')
+    .where('id', '=', id)
+    .where('stopped_at', 'is', null)
+    .where('heartbeat_at', '>', sql<number>`now_ms() - cast(${deadAfterMs} as bigint)`)
+    .compile(),
+);
+
+const untold = keptStatement((queries, { id }: { id: string }) =>
+  sql`select 1 from "commands" as "equal" where "equal"."id" = ${id} and ${isUntold}`.compile(queries),
+);
 
 const notInACloseBefore = namesWhere(({ closesDay, effect }) => !closesDay && effect !== 'close');
 
@@ -112,15 +68,16 @@ async function hasSoldSince(queries: Queries, close: Command): Promise<boolean> 
 }
 
 /**
- * The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received. A close
- * (CloseDay, Z) stands for the next one only until something else was done on its device: that is not in it, and closing again moves no money.
+ * The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received; or one
+ * that is disputed: it never lends its outcome, and nothing equal is sent beside it [D143]. A close (CloseDay, Z) stands for the next one only
+ * until something else was done on its device: that is not in it, and closing again moves no money.
  */
-export async function findUntold(queries: Queries, content: Content): Promise<Untold | undefined> {
-  const [row] = await untoldByContent(queries, content, content.exceptId === undefined ? 'any' : 'another');
-  if (!row) return undefined;
-  const command = toCommand(row);
+export async function findEqual(queries: Queries, content: Content): Promise<Equal | undefined> {
+  const command = await findByContent(queries, content);
+  if (command?.state === 'disputed') return { command, isInstanceLiving: false };
+  if (!command || (await untold(queries, { id: command.id })).length === 0) return undefined;
   if (isClose(command) && (await hasSoldSince(queries, command))) return undefined;
-  return { command, isInstanceLiving: Boolean(row.is_living) };
+  return { command, isInstanceLiving: (await livingInstance(queries, { id: command.instanceId })).length > 0 };
 }
 
 /** Only a Report that is a Z has its content kept. */

@@ -1,20 +1,19 @@
-// The first commit of a command: its row as `sent`, which is the device's lock too, with its Idempotency-Key in the same transaction.
-// Nothing goes out before it. Undefined: another command was faster, and nothing was written.
-//
-// A CloseDoc is only for a document that is open, whichever way it takes: with a batch its statement judges; under its own locks, and once
-// more after `expired`, the document is read after the row was written. Dead before the commit, nothing is there; after it, a row that was
-// judged. A message that doubles or is late finds the row, the key or the document ended, and writes nothing.
+// The first commit of a command: its row as `sent`, with its device's lock, its numbers and its Idempotency-Key. Nothing goes out before it.
+// Undefined: another command was faster, and nothing was written. One statement decides (insert-batch.ts), shared with other calls or inside
+// a transaction that takes the locks of this one first: an invoice's, the device's, those of the guard.
 
 import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import { callerIsGone } from '../answers.ts';
+import { claimContent } from '../claims.ts';
 import type { Command } from '../command.ts';
-import type { InsertedTogether, InsertGroup } from '../insert-batch.ts';
+import { lockDevice } from '../device-lock.ts';
+import { type InsertedCommand, type InsertGroup, insertWithin, isTaken } from '../insert-batch.ts';
+import { settleWithin } from '../settle-batch.ts';
 import * as store from '../store.ts';
-import { decidedUnheard, isNumberDisputed } from '../tried-before.ts';
 import type { CommandRequest } from './call.ts';
-import { findDisputed, findUntold } from './content-store.ts';
+import { findEqual } from './content-store.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
 import type { Reception } from './reception.ts';
 
@@ -35,7 +34,7 @@ interface Deps {
 }
 
 export function createFirstCommits({ database, link, instanceId, reception, insertGroup }: Deps): FirstCommits {
-  function freshCommand(request: CommandRequest, id: string): InsertedTogether {
+  function freshCommand(request: CommandRequest, id: string): InsertedCommand {
     const isUnheard = request.recipient?.hasLeft();
     const journalId = link.presence.journalOf(request.deviceId, request.journalId);
     return { ...request, id, instanceId, isUnheard, journalId };
@@ -45,46 +44,32 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
     try {
       return await database.transaction(work);
     } catch (error) {
-      if (error instanceof LostRace) return undefined;
+      if (error instanceof LostRace || isTaken(error)) return undefined;
       throw error;
     }
   }
 
-  /** An equal command may have begun and ended since it was looked for, and left its caller without the outcome. */
-  async function refuseIfRepeat(queries: Queries, request: CommandRequest, exceptId?: string): Promise<void> {
-    const { merchantId, deviceId, requestHash, idempotency } = request;
+  /** Under the device's lock, where nothing equal can begin: one may have begun and ended since it was looked for. */
+  async function refuseIfRepeat(queries: Queries, { merchantId, deviceId, requestHash, idempotency }: CommandRequest): Promise<void> {
     if (requestHash === undefined || idempotency) return;
-    if (await findDisputed(queries, { merchantId, deviceId, requestHash })) throw new LostRace();
-    const untold = await findUntold(queries, { merchantId, deviceId, requestHash, exceptId });
-    if (untold && reception.noteOn(untold.command.id) !== 'told') throw new LostRace();
+    const equal = await findEqual(queries, { merchantId, deviceId, requestHash });
+    if (equal && reception.noteOn(equal.command.id) !== 'told') throw new LostRace();
   }
 
-  /**
-   * Read under the device's lock, that is, after the insert: one that was just being closed has made the insert wait, and no other command can
-   * end it from here on. Without a lock of its own, which whoever holds the document and waits for the device would be locked out by.
-   */
-  async function refuseIfEnded(queries: Queries, { findsTarget, needsOpenTarget }: CommandRequest, { targetId }: Command): Promise<void> {
-    if (!findsTarget && !needsOpenTarget) return;
-    const target = targetId === null ? undefined : await store.findCommand(queries, targetId);
-    if (target?.documentState !== 'open') throw new LostRace();
-  }
-
-  function insertUnderLocks(fresh: store.NewCommand, request: CommandRequest): Promise<Command | undefined> {
-    const { merchantId, idempotency, hold, guard } = request;
+  function insertUnderLocks({ idempotency, ...fresh }: InsertedCommand, request: CommandRequest): Promise<Command | undefined> {
+    const { merchantId, deviceId, hold, guard } = request;
     return transactionOrLost(async (queries) => {
       refuseIfGone(request);
       await hold?.(queries);
+      await lockDevice(database.engine, queries, deviceId);
       await refuseIfRepeat(queries, request);
       await guard?.(queries);
-      await refuseIfDisputed(queries, fresh);
-      const command = await store.insertSent(queries, fresh);
-      // Looked at once more under the device's lock: nothing equal can begin from here on, and what began since the first look is seen.
-      if (command) await refuseIfRepeat(queries, request, command.id);
-      if (command) await refuseIfEnded(queries, request, command);
-      if (command) await refuseIfUnheard(queries, request);
-      if (command) await request.writeBeside?.(queries, command.id);
+      const command = await insertWithin(database.engine, queries, fresh);
+      if (!command) return undefined;
+      if (!idempotency) await claimContent(queries, command);
+      await request.writeBeside?.(queries, command.id);
       refuseIfGone(request);
-      if (!command || !idempotency) return command;
+      if (!idempotency) return command;
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
       const claimed = await claimKey(queries, claim);
       if (claimed.kind === 'other') throw otherRequestUnderKey();
@@ -105,7 +90,6 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       // Whoever brings a key is not recognised by what he asks [D58].
       const goesAlong = !hold && !guard && (idempotency !== undefined || request.requestHash === undefined);
       if (!goesAlong) return insertUnderLocks(fresh, request);
-      // `fresh` has what else the plan says about the insert.
       const command = await insertGroup.add(fresh);
       // A key that stands for something, or did a day ago, is judged by itself; but whoever has looked for nothing yet looks first.
       if (command || !idempotency || isFirstTry) return command;
@@ -117,30 +101,24 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       transactionOrLost(async (queries) => {
         await request.hold?.(queries);
         const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason, reissuedAs: id } as const;
-        const settled = await store.settle(queries, expired, settlement);
-        // Somebody else settled it, or it is to be aborted: then it is not to be tried again.
+        const settled = await settleWithin(database.engine, queries, { command: expired, settlement });
+        // Another gateway settled it, or it is to be aborted: then it is not to be tried again.
         if (settled?.abortRequestedAtMs !== null) throw new LostRace();
-        const again = freshCommand(request, id);
+        const { idempotency, ...again } = freshCommand(request, id);
         // The first insert may have found the target by itself.
-        const targetId = settled.targetId ?? undefined;
-        const fresh = await store.insertSent(queries, { ...again, targetId, isUnheard: again.isUnheard || settled.unheardAtMs !== null });
-        if (!fresh) throw new LostRace();
-        await refuseIfEnded(queries, request, fresh);
+        const found =
+          again.beside === 'the document it names'
+            ? ({ beside: 'its open document', targetId: settled.targetId ?? undefined } as const)
+            : {};
+        const fresh = { ...again, ...found, isUnheard: again.isUnheard || settled.unheardAtMs !== null };
+        const command = await insertWithin(database.engine, queries, fresh);
+        if (!command) throw new LostRace();
+        if (!idempotency) await claimContent(queries, command);
         await request.writeBeside?.(queries, id);
-        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, expired.id, id);
-        return fresh;
+        if (idempotency) await moveKey(queries, request.merchantId, idempotency.key, expired.id, id);
+        return command;
       }),
   };
-}
-
-/** Its number became disputed since it was looked for [D143]. */
-async function refuseIfDisputed(queries: Queries, fresh: store.NewCommand): Promise<void> {
-  if (await isNumberDisputed(queries, fresh)) throw new LostRace();
-}
-
-/** A person settled the same as not done since its device was asked, or while the insert waited for it [D129]. */
-async function refuseIfUnheard(queries: Queries, request: CommandRequest): Promise<void> {
-  if ((await decidedUnheard(queries, request, request.heardUntilMs)).length > 0) throw new LostRace();
 }
 
 /**

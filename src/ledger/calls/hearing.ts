@@ -5,8 +5,9 @@ import type { Database } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import { notConfirmedYet } from '../answers.ts';
 import type { Command } from '../command.ts';
+import { lastDecisionOn } from '../device-lock.ts';
 import type { Recall } from '../settling/recall.ts';
-import { decidedUnheard } from '../tried-before.ts';
+import { unconfirmedDecisions } from '../tried-before.ts';
 import type { CommandRequest } from './call.ts';
 
 export interface Hearing {
@@ -40,13 +41,14 @@ export function createHearing({ database, link, recall }: Deps): Hearing {
 
   return {
     async hearOut(request) {
-      let heardUntilMs: number | undefined;
-      for (;;) {
-        const decided = await decidedUnheard(database.queries, request, heardUntilMs);
+      const decidedAtMs = await lastDecisionOn(database.queries, request.deviceId);
+      if (decidedAtMs === undefined) return undefined;
+      for (let sinceMs = 0; ; ) {
+        const decided = await unconfirmedDecisions(database.queries, request, sinceMs);
         for (const command of decided) if (!(await hasAnswered(command, request))) throw notConfirmedYet();
         const last = decided.at(-1);
-        if (!last) return heardUntilMs;
-        heardUntilMs = last.settledAtMs ?? undefined;
+        if (!last) return decidedAtMs;
+        sinceMs = last.settledAtMs ?? 0;
       }
     },
   };

@@ -11,7 +11,7 @@ import { type Clock, sleep } from '../../kernel/clock.ts';
 import { equalIsDisputed } from '../answers.ts';
 import type { Command } from '../command.ts';
 import type { CommandCall } from './call.ts';
-import { findDisputed, findUntold } from './content-store.ts';
+import { findEqual } from './content-store.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import type { Reception } from './reception.ts';
 
@@ -40,12 +40,11 @@ interface Deps {
 export function createRepeats({ database, clock, reception, findByKey }: Deps): Repeats {
   async function findByContent({ merchantId, deviceId, requestHash, idempotency }: CommandCall): Promise<Command | undefined> {
     if (requestHash === undefined || idempotency) return undefined;
-    const disputed = await findDisputed(database.queries, { merchantId, deviceId, requestHash });
-    if (disputed) throw equalIsDisputed(disputed);
     for (const pauseMs of [...pausesMs, undefined]) {
-      const untold = await findUntold(database.queries, { merchantId, deviceId, requestHash });
-      if (!untold) return undefined;
-      const { command, isInstanceLiving } = untold;
+      const equal = await findEqual(database.queries, { merchantId, deviceId, requestHash });
+      if (!equal) return undefined;
+      const { command, isInstanceLiving } = equal;
+      if (command.state === 'disputed') throw equalIsDisputed(command);
       const note = reception.noteOn(command.id);
       if (note === 'told') return undefined;
       const isUnheard = note !== undefined || command.unheardAtMs !== null || command.state === 'unknown' || !isInstanceLiving;

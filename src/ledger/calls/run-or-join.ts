@@ -8,6 +8,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { Link } from '../../link/link.ts';
 import { busyWith, tooManyWait } from '../answers.ts';
 import { type Command, isOpen, namesOf } from '../command.ts';
+import { findHolder } from '../device-lock.ts';
 import type { Recall } from '../settling/recall.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
@@ -109,17 +110,17 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   async function tryAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
     if (!call.isSingle || !link.presence.isLiveAnywhere(call.deviceId)) return undefined;
     const planned = await plan().catch(unlessRefused);
-    if (!planned || planned.guard || (planned.mayPass !== undefined && !planned.needsOpenTarget)) return undefined;
+    if (!planned || planned.guard) return undefined;
     const command = await inFlight.run({ ...call, ...planned, isFirstTry: true });
     return command && { command, isEarlier: false, isRepeated: false };
   }
 
   async function begin(request: CommandRequest): Promise<Ran> {
-    const holder = await store.findHolder(database.queries, request.deviceId);
-    if (holder && holder.id !== request.mayPass) throw busyWith(holder);
+    const holder = await findHolder(database.queries, request.deviceId);
+    if (holder && (request.beside === undefined || holder.id !== request.targetId)) throw busyWith(holder);
     if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
-    const command = await inFlight.run({ ...request, heardUntilMs: await hearing.hearOut(request) });
-    if (!command) throw busyWith(await store.findHolder(database.queries, request.deviceId));
+    const command = await inFlight.run({ ...request, confirmedUntilMs: await hearing.hearOut(request) });
+    if (!command) throw busyWith(await findHolder(database.queries, request.deviceId));
     return { command, isEarlier: false, isRepeated: false };
   }
 

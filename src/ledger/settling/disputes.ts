@@ -8,20 +8,19 @@
 // Repeating the same answer has no effect, also after an operator has resolved the dispute. The change is committed first, then counted and
 // logged: if the process dies between, Attention lists it. An operator's resolution has all effects of done or of refused.
 import type { Database, Queries } from '../../database/database.ts';
-import { ConstraintViolation } from '../../database/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import { operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, Outcome } from '../../link/protocol.ts';
+import { findClaimant, numbersOf } from '../claims.ts';
 import { type Command, isOpen, namesOf, type SettledBy } from '../command.ts';
-import type { CommandKinds } from '../command-kind.ts';
+import { lockDevice } from '../device-lock.ts';
 import * as disputeStore from '../dispute-store.ts';
 import { putOnReview } from '../review-store.ts';
 import { compareWithSettled, contradictionOf, type Finding, secondOperation } from '../rules.ts';
-import { completeDecision, correctToDone, type Extracted, findOtherHolder, latestOf } from '../store.ts';
+import type { Extracted } from '../settle-batch.ts';
+import { closeDocument, completeDecision, confirmDecision, correctToDone, latestOf } from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Alongside, ChangeState } from './state-change.ts';
-
-/** Two resolutions, or a resolution and a new command, may meet on one number or terminal: then the statement decides anew. */
-const maxResolutionTries = 3;
 
 export interface Disputes {
   /** Returns the command as it stands afterwards. `extracted`: of a report of `done` that can be taken as it is. */
@@ -29,7 +28,7 @@ export interface Disputes {
   /** The device says that it has accepted, or is carrying out, what was settled as not done. */
   stillRuns(settled: Command): Promise<Command>;
   /** Undefined: the command is not disputed. */
-  resolve(disputed: Command, resolution: disputeStore.Resolution, alongside?: Alongside): Promise<Command | undefined>;
+  resolve(disputed: Command, resolution: disputeStore.Resolution, alongside?: Alongside): Promise<disputeStore.Resolved | undefined>;
   count(): number;
 }
 
@@ -37,11 +36,10 @@ interface Deps {
   database: Database;
   logger: Logger;
   timeline: Timeline;
-  kinds: CommandKinds;
   changeState: ChangeState;
 }
 
-export function createDisputes({ database, logger, timeline, kinds, changeState }: Deps): Disputes {
+export function createDisputes({ database, logger, timeline, changeState }: Deps): Disputes {
   const { queries } = database;
   let count = 0;
 
@@ -63,12 +61,12 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
     sentence: string,
     report?: JsonObject,
   ) {
-    const other = settled.state === 'disputed' ? undefined : await findOtherHolder(queries, settled);
+    const other = settled.state === 'disputed' ? undefined : await otherHolder(queries, settled);
     const why = other ? `${sentence} Another operation was begun under the same number since (${other}): it may be done twice.` : sentence;
     const changed = await changeState({
       command: settled,
       to: 'disputed',
-      update: (on) => disputeStore.dispute(on, settled, { ...found, why }),
+      update: (on) => disputeStore.dispute(database.engine, on, settled, { ...found, why }),
     });
     if (!changed) return latestOf(queries, settled);
     record(settled, outcome, why, report);
@@ -88,7 +86,14 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
   /** It moves no money, so that nothing is left to decide [D143]. */
   async function closeAfterAll(settled: Command, { report, reason }: Finding, by: SettledBy): Promise<Command> {
     const settlement = { state: 'done', by, outcome: 'done', report: report && JSON.stringify(report), reason } as const;
-    const changed = await changeState({ command: settled, to: 'done', update: (on) => correctToDone(on, settled, settlement) });
+    const update = async (on: Queries) => {
+      await lockDevice(database.engine, on, settled.deviceId);
+      const done = await correctToDone(on, settled, settlement);
+      if (done?.targetId != null) await closeDocument(on, done.targetId);
+      if (done) await confirmDecision(on, done);
+      return done;
+    };
+    const changed = await changeState({ command: settled, to: 'done', update });
     return changed ?? latestOf(queries, settled);
   }
 
@@ -103,7 +108,7 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
       const comparison = compareWithSettled(settled, finding);
       if (comparison === 'agrees') {
         recordRepeat(settled, finding.outcome);
-        return (await completed(queries, settled, finding, extracted)) ?? settled;
+        return (await completed(database, settled, finding, extracted)) ?? settled;
       }
       const contradiction = contradictionOf(finding);
       if (contradiction === settled.contradiction) {
@@ -113,21 +118,27 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
       // Of a removed command nothing is left that could be resolved.
       if (comparison === 'flag' || settled.removedAtMs !== null) return flag(settled, finding, contradiction);
       const isDone = finding.outcome === 'done';
-      if (isDone && kinds[settled.name]?.closesDocument && settled.state !== 'disputed') return closeAfterAll(settled, finding, by);
+      if (isDone && operationOf(settled.name).effect === 'close' && settled.state !== 'disputed')
+        return closeAfterAll(settled, finding, by);
       const report = isDone && finding.report ? JSON.stringify(finding.report) : undefined;
       const found = { ...extracted, contradiction, outcome: finding.outcome, report };
       return raise(settled, finding.outcome, found, sentenceOf(settled, finding), finding.report);
     },
-    resolve: (disputed, resolution, alongside) =>
-      untilNoViolation(() =>
-        changeState({
-          command: disputed,
-          to: resolution.state,
-          update: (on) => disputeStore.resolve(on, disputed.id, resolution),
-          alongside,
-          reverses: resolution.state === 'refused' && disputed.disputedFrom === 'done',
-        }),
-      ),
+    async resolve(disputed, resolution, alongside) {
+      let isDisplaced = false;
+      const command = await changeState({
+        command: disputed,
+        to: resolution.state,
+        async update(on) {
+          const resolved = await disputeStore.resolve(database.engine, on, disputed, resolution);
+          isDisplaced = resolved?.isDisplaced === true;
+          return resolved?.command;
+        },
+        alongside,
+        reverses: resolution.state === 'refused' && disputed.disputedFrom === 'done',
+      });
+      return command && { command, isDisplaced };
+    },
     count: () => count,
   };
 }
@@ -137,27 +148,25 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
  * a report that cannot be taken as it is completes nothing.
  */
 async function completed(
-  queries: Queries,
+  database: Database,
   settled: Command,
   { outcome, report }: Finding,
   extracted?: Extracted,
 ): Promise<Command | undefined> {
   const isUnconfirmed = settled.outcome === null || settled.outcome === 'unknown';
   if (settled.settledBy !== 'person' || !isUnconfirmed) return undefined;
-  if (outcome !== 'done') return completeDecision(queries, settled, outcome, {});
-  return extracted && completeDecision(queries, settled, outcome, { ...extracted, report });
+  const found = outcome === 'done' ? extracted && { ...extracted, report } : {};
+  return found && database.transaction((queries) => completeDecision(queries, settled, outcome, found));
+}
+
+/** The id of another operation that has the number of this one. */
+async function otherHolder(queries: Queries, settled: Command): Promise<string | undefined> {
+  const { document, receipt } = numbersOf(settled);
+  const [kind, number] = operationOf(settled.name).isPayment ? (['document', document] as const) : (['receipt', receipt] as const);
+  const holder = number === null ? undefined : await findClaimant(queries, settled.merchantId, kind, number);
+  return holder && holder.id !== settled.id && holder.name === settled.name ? holder.id : undefined;
 }
 
 function sentenceOf({ state, disputedFrom }: Command, { outcome }: Finding): string {
   return `The device now says "${outcome}", but the command was settled as "${state === 'disputed' ? disputedFrom : state}".`;
-}
-
-async function untilNoViolation<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof ConstraintViolation) || tries === maxResolutionTries) throw error;
-    }
-  }
 }

@@ -9,6 +9,7 @@ import { operationOf } from '../../kernel/operations.ts';
 import { type Command, isInReview, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
 import * as reviews from '../review-store.ts';
+import { personDecidesAfterMs } from '../settle-batch.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Recall } from './recall.ts';
@@ -50,9 +51,10 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
     const known = { ...decision, operationId: operationId ?? command.operationId ?? undefined, rrn: rrn ?? command.rrn ?? undefined };
     const report = command.outcome === 'done' ? undefined : reportOf(command, known);
     const isPayment = operationOf(command.name).isPayment === true;
-    const resolved = await settlements.resolve(command, { state, reason, operationId, rrn, report, isPayment }, alongside);
-    if (!resolved) throw alreadySettled(await store.latestOf(queries, command));
-    const remains = resolved.isDisplaced ? ' Another operation holds its number.' : '';
+    const resolution = await settlements.resolve(command, { state, reason, operationId, rrn, report, isPayment }, alongside);
+    if (!resolution) throw alreadySettled(await store.latestOf(queries, command));
+    const { command: resolved, isDisplaced } = resolution;
+    const remains = isDisplaced ? ' Another operation holds its number.' : '';
     timeline.add({ commandId: command.id, step: 'review closed', detail: `${actor}: ${state}, ${reason}${remains}` });
     return resolved;
   }
@@ -125,7 +127,7 @@ function saidSomething({ reviewReason }: Command): GatewayError {
 
 function whyNot(command: Command): GatewayError {
   if (!isOpen(command)) return alreadySettled(command);
-  const fromMs = command.answerByMs + store.personDecidesAfterMs;
+  const fromMs = command.answerByMs + personDecidesAfterMs;
   return new GatewayError(
     'The_status_cannot_be_applied',
     `The device may still carry the command out; unless it tells the outcome itself, it can be decided from ${new Date(fromMs).toISOString()} on.`,

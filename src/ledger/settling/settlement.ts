@@ -12,7 +12,7 @@ import { type Command, isOpen, namesOf, type SettledBy } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
 import * as reviews from '../review-store.ts';
 import { type Finding, isFinishedByDevice, judge } from '../rules.ts';
-import type { SettleGroup } from '../settle-batch.ts';
+import { type SettleGroup, type Settlement, settleWithin } from '../settle-batch.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import { createAcceptances } from './acceptance.ts';
@@ -27,7 +27,7 @@ export interface Settlements {
   /** The gateway knows by itself that nothing was sent. */
   neverSent(command: Command, reason: string): Promise<Command>;
   /** A person decides what nothing else can [D15]. */
-  decide(command: Command, decision: store.Settlement, alongside?: Alongside): Promise<Command | undefined>;
+  decide(command: Command, decision: Settlement, alongside?: Alongside): Promise<Command | undefined>;
   /** The device has taken the command on. Returns at once; see acceptance.ts. */
   accepted(commandId: string): void;
   stillRuns: Disputes['stillRuns'];
@@ -66,8 +66,8 @@ export function createSettlements(deps: Deps): Settlements {
     const extracted = outcome === 'done' ? kind?.extract?.(report ?? {}) : undefined;
     const stored = report === undefined ? undefined : JSON.stringify(report);
     const { state } = verdict;
-    const settlement = { state, by, outcome, report: stored, reason, wasAccepted, opensDocument: kind?.opensDocument, ...extracted };
-    const settled = await settleTogether(command, settlement);
+    const settlement = { state, by, outcome, report: stored, reason, wasAccepted, ...extracted };
+    const settled = await settle(command, settlement);
     if (settled) return settled;
     const latest = await store.latestOf(queries, command);
     // Another instance was told `accepted` in this very moment, and the settling statement saw it.
@@ -77,13 +77,13 @@ export function createSettlements(deps: Deps): Settlements {
   }
 
   /** With others that are settled now, unless its slice writes something alongside. */
-  function settleTogether(command: Command, settlement: store.Settlement): Promise<Command | undefined> {
-    const closesDocument = kinds[command.name]?.closesDocument === true;
+  function settle(command: Command, settlement: Settlement, alongside?: Alongside): Promise<Command | undefined> {
     return changeState({
       command,
       to: settlement.state,
-      update: (on) => store.settle(on, command, settlement),
-      together: () => settleGroup.add({ command, settlement, closesDocument }),
+      update: (on) => settleWithin(database.engine, on, { command, settlement }),
+      together: () => settleGroup.add({ command, settlement }),
+      alongside,
     });
   }
 
@@ -120,25 +120,20 @@ export function createSettlements(deps: Deps): Settlements {
 
   async function becomeUnknown(command: Command, recallAfterMs: number): Promise<Command> {
     const update = (on: typeof queries) => store.markUnknown(on, command.id, recallAfterMs);
-    return (await changeState({ command, to: 'unknown', update })) ?? store.latestOf(queries, command);
+    const changed = await changeState({ command, to: 'unknown', update, together: () => update(queries) });
+    return changed ?? store.latestOf(queries, command);
   }
 
   async function neverSent(command: Command, reason: string): Promise<Command> {
     const settlement = { state: 'never', by: 'gateway', outcome: undefined, report: undefined, reason } as const;
-    const settled = await changeState({ command, to: 'never', update: (on) => store.settle(on, command, settlement) });
-    return settled ?? store.latestOf(queries, command);
-  }
-
-  function decide(command: Command, decision: store.Settlement, alongside?: Alongside): Promise<Command | undefined> {
-    const settlement = { ...decision, opensDocument: kinds[command.name]?.opensDocument };
-    return changeState({ command, to: decision.state, update: (on) => store.settle(on, command, settlement), alongside });
+    return (await settle(command, settlement)) ?? store.latestOf(queries, command);
   }
 
   return {
     apply,
     becomeUnknown,
     neverSent,
-    decide,
+    decide: settle,
     accepted: acceptances.note,
     stillRuns: disputes.stillRuns,
     resolve: disputes.resolve,

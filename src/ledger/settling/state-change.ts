@@ -5,7 +5,6 @@
 import type { Database, Queries } from '../../database/database.ts';
 import { type Command, type CommandState, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
-import { closeDocument } from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 
 /** Topic on which every instance is told that a command has changed. */
@@ -19,7 +18,7 @@ export interface StateChange {
   to: Exclude<CommandState, 'sent'>;
   /** Undefined: the command was in another state than this update expects. */
   update(queries: Queries): Promise<Command | undefined>;
-  /** The same with other commands in one commit, and the closing of its target's document in it: taken when nothing else is written. */
+  /** The same with other commands in one commit: taken when nothing else is written. */
   together?: (() => Promise<Command | undefined>) | undefined;
   alongside?: Alongside | undefined;
   /** The effects of an earlier `done` are undone: a dispute is resolved as not executed. */
@@ -37,18 +36,14 @@ interface Deps {
 }
 
 export function createStateChanges({ database, timeline, kinds, onSettled }: Deps): ChangeState {
-  /** One statement when nothing else is to be written, one transaction otherwise. */
   async function write({ command, to, update, together, alongside, reverses }: StateChange): Promise<Command | undefined> {
     const kind = kinds[command.name];
     const onState = kind?.onState?.[to];
-    const closesDocument = kind?.closesDocument === true && to === 'done';
     if (!onState && !alongside && together) return together();
-    if (!onState && !alongside && !closesDocument && !reverses) return update(database.queries);
     return database.transaction(async (queries) => {
       if (onState) await kind?.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
-      if (closesDocument && changed.targetId !== null) await closeDocument(queries, changed.targetId);
       const remains = reverses ? await kind?.onReversed?.(queries, changed) : undefined;
       if (remains) timeline.add({ commandId: changed.id, step: 'not undone', detail: remains });
       await onState?.(queries, changed);

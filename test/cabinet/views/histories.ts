@@ -49,7 +49,6 @@ const basic: StoryCommand = {
   endedUnknownAtMs: null,
   disputedFrom: null,
   contradiction: null,
-  isDisplaced: false,
   noticeSequence: 0,
   reissuedAs: null,
   caller: 'key k',

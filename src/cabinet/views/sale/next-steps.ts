@@ -2,8 +2,8 @@
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
+import { personDecidesAfterMs } from '../../../ledger/settle-batch.ts';
 import { awaitsClose, committedRefundsOf, keepsMoney, mayBeRefunded, standingOf, wasDone } from '../../../ledger/standing.ts';
-import { personDecidesAfterMs } from '../../../ledger/store.ts';
 import { type Text, text } from '../texts.ts';
 import { readReport } from './command-steps.ts';
 import type { Sale, StoryCallback } from './sale-model.ts';

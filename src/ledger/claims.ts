@@ -1,0 +1,167 @@
+// What a command takes [D210]: its documentNr if it charges, its Receipt.Uid if it prints, its content if nothing else names it [D58].
+// A number is taken by the insert of its command (insert-batch.ts) and stays taken until the command is settled as not done. A disputed
+// command keeps its number, or takes it back if no other command has it; a removed one keeps it for ever [D66].
+import { type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { keptStatement } from '../database/kept-statement.ts';
+import type { Schema } from '../database/schema.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import { operationOf } from '../kernel/operations.ts';
+import { type Command, commandColumns, toCommand } from './command.ts';
+
+/** The numbers that a new command takes. */
+export interface Numbers {
+  document?: string | undefined;
+  receipt?: string | undefined;
+}
+
+export type NumberKind = keyof Numbers;
+
+type Named = Pick<Command, 'id' | 'merchantId' | 'name' | 'documentNr' | 'receiptUid'>;
+
+/** documentNr is a UUID in Pay and any text elsewhere, and a Receipt.Uid is stored as it was sent: a UUID is compared whatever its letter case. */
+export function sameNumber(number: string): string {
+  return parseUuid(number) ?? number;
+}
+
+/** The numbers that the command may have taken. */
+export function numbersOf({ name, documentNr, receiptUid }: Pick<Named, 'name' | 'documentNr' | 'receiptUid'>) {
+  const charged = operationOf(name).isPayment ? documentNr : receiptUid === null ? null : sameNumber(receiptUid);
+  return { document: charged, receipt: receiptUid };
+}
+
+const claimant = keptStatement((queries, { merchantId, value }: { merchantId: string; value: string }, kind: NumberKind | 'content') =>
+  queries
+    .selectFrom('claims')
+    .innerJoin('commands', 'commands.id', 'claims.command_id')
+    .select(commandColumns.map((name) => `commands.${name}` as const))
+    .where('claims.merchant_id', '=', merchantId)
+    .where('claims.kind', '=', sql.lit(kind))
+    .where('claims.value', '=', value)
+    .compile(),
+);
+
+/** The command that has the number, in whatever state. */
+export async function findClaimant(queries: Queries, merchantId: string, kind: NumberKind, number: string): Promise<Command | undefined> {
+  const [row] = await claimant(queries, { merchantId, value: number }, kind);
+  return row && toCommand(row);
+}
+
+function ofNumbers(command: Named) {
+  return (where: ExpressionBuilder<Schema, 'claims'>) => {
+    const { document, receipt } = numbersOf(command);
+    const isOf = (kind: NumberKind, value: string | null) => where.and([where('kind', '=', kind), where('value', '=', value ?? '')]);
+    return where.and([where('merchant_id', '=', command.merchantId), where.or([isOf('document', document), isOf('receipt', receipt)])]);
+  };
+}
+
+/** Gives back the numbers that the command has, as its settlement as not done does. */
+export async function releaseNumbers(queries: Queries, command: Named): Promise<void> {
+  const { id } = command;
+  const isOurs = ofNumbers(command);
+  await queries.updateTable('claims').set({ next_id: null }).where(isOurs).where('next_id', '=', id).execute();
+  await queries
+    .updateTable('claims')
+    .set((row) => ({ command_id: row.ref('next_id').$notNull(), next_id: null }))
+    .where(isOurs)
+    .where('command_id', '=', id)
+    .where('next_id', 'is not', null)
+    .execute();
+  await queries.deleteFrom('claims').where(isOurs).where('command_id', '=', id).execute();
+}
+
+/**
+ * Takes back the numbers that no other command has, and waits for those that one has. False: another one has what this command did under its
+ * name. A register takes the documentNr only if it charges a card itself [D146].
+ */
+export async function reclaimNumbers(queries: Queries, command: Named): Promise<boolean> {
+  const { document, receipt } = numbersOf(command);
+  const isPayment = operationOf(command.name).isPayment === true;
+  await reclaim(queries, command, 'document', document, isPayment ? sql<SqlBool>`1 = 1` : sql<SqlBool>`card_bani > 0`);
+  await reclaim(queries, command, 'receipt', receipt, sql<SqlBool>`1 = 1`);
+  const [kind, number] = isPayment ? (['document', document] as const) : (['receipt', receipt] as const);
+  return number === null || (await findClaimant(queries, command.merchantId, kind, number))?.id === command.id;
+}
+
+async function reclaim(
+  queries: Queries,
+  { id }: Named,
+  kind: NumberKind,
+  value: string | null,
+  condition: RawBuilder<SqlBool>,
+): Promise<void> {
+  if (value === null) return;
+  await queries
+    .insertInto('claims')
+    .columns(['merchant_id', 'kind', 'value', 'command_id'])
+    .expression((from) =>
+      from
+        .selectFrom('commands')
+        .select(['merchant_id', sql.lit(kind).as('kind'), sql<string>`cast(${value} as text)`.as('value'), 'id'])
+        .where('id', '=', id)
+        .where(condition),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['merchant_id', 'kind', 'value'])
+        .doUpdateSet({ next_id: sql<string>`coalesce(claims.next_id, excluded.command_id)` })
+        .where('claims.command_id', '!=', id),
+    )
+    .execute();
+}
+
+/** So long after its end, or after the last time that 3 was said about it, a command is recognised by its content. */
+const recognisedForMs = 10 * 60_000;
+/** Of a row `equal` in a statement: no caller is known to have its outcome, and one may still ask. */
+export const isUntold = sql<SqlBool>`"equal"."told_at" is null and "equal"."state" <> 'never'
+        and ("equal"."state" in ('sent', 'unknown', 'disputed') or "equal"."settled_at" > now_ms() - ${sql.lit(recognisedForMs)}
+          or "equal"."unheard_at" > now_ms() - ${sql.lit(recognisedForMs)})`;
+
+export interface Content {
+  merchantId: string;
+  deviceId: string;
+  requestHash: string;
+}
+
+/** The newest command with this content, or an older one that is disputed. */
+export async function findByContent(queries: Queries, content: Content): Promise<Command | undefined> {
+  const [row] = await claimant(queries, { merchantId: content.merchantId, value: contentName(content) }, 'content');
+  return row && toCommand(row);
+}
+
+/** The next call with this content finds this command. Under the device's lock. */
+export async function claimContent(
+  queries: Queries,
+  command: Pick<Command, 'id' | 'merchantId' | 'deviceId' | 'requestHash'>,
+): Promise<void> {
+  const { id, merchantId, deviceId, requestHash } = command;
+  if (requestHash === null) return;
+  await queries
+    .insertInto('claims')
+    .values({ merchant_id: merchantId, kind: 'content', value: contentName({ merchantId, deviceId, requestHash }), command_id: id })
+    .onConflict((conflict) => conflict.columns(['merchant_id', 'kind', 'value']).doUpdateSet({ command_id: id }))
+    .execute();
+}
+
+export async function releaseContent(
+  queries: Queries,
+  { id, merchantId, deviceId, requestHash }: Pick<Command, 'id' | 'merchantId' | 'deviceId' | 'requestHash'>,
+): Promise<void> {
+  if (requestHash === null) return;
+  await queries
+    .deleteFrom('claims')
+    .where('merchant_id', '=', merchantId)
+    .where('kind', '=', 'content')
+    .where('value', '=', contentName({ merchantId, deviceId, requestHash }))
+    .where('command_id', '=', id)
+    .execute();
+}
+
+function contentName({ deviceId, requestHash }: Content): string {
+  return `${deviceId} ${requestHash}`;
+}
+
+/** The same in a statement. */
+export function contentValue(deviceId: RawBuilder<unknown>, requestHash: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`${deviceId} || ' ' || ${requestHash}`;
+}
