@@ -59,7 +59,13 @@ export const batchBugs: readonly PlantedBug[] = [
     name: 'closes the document of a CloseDoc that another had settled',
     kind: 'guards',
     harm: 'lie',
-    edits: [{ room: ledger, find: "const documents = all.filter(({ id }) => ids.has(id ?? ''));", instead: 'const documents = all;' }],
+    edits: [
+      {
+        room: ledger,
+        find: `and "held"."command_id" = "new"."id"\n      join "commands" as "settled" on "settled"."id" = "new"."id" and "settled"."state" = "new"."state"`,
+        instead: '',
+      },
+    ],
     tests: ['test/ledger/batches.test.ts'],
   },
   {
@@ -67,7 +73,10 @@ export const batchBugs: readonly PlantedBug[] = [
     name: 'commits a batch without the Idempotency-Keys of its commands',
     kind: 'keys',
     harm: 'double charge',
-    edits: [{ room: ledger, find: 'await (claims.length === 0', instead: 'await (claims.length >= 0' }],
+    edits: [
+      { room: ledger, find: '...(keys.length > 0 ? [onSqlite', instead: '...(keys.length < 0 ? [onSqlite' },
+      { room: ledger, find: "...(keys.length > 0 ? ['keys']", instead: "...(keys.length < 0 ? ['keys']" },
+    ],
     tests: ['test/ledger/batched-keys.test.ts'],
   },
   {
@@ -75,7 +84,7 @@ export const batchBugs: readonly PlantedBug[] = [
     kind: 'keys',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: '("new"."unused_key" is null or ', instead: '("new"."unused_key" is null or 1 = 1 or ' },
+      { room: ledger, find: '("given"."takes_key" is null or ', instead: '("given"."takes_key" is null or 1 = 1 or ' },
       {
         room: 'src/access',
         find: '    order by "merchant_id", "key"`',

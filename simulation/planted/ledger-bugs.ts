@@ -58,14 +58,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'settles what is settled',
     kind: 'guards',
     harm: 'lie',
-    edits: [
-      {
-        room: ledger,
-        find: "    .where('id', '=', command.id)\n    .where(openOnly)\n    .$if(settlement.state === 'never'",
-        instead: "    .where('id', '=', command.id)\n    .$if(settlement.state === 'never'",
-      },
-      { room: ledger, find: ` and coalesce("commands"."state", '') in ('sent', 'unknown')\n`, instead: '\n' },
-    ],
+    edits: [{ room: ledger, find: ` and coalesce("commands"."state", '') in ('sent', 'unknown')\n`, instead: '\n' }],
   },
   {
     name: 'makes unknown what is settled',
@@ -102,7 +95,6 @@ export const ledgerBugs: readonly PlantedBug[] = [
         find: "      if (finding.wasAccepted) return { kind: 'review'",
         instead: "      if (finding.wasAccepted && false) return { kind: 'review'",
       },
-      { room: ledger, find: ".$if(settlement.state === 'never', (query) => query.where('accepted_at', 'is', null))", instead: '' },
       { room: ledger, find: `      and ("new"."state" <> 'never' or "commands"."accepted_at" is null)\n`, instead: '' },
     ],
     tests: ['test/ledger/settlement.test.ts'],
@@ -162,29 +154,32 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [{ room: 'src/database', find: 'export const deadAfterMs = 15_000;', instead: 'export const deadAfterMs = 15_000_000_000;' }],
   },
   {
-    name: 'looks for no holder of the device, and has no index',
+    name: 'takes the lock of a device that another command has',
     kind: 'locks',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: 'if (holder && holder.id !== request.mayPass) throw busyWith(holder);', instead: '' },
-      { room: 'migrations', find: 'create unique index one_open_command_per_device', instead: 'create index one_open_command_per_device' },
-      { room: 'migrations', find: 'create unique index one_holder_per_device', instead: 'create index one_holder_per_device' },
+      {
+        room: ledger,
+        find: 'if (holder && (request.beside === undefined || holder.id !== request.targetId)) throw busyWith(holder);',
+        instead: '',
+      },
+      { room: ledger, find: ' and "lock"."command_id" is null', instead: '' },
     ],
   },
   {
-    name: 'lets nobody close a document, because it holds the terminal',
+    name: 'lets nobody close a document, because it locks the terminal',
     kind: 'locks',
     harm: 'stuck',
-    edits: [{ room: ledger, find: 'if (holder && holder.id !== request.mayPass)', instead: 'if (holder)' }],
+    edits: [
+      { room: ledger, find: `coalesce("lock"."document_id", '') = "given"."target_id"`, instead: '1 = 0' },
+      { room: ledger, find: '"paid"."id" = "lock"."document_id"', instead: '1 = 0' },
+    ],
   },
   {
-    name: 'has no index on documentNr and looks for no earlier payment',
+    name: 'takes no documentNr',
     kind: 'joins',
     harm: 'double charge',
-    edits: [
-      { room: 'src/cards', find: '      if (documentNr === undefined) return undefined;\n', instead: '      return undefined;\n' },
-      { room: 'migrations', find: 'create unique index one_charge_per_document', instead: 'create index one_charge_per_document' },
-    ],
+    edits: [{ room: 'src/cards', find: '        claims: { document: documentNr },\n', instead: '' }],
   },
   {
     name: 'joins no earlier payment',
@@ -240,13 +235,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'writes no Idempotency-Key with the command',
     kind: 'keys',
     harm: 'double charge',
-    edits: [
-      {
-        room: ledger,
-        find: '      if (!command || !idempotency) return command;\n',
-        instead: '      if (command || !idempotency) return command;\n',
-      },
-    ],
+    edits: [{ room: ledger, find: '      if (!idempotency) return command;\n', instead: '      return command;\n' }],
     tests: ['test/ledger/first-commit.test.ts'],
   },
   {
@@ -256,7 +245,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: '        if (request.idempotency) await moveKey(queries, request.merchantId, request.idempotency.key, expired.id, id);\n',
+        find: '        if (idempotency) await moveKey(queries, request.merchantId, idempotency.key, expired.id, id);\n',
         instead: '',
       },
     ],
@@ -294,26 +283,88 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'journal rules',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: 'heardUntilMs: await hearing.hearOut(request)', instead: 'heardUntilMs: undefined' },
-      { room: ledger, find: ' and ${isHeardOut}', instead: '' },
-      { room: ledger, find: '      if (command) await refuseIfUnheard(queries, request);\n', instead: '' },
+      { room: ledger, find: 'confirmedUntilMs: await hearing.hearOut(request)', instead: 'confirmedUntilMs: undefined' },
+      { room: ledger, find: `      and coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"\n`, instead: '' },
     ],
   },
   {
-    name: 'tries a number again of which the device says since that it did it',
+    name: 'leaves the number of a disputed command free',
     kind: 'guards',
     harm: 'double charge',
     edits: [
       {
         room: ledger,
-        find: '  if (holder) throw disputed(fieldsOf(holder));\n',
-        instead: '',
-      },
-      {
-        room: ledger,
-        find: `("tried"."state" = 'disputed' and "tried"."name" = "new"."name")`,
-        instead: '1 = 0',
+        find: '  await endDocument(queries, command);\n  await reclaimNumbers(queries, command);\n',
+        instead: '  await endDocument(queries, command);\n',
       },
     ],
+  },
+  {
+    name: 'gives the number of a disputed command to the next one when another gives it back',
+    kind: 'guards',
+    harm: 'double charge',
+    edits: [
+      {
+        room: ledger,
+        find: '.doUpdateSet({ next_id: sql<string>`coalesce(claims.next_id, excluded.command_id)` })',
+        instead: '.doUpdateSet({ next_id: null })',
+      },
+    ],
+    tests: ['test/ledger/disputes.test.ts'],
+  },
+  {
+    name: 'keeps the number of what was refused',
+    kind: 'locks',
+    harm: 'stuck',
+    edits: [
+      { room: ledger, find: '    release: rows.some(givesBack),\n', instead: '    release: false,\n' },
+      { room: ledger, find: '  await transaction((tx) => releaseNumbers(tx, holder));\n  return undefined;', instead: '  return holder;' },
+    ],
+  },
+  {
+    name: 'gives back the number of what was done',
+    kind: 'guards',
+    harm: 'double charge',
+    edits: [
+      { room: ledger, find: "  return state !== 'done' && (document !== null", instead: '  return (document !== null' },
+      {
+        room: ledger,
+        find: `'document', "new"."document", "new"."id" from \${rows} where "new"."state" <> 'done'`,
+        instead: `'document', "new"."document", "new"."id" from \${rows}`,
+      },
+    ],
+  },
+  {
+    name: 'does not free the device with a settlement',
+    kind: 'locks',
+    harm: 'stuck',
+    edits: [
+      {
+        room: ledger,
+        find: 'update "device_locks" set "command_id" = null,',
+        instead: 'update "device_locks" set "command_id" = "command_id",',
+      },
+    ],
+  },
+  {
+    name: 'opens the document of a resolved payment on a terminal that has gone on',
+    kind: 'locks',
+    harm: 'lie',
+    edits: [{ room: ledger, find: "(await hasGoneOn(queries, lock, disputed)) ? 'closed' : 'open'", instead: "'open'" }],
+    tests: ['test/ledger/disputes.test.ts'],
+  },
+  {
+    name: 'leaves the terminal locked by the document of a disputed payment',
+    kind: 'locks',
+    harm: 'stuck',
+    edits: [{ room: ledger, find: '  await endDocument(queries, command);\n', instead: '' }],
+    tests: ['test/ledger'],
+  },
+  {
+    name: 'does not keep the number of a removed attempt',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [{ room: 'src/removal', find: 'await reclaimNumbers(queries, command);', instead: 'void reclaimNumbers;' }],
+    tests: ['test/removal'],
   },
 ];

@@ -139,8 +139,8 @@ export const meanwhileBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: '    .where(decidedOnly)\n    .where(isDue)\n    .returning',
-        instead: '    .where(decidedOnly)\n    .returning',
+        find: '    .where(isUnconfirmed)\n    .where(isDue)\n    .returning',
+        instead: '    .where(isUnconfirmed)\n    .returning',
       },
     ],
     tests: ['test/ledger/store.test.ts'],

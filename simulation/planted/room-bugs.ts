@@ -8,16 +8,57 @@ const callbacks = 'src/callbacks';
 
 export const roomBugs: readonly PlantedBug[] = [
   {
-    name: 'lets an approved payment hold no terminal',
+    name: 'lets an approved payment lock no terminal',
     kind: 'locks',
     harm: 'lost money',
-    edits: [{ room: cards, find: '      opensDocument: true,\n', instead: '      opensDocument: false,\n' }],
+    edits: [
+      { room: 'src/ledger', find: 'when "new"."opens_document" = 1 then "new"."id"', instead: 'when "new"."opens_document" = 1 then null' },
+    ],
   },
   {
     name: 'does not free the terminal with CloseDoc',
     kind: 'locks',
     harm: 'stuck',
-    edits: [{ room: cards, find: '      closesDocument: true,\n', instead: '' }],
+    edits: [
+      {
+        room: 'src/kernel',
+        find: "CloseDoc: { mode: 'POS', device: 'terminal', effect: 'close' }",
+        instead: "CloseDoc: { mode: 'POS', device: 'terminal' }",
+      },
+    ],
+  },
+  {
+    name: 'takes a void for a close of the document',
+    kind: 'guards',
+    harm: 'lie',
+    edits: [
+      {
+        room: 'src/kernel',
+        find: "CancelTransaction: { mode: 'POS', device: 'terminal', effect: 'void' }",
+        instead: "CancelTransaction: { mode: 'POS', device: 'terminal', effect: 'close' }",
+      },
+    ],
+    tests: ['test/ledger/standing.test.ts'],
+  },
+  {
+    name: 'does not count refunds',
+    kind: 'sums',
+    harm: 'lost money',
+    edits: [
+      {
+        room: 'src/kernel',
+        find: "Refund: { mode: 'POS', device: 'terminal', effect: 'refund' }",
+        instead: "Refund: { mode: 'POS', device: 'terminal' }",
+      },
+    ],
+    tests: ['test/cards'],
+  },
+  {
+    name: 'lets a till and a register charge under one number',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: fiscal, find: 'document: isPaidUnderUid ? undefined : charged', instead: 'document: undefined' }],
+    tests: ['test/fiscal'],
   },
   {
     name: 'counts no earlier refunds',
@@ -53,9 +94,9 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: cards,
-        find: '    isKnownByContent: true,\n    async plan({ id: deviceId }) {\n      const documentNr = sameDocument(request.documentNr);',
+        find: '    isKnownByContent: true,\n    async plan({ id: deviceId }) {\n      const documentNr = sameNumber(request.documentNr);',
         instead:
-          '    isKnownByContent: false,\n    async plan({ id: deviceId }) {\n      const documentNr = sameDocument(request.documentNr);',
+          '    isKnownByContent: false,\n    async plan({ id: deviceId }) {\n      const documentNr = sameNumber(request.documentNr);',
       },
     ],
     tests: ['test/ledger/repeats-by-content.test.ts'],
@@ -112,9 +153,9 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/ledger',
-        find: '    if (!onState && !alongside && !closesDocument && !reverses) return update(database.queries);\n',
+        find: '    return database.transaction(async (queries) => {\n      if (onState)',
         instead:
-          '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n',
+          '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n    return database.transaction(async (queries) => {\n      if (onState)',
       },
     ],
   },
@@ -131,13 +172,10 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [{ room: fiscal, find: '    isKnownByContent: true,\n', instead: '    isKnownByContent: false,\n' }],
   },
   {
-    name: 'has no index on Receipt.Uid and looks for no earlier print',
+    name: 'takes no Receipt.Uid',
     kind: 'joins',
     harm: 'double charge',
-    edits: [
-      { room: fiscal, find: '      if (receiptUid === undefined) return undefined;\n', instead: '      return undefined;\n' },
-      { room: 'migrations', find: 'create unique index one_print_per_receipt', instead: 'create index one_print_per_receipt' },
-    ],
+    edits: [{ room: fiscal, find: 'claims: { receipt: receiptUid, ', instead: 'claims: { ' }],
   },
   {
     name: 'lets "Unknown" be the last word',

@@ -199,18 +199,20 @@ const locking = sql`update "device_locks" as "lock" set "command_id" = "given"."
       and coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"
       and ${isFree('document')} and ${isFree('receipt')}
       and ("given"."of_no_invoice" is null or not exists (
-        select 1 from "invoices" where "invoices"."oid" = "given"."of_no_invoice" and "invoices"."merchant_id" = "given"."merchant_id"
-          limit 1 offset 0
+        select 1 from "invoices" where "invoices"."oid" = "given"."of_no_invoice"
+          and coalesce("invoices"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
       ))
       and ("given"."takes_key" is null or ${isUnused('given.merchant_id', 'given.takes_key')})`;
 
+/** The merchant and the number are written so that PostgreSQL, planning while the table is small, finds the payment by its id alone. */
 function isFitDocument(): RawBuilder<unknown> {
   return sql`case "given"."beside"
         when 'its document' then "lock"."document_id" is null or "lock"."document_id" = "given"."target_id"
         when 'its open document' then coalesce("lock"."document_id", '') = "given"."target_id"
         when 'the document it names' then exists (
           select 1 from "commands" as "paid" where "paid"."id" = "lock"."document_id"
-            and "paid"."operation_id" = "given"."operation_id" and "paid"."document_nr" = "given"."document_nr" and "paid"."merchant_id" = "given"."merchant_id"
+            and "paid"."operation_id" = "given"."operation_id" and coalesce("paid"."document_nr", '') = "given"."document_nr"
+            and coalesce("paid"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
         )
         else "lock"."document_id" is null
       end`;

@@ -61,7 +61,7 @@ const given = {
   rrn: 'text',
   receipt_id: 'text',
   opens_document: 'int8',
-  closes_document: 'int8',
+  closes: 'text',
   was_accepted: 'int8',
   reissued_as: 'text',
   document: 'text',
@@ -117,7 +117,7 @@ type Step = 'close' | 'pass on' | 'release' | 'number' | 'decide';
 
 function stepsOf(rows: readonly Row[]): Step[] {
   const needed: Record<Step, boolean> = {
-    close: rows.some((row) => row.closes_document === 1),
+    close: rows.some((row) => row.closes !== null),
     'pass on': rows.some(givesBack),
     release: rows.some(givesBack),
     number: rows.some((row) => row.opens_document === 1),
@@ -191,7 +191,7 @@ function freeing(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`update "device_locks" set "command_id" = null,
       "document_id" = case
         when "new"."opens_document" = 1 then "new"."id"
-        when "new"."closes_document" = 1 and "device_locks"."document_id" = "new"."target_id" then null
+        when "new"."closes" = 'open' and "device_locks"."document_id" = "new"."target_id" then null
         else "device_locks"."document_id" end,
       "decided_at" = case when "new"."settled_by" = 'person' and "new"."state" = 'refused' then ${nextDecision} else "device_locks"."decided_at" end
     from ${rows}
@@ -202,7 +202,7 @@ const stepStatements: Record<Step, (rows: RawBuilder<unknown>) => RawBuilder<unk
   /** Somebody who ends a document knows of the payment [D58]. */
   close: (rows) => sql`update "commands" set "document_state" = 'closed', "told_at" = coalesce("commands"."told_at", now_ms())
     from ${rows}
-    where "new"."closes_document" = 1 and "commands"."id" = "new"."target_id" and coalesce("commands"."document_state", '') = 'open'`,
+    where "commands"."id" = "new"."target_id" and "commands"."document_state" = "new"."closes"`,
   'pass on': (rows) =>
     sql`update "claims" set "command_id" = "next_id", "next_id" = null where "next_id" is not null and ${isGivenBack(rows)}`,
   release: (rows) => sql`delete from "claims" where "next_id" is null and ${isGivenBack(rows)}`,
@@ -237,7 +237,8 @@ function toRow({ command, settlement }: SettledCommand): Row {
     rrn: rrn ?? null,
     receipt_id: receiptId ?? null,
     opens_document: isPayment && isDone ? 1 : 0,
-    closes_document: effect === 'close' && isDone && command.targetId !== null ? 1 : 0,
+    // The state that its document has to have: written out, PostgreSQL would read all documents while the table is small.
+    closes: effect === 'close' && isDone && command.targetId !== null ? 'open' : null,
     was_accepted: wasAccepted ? 1 : 0,
     reissued_as: reissuedAs ?? null,
     ...numbersOf(command),

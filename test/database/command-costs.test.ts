@@ -13,7 +13,7 @@ describe.each(engines)('a command on %s', (engine) => {
       ? sql<{ name: string }>`select indexname as name from pg_indexes where tablename = 'commands'`
       : sql<{ name: string }>`select name from pragma_index_list('commands')`
     ).execute(database.queries);
-    expect(rows.length).toBe(28);
+    expect(rows.length).toBe(19);
     await database.close();
   });
 });
@@ -55,11 +55,14 @@ describe.runIf(engines.includes('postgres'))('a command on postgres', () => {
       } as const;
       const closing = { ...own, beside: 'the document it names' as const, documentNr: 'document 200', operationId: '200' };
       const group = createInsertGroup({ ...database, queries, soon: (begin) => begin() });
-      expect(await group.add(closing)).toMatchObject({ targetId });
       const text = sql<{ fetched: number }>`select idx_tup_fetch as fetched from pg_stat_xact_user_tables where relname = 'commands'`;
-      return (await text.execute(queries)).rows;
+      const fetched = async () => (await text.execute(queries)).rows[0]?.fetched ?? 0;
+      // What the connection did a moment ago may still be counted.
+      const before = await fetched();
+      expect(await group.add(closing)).toMatchObject({ targetId });
+      return (await fetched()) - before;
     });
-    expect(Number(reads[0]?.fetched)).toBeLessThan(20);
+    expect(reads).toBeLessThan(20);
     await database.close();
   });
 

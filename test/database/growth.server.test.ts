@@ -109,15 +109,16 @@ it('leads every sweep to its rows by an index', async () => {
 
 it('settles a command without a look at the others that are open', async () => {
   // One for each device, after PostgreSQL has counted that none is open.
-  const { rows } = await client.query<{ id: string }>(
+  const { rows } = await client.query<{ id: string; device_id: string }>(
     `insert into commands (id, merchant_id, device_id, instance_id, name, args, state, issued_at, answer_by, recalls)
-      select 'open ' || id, merchant_id, id, 'gone', 'CloseDay', '{}', 'sent', now_ms(), now_ms() + 60000, 0 from devices returning id`,
+      select 'open ' || id, merchant_id, id, 'gone', 'CloseDay', '{}', 'sent', now_ms(), now_ms() + 60000, 0 from devices returning id, device_id`,
   );
+  await client.query("update device_locks set command_id = 'open ' || device_id");
   const reads = await readsOf(async () => {
     const database = await open();
     const settles = createSettleGroup(database);
-    const settled = rows.slice(0, 4).map(({ id }) => {
-      const command = { id, targetId: null } as Command;
+    const settled = rows.slice(0, 4).map(({ id, device_id: deviceId }) => {
+      const command = { id, deviceId, merchantId: 'm', name: 'CloseDay', targetId: null, documentNr: null, receiptUid: null } as Command;
       return settles.add({
         command,
         settlement: { state: 'done', by: 'answer', outcome: 'done', report: undefined, reason: undefined },

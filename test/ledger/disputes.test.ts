@@ -29,7 +29,7 @@ beforeEach(async () => {
   const timeline = { add() {}, addCounted: (event: CommandEvent) => steps.push(event) } as unknown as Timeline;
   const kinds = { CloseDoc: {} } as const;
   const changeState = createStateChanges({ database, timeline, kinds, onSettled() {} });
-  disputes = createDisputes({ database, logger: quietLogger, timeline, kinds, changeState });
+  disputes = createDisputes({ database, logger: quietLogger, timeline, changeState });
 });
 
 const latest = async ({ id }: { id: string }) => (await findCommand(database.queries, id)) as Command;

@@ -38,14 +38,6 @@ async function command(overrides: object = {}): Promise<Command> {
   return latest(id);
 }
 const latest = async (id: string) => (await findCommand(database.queries, id)) as Command;
-const done = {
-  state: 'done',
-  settled_at: 1,
-  settled_by: 'answer',
-  document_state: 'closed',
-  operation_id: '1',
-  report: '{"operationId":"1"}',
-} as const;
 const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
 
 describe('a decision', () => {

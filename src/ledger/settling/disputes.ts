@@ -83,20 +83,6 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
     return latestOf(queries, settled);
   }
 
-  /** It moves no money, so that nothing is left to decide [D143]. */
-  async function closeAfterAll(settled: Command, { report, reason }: Finding, by: SettledBy): Promise<Command> {
-    const settlement = { state: 'done', by, outcome: 'done', report: report && JSON.stringify(report), reason } as const;
-    const update = async (on: Queries) => {
-      await lockDevice(database.engine, on, settled.deviceId);
-      const done = await correctToDone(on, settled, settlement);
-      if (done?.targetId != null) await closeDocument(on, done.targetId);
-      if (done) await confirmDecision(on, done);
-      return done;
-    };
-    const changed = await changeState({ command: settled, to: 'done', update });
-    return changed ?? latestOf(queries, settled);
-  }
-
   return {
     async stillRuns(settled) {
       if (isOpen(settled) || settled.state === 'done' || settled.contradiction !== null) return settled;
@@ -118,8 +104,10 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
       // Of a removed command nothing is left that could be resolved.
       if (comparison === 'flag' || settled.removedAtMs !== null) return flag(settled, finding, contradiction);
       const isDone = finding.outcome === 'done';
-      if (isDone && operationOf(settled.name).effect === 'close' && settled.state !== 'disputed')
-        return closeAfterAll(settled, finding, by);
+      if (isDone && operationOf(settled.name).effect === 'close' && settled.state !== 'disputed') {
+        const update = (on: Queries) => closeAfterAll(database.engine, on, settled, finding, by);
+        return (await changeState({ command: settled, to: 'done', update })) ?? latestOf(queries, settled);
+      }
       const report = isDone && finding.report ? JSON.stringify(finding.report) : undefined;
       const found = { ...extracted, contradiction, outcome: finding.outcome, report };
       return raise(settled, finding.outcome, found, sentenceOf(settled, finding), finding.report);
@@ -141,6 +129,22 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
     },
     count: () => count,
   };
+}
+
+/** It moves no money, so that nothing is left to decide [D143]. In a transaction. */
+async function closeAfterAll(
+  engine: Database['engine'],
+  queries: Queries,
+  settled: Command,
+  { report, reason }: Finding,
+  by: SettledBy,
+): Promise<Command | undefined> {
+  const settlement = { state: 'done', by, outcome: 'done', report: report && JSON.stringify(report), reason } as const;
+  await lockDevice(engine, queries, settled.deviceId);
+  const done = await correctToDone(queries, settled, settlement);
+  if (done?.targetId != null) await closeDocument(queries, done.targetId);
+  if (done) await confirmDecision(queries, done);
+  return done;
 }
 
 /**
