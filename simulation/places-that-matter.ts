@@ -5,7 +5,11 @@ export const placesThatMatter: readonly string[] = [
   'insert commands',
   'commit commands',
   'commit commands + idempotency_keys',
-  'update commands (accepted_at, review_since)',
+  'update commands (accepted_at, id)',
+  // Its device's lock and its numbers, inside a transaction.
+  'update device_locks (command_id)',
+  'update device_locks (command_id, document_id)',
+  'insert claims',
   'update commands (settled_at, state)',
   'update commands (state, settled_at)',
   'update commands (state, next_recall_at)',
@@ -98,5 +102,13 @@ export const placesBeside: readonly RegExp[] = [
   /^update commands \(instance_id, next_recall_at\)$/,
   // The device confirms what a person decided: if that is lost, it is asked again.
   /^update commands \(outcome(, \w+)?\)$/,
+  // In one transaction with the row of a command that has a place of its own.
+  /^(insert|delete) decisions$/,
+  /^insert bank_operations$/,
+  /^delete claims$/,
+  /^update (claims|receipt_payments) /,
+  /^update device_locks \((document_id|decided_at)\)$/,
+  /^update commands \(state, disputed_from\)$/,
+  /^insert device_locks$/,
   /\(\)$/,
 ];

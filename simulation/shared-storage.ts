@@ -12,7 +12,7 @@ import { translateSqliteError } from '../src/database/sqlite/errors.ts';
 import type { MemoryStorage } from '../src/database/sqlite/memory.ts';
 import type { Clock } from '../src/kernel/clock.ts';
 import type { Standstill } from './standstill.ts';
-import { placeOf, tableOf } from './statement-places.ts';
+import { besideCommands, placeOf, tableOf } from './statement-places.ts';
 
 export type When = 'before' | 'after';
 export type Harm = 'crash' | 'lost' | 'stall';
@@ -129,7 +129,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
     await suffer(place, 'before');
     if (!written) throw databaseDown('The transaction was ended by the server.');
     const result = attempt(() => connection.run(sql, parameters));
-    if (place !== undefined) written.add(tableOf(place));
+    if (place !== undefined && !besideCommands.has(tableOf(place))) written.add(tableOf(place));
     await suffer(place, 'after');
     return result;
   }

@@ -19,7 +19,7 @@ const setColumn = /"(\w+)" = /g;
 function readPlace(sql: string): string | undefined {
   const writes = [...sql.matchAll(writing)];
   // Of several in one go, what the lock of the device is taken for.
-  const [, verb, table] = writes.find(([, , name]) => name !== 'device_locks') ?? writes[0] ?? [];
+  const [, verb, table] = writes.find(([, , name]) => !besideCommands.has(name ?? '')) ?? writes[0] ?? [];
   if (verb === undefined || table === undefined) return undefined;
   if (verb === 'insert into') return `insert ${table}`;
   if (verb === 'delete from') return `delete ${table}`;
@@ -27,6 +27,9 @@ function readPlace(sql: string): string | undefined {
   const columns = [...(changes.split(' where ', 1)[0]?.matchAll(setColumn) ?? [])].slice(0, 2).map(([, column]) => column);
   return `update ${table} (${columns.join(', ')})`;
 }
+
+/** Written with a command's row, in the same statement or transaction: a commit is named by the others. */
+export const besideCommands: ReadonlySet<string> = new Set(['device_locks', 'claims', 'bank_operations', 'decisions']);
 
 /** The table of a place that `placeOf` named. */
 export function tableOf(place: string): string {
