@@ -154,7 +154,7 @@ export function notConfirmedYet(): GatewayError {
 export function equalIsDisputed(command: Command): GatewayError {
   return new GatewayError(
     'Device_Busy',
-    'An earlier request with the same content is disputed: the device contradicts how it was settled. Nothing was sent. An operator of the gateway has to resolve it first.',
+    'An earlier request with the same content is disputed: the device contradicts how it was settled. Nothing was sent. An operator of the gateway has to resolve it: learn how by GET Device/Operation/Status with this OID, and repeat the request only if that one was refused.',
     { fields: fieldsOf(command) },
   );
 }
