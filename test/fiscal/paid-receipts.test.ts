@@ -54,6 +54,21 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
   const cardOfZ = () => register.fiscalMemory().shift().byPayment.card;
   const registersBank = () => register.bank.charges();
 
+  it('and a payment under its number at the same moment charge one card, not two', async () => {
+    const charges = () => terminal.bank.charges().length + registersBank().length;
+    for (const isTerminalFirst of [true, false]) {
+      const number = world.random.uuid();
+      const before = charges();
+      const paying = () => world.told(world.pay(terminal.id, 10, number));
+      const printing = () => print(receipt(10, number.toUpperCase(), [{ PaymentCode: 1 }]));
+      const answers = await Promise.all(isTerminalFirst ? [paying(), printing()] : [printing(), paying()]);
+      expect(charges() - before).toBe(1);
+      expect(answers.filter(({ code }) => code === 0)).toHaveLength(1);
+      const { documentState, id } = await world.lastCommand('Pay');
+      if (documentState === 'open') await world.cards.closeDocumentByHand({ commandId: id, actor: 'ana', reason: 'next' });
+    }
+  });
+
   it('is printed as card by the number of the sale, with the numbers of the payment, and charged once', async () => {
     const payment = await pay(10);
     const value = receipt(10, payment.documentNr.toUpperCase(), [{ PaymentCode: 1, Amount: '10.00' }]);
