@@ -96,6 +96,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     let silentSinceMs: number | undefined;
     let answer: Answer | undefined;
     let calmSinceMs: number | undefined;
+    let disputedOid: string | undefined;
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (shop.state.isCalm) calmSinceMs ??= shop.clock.elapsed();
       const calmMs = shop.clock.elapsed() - (calmSinceMs ?? shop.clock.elapsed());
@@ -103,6 +104,14 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
       if (calmMs > asksFirstAfterMs && answer?.code === 3 && answer.oid !== undefined) {
         const ended = await askStatus(name, answer.oid);
         if (ended.code !== undefined && ends.includes(ended.code)) return ended;
+      }
+      // An equal request is disputed: how that one ends decides, as the answer says [D143]. Who repeated it instead would charge again.
+      if (isUnnamed && answer?.code === 31 && answer.oid !== undefined && wasDisputed(answer.oid)) disputedOid ??= answer.oid;
+      if (disputedOid !== undefined) {
+        const resolved = await askStatus(name, disputedOid);
+        if (resolved.code !== undefined && (ends.includes(resolved.code) || resolved.code === 22)) return resolved;
+        await pause(between(2_000, 15_000));
+        continue;
       }
       if (answer?.code !== undefined) silentSinceMs = undefined;
       silentSinceMs ??= shop.clock.elapsed();
