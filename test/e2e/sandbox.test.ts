@@ -166,7 +166,7 @@ describe('a sandbox', () => {
     const [overview, , , , simulate] = shown;
     for (const word of ['sandbox', 'serve', 'migrate', 'merchant create', 'key rotate', 'device list', 'simulate', 'sink'])
       expect(overview?.out).toContain(word);
-    expect(simulate?.out).toMatch(/x\.61 .*declines[\s\S]*x\.74 .*revers/);
+    expect(simulate?.out).toMatch(/x\.61 .*declines[\s\S]*x\.94 .*revers/);
     const wrong = await runProgram(['fly']);
     expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/no command "fly"/) });
     expect(await runProgram(['sandbox', '--colour'])).toMatchObject({ code: 2, out: '' });

@@ -69,7 +69,7 @@ describe('scan QR', () => {
   });
 
   it('pays nothing when the bank declines, and leaves the invoice payable', slowTest, async () => {
-    const { QR } = await createInvoice(10.61);
+    const { QR } = await createInvoice(10.81);
     const scanned = await runProgram(['simulate', '--kind', 'register', '--json', 'scan', QR], settings());
     expect(scanned.code).toBe(1);
     expect(JSON.parse(scanned.out)).toMatchObject({ isPaid: false, isMoneyTaken: false });
