@@ -480,6 +480,9 @@ create table migration_promises (
 
 -- on PostgreSQL only
 
+-- Room for the next version of a row on its own page: it is updated in place twice a command.
+alter table device_locks set (fillfactor = 50);
+
 -- As a function in SQL it would be planned anew in every statement, because it is stable and the clock is not.
 create or replace function now_ms() returns bigint language plpgsql stable parallel safe
 as $$ begin return floor(extract(epoch from clock_timestamp()) * 1000)::bigint; end $$;

@@ -318,7 +318,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     harm: 'stuck',
     edits: [
       { room: ledger, find: '    release: rows.some(givesBack),\n', instead: '    release: false,\n' },
-      { room: ledger, find: '  await transaction((tx) => releaseNumbers(tx, holder));\n  return undefined;', instead: '  return holder;' },
+      { room: ledger, find: '  if (!wasNotDone(holder)) return holder;', instead: '  return holder;' },
     ],
   },
   {

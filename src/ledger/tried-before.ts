@@ -4,15 +4,16 @@
 import type { Database, Queries } from '../database/database.ts';
 import { disputed, fieldsOf, wasRemoved } from './answers.ts';
 import { findClaimant, type NumberKind, releaseNumbers } from './claims.ts';
-import { type Command, commandColumns, isOpen, toCommand } from './command.ts';
-import type { NewCommand } from './store.ts';
+import { type Command, commandColumns, toCommand } from './command.ts';
+import { lockDevice } from './device-lock.ts';
+import { findCommand, type NewCommand } from './store.ts';
 
 /**
  * The command that has the number and did, or may do, what a second one must not do again: open or done. Throws what the caller of a second
  * attempt gets when it is disputed or its record was removed. One that was settled as not done gives the number back at its settlement.
  */
 export async function findHolderOfNumber(
-  { transaction, queries }: Pick<Database, 'transaction' | 'queries'>,
+  { engine, transaction, queries }: Pick<Database, 'engine' | 'transaction' | 'queries'>,
   merchantId: string,
   kind: NumberKind,
   number: string,
@@ -21,10 +22,18 @@ export async function findHolderOfNumber(
   if (!holder) return undefined;
   if (holder.state === 'disputed') throw disputed(fieldsOf(holder));
   if (holder.removedAtMs !== null) throw wasRemoved(holder);
-  if (isOpen(holder) || holder.state === 'done') return holder;
+  if (!wasNotDone(holder)) return holder;
   // A dispute of another attempt came in the moment of its settlement.
-  await transaction((tx) => releaseNumbers(tx, holder));
+  await transaction(async (tx) => {
+    await lockDevice(engine, tx, holder.deviceId);
+    const now = await findCommand(tx, holder.id);
+    if (now && wasNotDone(now)) await releaseNumbers(tx, now);
+  });
   return undefined;
+}
+
+function wasNotDone({ state, removedAtMs }: Command): boolean {
+  return (state === 'refused' || state === 'never') && removedAtMs === null;
 }
 
 /** How many one reading brings: more there are only where somebody decides without end. */
