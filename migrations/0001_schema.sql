@@ -270,6 +270,10 @@ create table commands (
   check ((review_since is null) = (review_reason is null)),
   check (reviewed_at is null or review_since is not null)
 );
+-- For the cabinet's lists and search: what is open, which documents are, and a terminal's payment by the bank's number.
+create index commands_open on commands (device_id) where state in ('sent', 'unknown');
+create index commands_open_documents on commands (device_id) where document_state = 'open';
+create index commands_by_operation on commands (device_id, operation_id, issued_at) where name = 'Pay';
 create index commands_by_target on commands (target_id) where target_id is not null;
 create index commands_by_device on commands (device_id, issued_at);
 create index commands_to_review on commands (review_since) where review_since is not null and reviewed_at is null;

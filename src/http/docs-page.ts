@@ -56,6 +56,7 @@ nav a { margin-right: 18px; color: #2158a8; }
 .swagger-ui .scheme-container { padding: 14px 0; }
 @media (max-width: 640px) {
   .swagger-ui .wrapper { padding: 0 10px; }
+  .swagger-ui .opblock-body { overflow-x: auto; }
   .swagger-ui .info table { display: block; overflow-x: auto; }
   .swagger-ui .opblock .opblock-summary-path { max-width: none; flex: 1 1 100%; }
   .swagger-ui .parameters, .swagger-ui .responses-table, .swagger-ui .parameters tbody, .swagger-ui .responses-table tbody { display: block; }

@@ -119,7 +119,7 @@ describe('tillgate conformance', () => {
     ]) {
       const { code, out, err } = await run(...anywhere, ...args, '--amount', '2.50');
       expect([code, err]).toEqual([2, expect.stringContaining('--yes')]);
-      expect(out).toContain('charges 2.50 MDL twice');
+      expect(out).toContain('charges 2.50 MDL three times');
     }
   });
 

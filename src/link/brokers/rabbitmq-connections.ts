@@ -51,6 +51,9 @@ export async function readNodes(apiUrl: string, signal: AbortSignal): Promise<Ra
   const response = await fetch(`${base}/nodes`, { headers: { authorization }, signal });
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   const nodes = (await response.json()) as { name?: unknown; fd_used?: unknown; fd_total?: unknown }[];
+  // A node that has just started has not counted yet.
+  if (!nodes.every(({ fd_total: total }) => typeof total === 'number'))
+    throw new Error('its figures are not there yet; ask again in some seconds');
   return nodes.map((node) => ({ name: String(node.name), filesUsed: Number(node.fd_used), filesAtMost: Number(node.fd_total) }));
 }
 

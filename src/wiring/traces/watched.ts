@@ -55,10 +55,19 @@ export function watchStatements(tracer: Tracer, engine: 'sqlite' | 'postgres'): 
   };
 }
 
-/** Verb and first table: `select commands`. */
+/** Written with the row of a command: the statement is named by that. */
+const besideCommands: ReadonlySet<string> = new Set(['device_locks', 'claims', 'idempotency_keys', 'bank_operations', 'decisions']);
+const maxReadCharacters = 8_000;
+
+/** Verb and first table: `select commands`; of one that writes several, what it is about: `insert commands`. */
 function summaryOf(statement: string): string {
   const head = statement.slice(0, 2_000);
   const [verb = 'statement'] = /^[a-z]+/i.exec(head) ?? [];
+  if (verb === 'with') {
+    const writes = [...statement.slice(0, maxReadCharacters).matchAll(/\b(insert|update|delete)(?: into| from)? "([a-z_]+)"/g)];
+    const [, written, into] = writes.find(([, , name]) => !besideCommands.has(name ?? '')) ?? writes[0] ?? [];
+    if (into !== undefined) return `${written} ${into}`;
+  }
   const [, table] = /\b(?:from|into|update)\s+"?([a-z_]+)"?/i.exec(head) ?? [];
   return table === undefined ? verb.toLowerCase() : `${verb.toLowerCase()} ${table}`;
 }

@@ -38,11 +38,11 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     ['what was declined of a merchant with little', { merchantId: two }, { states: ['declined'] }, /commands_failed_by_merchant/],
     ['what was declined', { merchantId: undefined }, { states: ['declined'] }, /commands_failed/],
     ['what never ran of one merchant', { merchantId: one }, { mode: 'cards', states: ['never'] }, /commands_failed/],
-    ['what is not closed of one merchant', { merchantId: one }, { mode: 'cards', states: ['notClosed'] }, /one_holder_per_device/],
-    ['what is not known of one merchant', { merchantId: one }, { states: ['unknown'] }, /one_open_command|one_holder/],
+    ['what is not closed of one merchant', { merchantId: one }, { mode: 'cards', states: ['notClosed'] }, /commands_open_documents/],
+    ['what is not known of one merchant', { merchantId: one }, { states: ['unknown'] }, /commands_open/],
     ['what a person must decide of one merchant', { merchantId: one }, { mode: 'cards', states: ['needsPerson'] }, /commands_to_review/],
-    ['what is not closed', { merchantId: undefined }, { states: ['notClosed'] }, /one_holder_per_device/],
-    ['what is not known', { merchantId: undefined }, { states: ['unknown'] }, /one_open_command|one_holder/],
+    ['what is not closed', { merchantId: undefined }, { states: ['notClosed'] }, /commands_open_documents/],
+    ['what is not known', { merchantId: undefined }, { states: ['unknown'] }, /commands_open/],
     ['what a person must decide', { merchantId: undefined }, { states: ['needsPerson'] }, /commands_to_review/],
   ];
   it.each(cases)('%s', async (_name, scope, filter, index) => {
