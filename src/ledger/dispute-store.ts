@@ -21,8 +21,8 @@ export interface Contradiction extends Extracted {
 
 /**
  * Undefined, and nothing changes, when the command is open, was settled otherwise meanwhile, or has this contradiction already. A disputed
- * payment does not lock its terminal; it keeps its number, or takes it back from nobody; an equal request finds it and never inherits the
- * outcome. In a transaction.
+ * payment does not lock its terminal; it keeps its number, or takes it back from nobody; an equal request finds it, and gets no outcome
+ * before an operator has resolved it. In a transaction.
  */
 export async function dispute(
   engine: Database['engine'],
@@ -41,7 +41,6 @@ export async function dispute(
       review_since: sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`,
       review_reason: found.why,
       reviewed_at: null,
-      told_at: sql<number>`coalesce(told_at, now_ms())`,
       document_state: sql`case when document_state = 'open' then null else document_state end`,
       // What is undefined stays as it is.
       outcome: found.outcome,

@@ -1,6 +1,7 @@
 // What a device says after the settlement, case by case: what is written, what an operator sees, and what is counted [D143].
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { findEqual } from '../../src/ledger/calls/content-store.ts';
 import { findClaimant } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { Finding } from '../../src/ledger/rules.ts';
@@ -104,7 +105,7 @@ describe('a device that contradicts', () => {
     const command = await settled({ state, request_hash: 'h' });
     const now = await compare(command, says('done', { operationId: '2' }), { operationId: '2', rrn: '3' });
     expect(now).toMatchObject({ state: 'disputed', disputedFrom: state, outcome: 'done', operationId: '2', rrn: '3' });
-    expect(now).toMatchObject({ report: '{"operationId":"2"}', reviewSinceMs: 1_000_000, reviewedAtMs: null, toldAtMs: 1_000_000 });
+    expect(now).toMatchObject({ report: '{"operationId":"2"}', reviewSinceMs: 1_000_000, reviewedAtMs: null, toldAtMs: null });
     expect(now.reviewReason).toBe(`The device now says "done", but the command was settled as "${state}".`);
     expect([disputes.count(), stepNames()]).toEqual([1, ['contradiction']]);
   });
@@ -214,6 +215,15 @@ describe('a resolution', () => {
     await seedCommand(database.queries, merchantId, other, row);
     expect(await disputes.resolve(await disputed(), as('done'))).toMatchObject({ command: { state: 'done' }, isDisplaced: true });
     expect(await disputes.resolve(await disputed({ document_nr: 'm' }), as('done'))).toMatchObject({ isDisplaced: false });
+  });
+
+  it('as executed is found by its caller, who lacks the outcome: an equal request without a name would be done again', async () => {
+    const command = await settled({ ...refused, request_hash: 'h' });
+    const disputed = await compare(command, says('done', { operationId: '2' }));
+    await disputes.resolve(disputed, as('done'));
+    const { merchantId: ofMerchant, deviceId } = command;
+    const equal = await findEqual(database.queries, { merchantId: ofMerchant, deviceId, requestHash: 'h' });
+    expect(equal?.command).toMatchObject({ id: command.id, state: 'done' });
   });
 
   it('of one whose number another operation has keeps the number taken when that one gives it back', async () => {
