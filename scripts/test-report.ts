@@ -39,7 +39,7 @@ export function failedTests({ files }: TestReport): string[] {
 
 const slowestShown = 10;
 
-/** The files that took longest, for whoever makes the run shorter; nothing of a short run. */
+/** The files that took longest, to make the run shorter; nothing of a short run. */
 export function slowest({ files }: TestReport): string[] {
   const totalMs = files.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (files.length <= slowestShown) return [];

@@ -1,4 +1,4 @@
-// Which test files a run takes. The long ones (`npm run test:long`, nightly) are listed here and left out of `npm test`; whoever names a file
+// Which test files a run takes. The long ones (`npm run test:long`, nightly) are listed here and left out of `npm test`; a caller that names a file
 // runs it either way. Files that need a server which is not to be had are left out, and counted.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -152,7 +152,7 @@ function install(servers: readonly NeededServer[], say: (line: string) => void):
 export interface ServerOptions {
   /** Those with these names; not set: all that the tests need. */
   names?: readonly string[];
-  /** What cannot be installed is told in the result, instead of ServersMissing. */
+  /** The result lists what cannot be installed, instead of ServersMissing. */
   mayBeAbsent?: boolean;
 }
 

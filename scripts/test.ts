@@ -20,7 +20,7 @@ const memoryNeededBytes = 8 * 2 ** 30;
 const isEmbedded = process.argv[2] === '--embedded';
 const isLong = process.argv[2] === '--long';
 const vitestArgs = process.argv.slice(isEmbedded || isLong ? 3 : 2);
-// Whoever names files gets them, long or not.
+// Files that are named are run, long or not.
 const selection: Selection = isLong ? 'long' : vitestArgs.length > 0 ? 'all' : 'short';
 
 let servers: RunningServers | undefined;

@@ -12,7 +12,7 @@ import { type Place, readCursor } from './views/lists/cursor.ts';
 import type { Scope } from './views/scope.ts';
 
 export const merchantField = {
-  merchantId: Type.Optional(uuidField('Only of this merchant; whoever belongs to a merchant always sees that one.')),
+  merchantId: Type.Optional(uuidField('Only of this merchant; a user of one merchant always sees that one.')),
 };
 
 export const listFields = {

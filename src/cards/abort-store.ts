@@ -2,9 +2,8 @@
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
+import { recognisedForMs } from '../ledger/claims.ts';
 import { type Command, commandColumns, openOnly, paymentsOnly, toCommand } from '../ledger/command.ts';
-
-const recognisedForMs = 10 * 60_000;
 
 /** False when the payment was settled already: then there is nothing left to abort. */
 export async function markAbortRequested(queries: Queries, id: string, abortId: string, abortHash: string | undefined): Promise<boolean> {

@@ -5,6 +5,7 @@ import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { baniToLei } from '../kernel/money.ts';
+import { namesWhere } from '../kernel/operations.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Command } from '../ledger/command.ts';
@@ -23,7 +24,10 @@ const stateWords = {
   disputed: 'unknown',
 } as const;
 
-const transactionKinds = ['Pay', 'Refund', 'CancelTransaction'] as const;
+/** What moves money by itself: a payment, and what takes its money back. */
+const transactionKinds = namesWhere(
+  (operation) => operation.isPayment === true || operation.effect === 'refund' || operation.effect === 'void',
+);
 
 export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Promise<DeviceAnswer> {
   const device = await requireDevice(deps, 'terminal', request);

@@ -13,7 +13,7 @@ import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
 
-/** Whoever ends a document knows of the payment [D58]. */
+/** The caller that ends a document knows of the payment [D58]. */
 const toldNow = sql<number>`coalesce(told_at, now_ms())`;
 
 /** The payment that has this documentNr: in flight, unresolved or approved. There is at most one [D13]. */

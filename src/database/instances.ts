@@ -69,7 +69,8 @@ export interface InstanceDeps {
 export async function startInstance(deps: InstanceDeps, description: InstanceDescription): Promise<Instance> {
   const { database, clock, logger, readStatus } = deps;
   const beatNow = async () => {
-    const status = JSON.stringify(await readStatus?.()) ?? null;
+    // What an operator sees of it never keeps the heartbeat, after which others take over its commands.
+    const status = JSON.stringify(await readStatus?.().catch(() => undefined)) ?? null;
     await beat(database.queries, { ...description, status, clockMs: clock.now() });
   };
   await beatNow();

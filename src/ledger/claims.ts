@@ -30,6 +30,13 @@ export function numbersOf({ name, documentNr, receiptUid }: Pick<Named, 'name' |
   return { document: charged, receipt: receiptUid };
 }
 
+/** The number that it does its work under, and a second one must not: a payment's documentNr, a print's Receipt.Uid. Undefined: it has none. */
+export function mainNumberOf(command: Pick<Named, 'name' | 'documentNr' | 'receiptUid'>): { kind: NumberKind; number: string } | undefined {
+  const kind = operationOf(command.name).isPayment ? 'document' : 'receipt';
+  const number = numbersOf(command)[kind];
+  return number === null ? undefined : { kind, number };
+}
+
 const claimant = keptStatement((queries, { merchantId, value }: { merchantId: string; value: string }, kind: NumberKind | 'content') =>
   queries
     .selectFrom('claims')
@@ -79,8 +86,8 @@ export async function reclaimNumbers(queries: Queries, command: Named): Promise<
   const isPayment = operationOf(command.name).isPayment === true;
   await reclaim(queries, command, 'document', document, isPayment ? sql<SqlBool>`1 = 1` : sql<SqlBool>`card_bani > 0`);
   await reclaim(queries, command, 'receipt', receipt, sql<SqlBool>`1 = 1`);
-  const [kind, number] = isPayment ? (['document', document] as const) : (['receipt', receipt] as const);
-  return number === null || (await findClaimant(queries, command.merchantId, kind, number))?.id === command.id;
+  const main = mainNumberOf(command);
+  return main === undefined || (await findClaimant(queries, command.merchantId, main.kind, main.number))?.id === command.id;
 }
 
 async function reclaim(
@@ -111,11 +118,11 @@ async function reclaim(
 }
 
 /** So long after its end, or after the last time that 3 was said about it, a command is recognised by its content. */
-const recognisedForMs = 10 * 60_000;
-/** Of a row `equal` in a statement: no caller is known to have its outcome, and one may still ask. */
-export const isUntold = sql<SqlBool>`"equal"."told_at" is null and "equal"."state" <> 'never'
-        and ("equal"."state" in ('sent', 'unknown', 'disputed') or "equal"."settled_at" > now_ms() - ${sql.lit(recognisedForMs)}
-          or "equal"."unheard_at" > now_ms() - ${sql.lit(recognisedForMs)})`;
+export const recognisedForMs = 10 * 60_000;
+/** Of a row `equal` in a statement: it is disputed, or no caller is known to have its outcome and one may still ask. */
+export const isUntold = sql<SqlBool>`("equal"."state" = 'disputed' or "equal"."told_at" is null and "equal"."state" <> 'never'
+        and ("equal"."state" in ('sent', 'unknown') or "equal"."settled_at" > now_ms() - ${sql.lit(recognisedForMs)}
+          or "equal"."unheard_at" > now_ms() - ${sql.lit(recognisedForMs)}))`;
 
 export interface Content {
   merchantId: string;
@@ -129,31 +136,61 @@ export async function findByContent(queries: Queries, content: Content): Promise
   return row && toCommand(row);
 }
 
+type WithContent = Pick<Command, 'id' | 'merchantId' | 'deviceId' | 'requestHash'>;
+
+function contentOf({ merchantId, deviceId, requestHash }: WithContent) {
+  return requestHash === null
+    ? undefined
+    : ({ merchant_id: merchantId, kind: 'content', value: contentName({ merchantId, deviceId, requestHash }) } as const);
+}
+
 /** The next call with this content finds this command. Under the device's lock. */
-export async function claimContent(
-  queries: Queries,
-  command: Pick<Command, 'id' | 'merchantId' | 'deviceId' | 'requestHash'>,
-): Promise<void> {
-  const { id, merchantId, deviceId, requestHash } = command;
-  if (requestHash === null) return;
+export async function claimContent(queries: Queries, command: WithContent): Promise<void> {
+  const content = contentOf(command);
+  if (!content) return;
   await queries
     .insertInto('claims')
-    .values({ merchant_id: merchantId, kind: 'content', value: contentName({ merchantId, deviceId, requestHash }), command_id: id })
-    .onConflict((conflict) => conflict.columns(['merchant_id', 'kind', 'value']).doUpdateSet({ command_id: id }))
+    .values({ ...content, command_id: command.id })
+    .onConflict((conflict) => conflict.columns(['merchant_id', 'kind', 'value']).doUpdateSet({ command_id: command.id, next_id: null }))
     .execute();
 }
 
-export async function releaseContent(
-  queries: Queries,
-  { id, merchantId, deviceId, requestHash }: Pick<Command, 'id' | 'merchantId' | 'deviceId' | 'requestHash'>,
-): Promise<void> {
-  if (requestHash === null) return;
+/** A disputed command is found before a newer one with its content, until the dispute is resolved. Under the device's lock. */
+export async function claimDisputedContent(queries: Queries, command: WithContent): Promise<void> {
+  const content = contentOf(command);
+  if (!content) return;
+  await queries
+    .insertInto('claims')
+    .values({ ...content, command_id: command.id })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['merchant_id', 'kind', 'value'])
+        .doUpdateSet({ command_id: command.id, next_id: sql<string>`claims.command_id` })
+        .where('claims.command_id', '!=', command.id),
+    )
+    .execute();
+}
+
+/** Resolved, it lets the newer one be found again. */
+export async function passContentOn(queries: Queries, command: WithContent): Promise<void> {
+  const content = contentOf(command);
+  if (!content) return;
+  await queries
+    .updateTable('claims')
+    .set((row) => ({ command_id: row.ref('next_id').$notNull(), next_id: null }))
+    .where((where) => where.and(content))
+    .where('command_id', '=', command.id)
+    .where('next_id', 'is not', null)
+    .execute();
+}
+
+export async function releaseContent(queries: Queries, command: WithContent): Promise<void> {
+  const content = contentOf(command);
+  if (!content) return;
   await queries
     .deleteFrom('claims')
-    .where('merchant_id', '=', merchantId)
-    .where('kind', '=', 'content')
-    .where('value', '=', contentName({ merchantId, deviceId, requestHash }))
-    .where('command_id', '=', id)
+    .where((where) => where.and(content))
+    .where('command_id', '=', command.id)
     .execute();
 }
 

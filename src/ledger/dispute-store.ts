@@ -3,7 +3,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
-import { claimContent, reclaimNumbers, releaseNumbers } from './claims.ts';
+import { claimDisputedContent, passContentOn, reclaimNumbers, releaseNumbers } from './claims.ts';
 import { type Command, commandColumns, disputedOnly, toCommand } from './command.ts';
 import { endDocument, hasGoneOn, lockDevice, openDocument } from './device-lock.ts';
 import type { Extracted } from './settle-batch.ts';
@@ -60,7 +60,7 @@ export async function dispute(
   const command = toCommand(row);
   await endDocument(queries, command);
   await reclaimNumbers(queries, command);
-  await claimContent(queries, command);
+  await claimDisputedContent(queries, command);
   await confirmDecision(queries, command);
   await nameOperation(queries, command);
   return command;
@@ -114,6 +114,7 @@ export async function resolve(
   if (!row) return undefined;
   const command = toCommand(row);
   if (command.documentState === 'open') await openDocument(queries, command);
+  await passContentOn(queries, command);
   if (!isDone) await releaseNumbers(queries, command);
   else await nameOperation(queries, command);
   return { command, isDisplaced: isDone && !(await reclaimNumbers(queries, command)) };

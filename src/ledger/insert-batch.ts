@@ -173,7 +173,7 @@ const onPostgres = keptQuery((queries, { rows, keys }: { rows: GivenText; keys: 
     ${inserting(ofRows)}`.compile(queries);
 });
 
-/** A row that has its device's lock is one that the first statement let through. */
+/** A row that has its device's lock, and a key whose command is there, are those that the first statement let through. */
 const onSqlite = {
   lock: keptQuery((queries, { rows }: { rows: GivenText }) => sql`with ${givenOn(rows)} ${locking}`.compile(queries)),
   numbers: keptQuery((queries, { rows }: { rows: GivenText }) => sql`with ${givenOn(rows)} ${numbering(lockedRows)}`.compile(queries)),
@@ -182,8 +182,8 @@ const onSqlite = {
     sql<Written>`with ${givenOn(rows)} ${inserting(lockedRows)}`.compile(queries),
   ),
   keys: keptQuery((queries, { keys }: { keys: ClaimsText }) => {
-    const locked = sql`(select "locked"."command_id" from "device_locks" as "locked")`;
-    return claimAll('sqlite', keys, locked).compile(queries);
+    const written = sql`(select "commands"."id" from "commands" where "commands"."id" = "subject_id")`;
+    return claimAll('sqlite', keys, written).compile(queries);
   }),
 };
 

@@ -199,13 +199,14 @@ function freeing(rows: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 const stepStatements: Record<Step, (rows: RawBuilder<unknown>) => RawBuilder<unknown>> = {
-  /** Somebody who ends a document knows of the payment [D58]. */
+  /** The caller that ends a document knows of the payment [D58]. */
   close: (rows) => sql`update "commands" set "document_state" = 'closed', "told_at" = coalesce("commands"."told_at", now_ms())
     from ${rows}
     where "commands"."id" = "new"."target_id" and "commands"."document_state" = "new"."closes"`,
   'pass on': (rows) =>
     sql`update "claims" set "command_id" = "next_id", "next_id" = null where "next_id" is not null and ${isGivenBack(rows)}`,
-  release: (rows) => sql`delete from "claims" where "next_id" is null and ${isGivenBack(rows)}`,
+  // Not "is null": PostgreSQL would count with two such rows while the table is small, and read all of it.
+  release: (rows) => sql`delete from "claims" where coalesce("next_id", '') <= '' and ${isGivenBack(rows)}`,
   number: (rows) => sql`insert into "bank_operations" ("device_id", "operation_id", "payment_id")
     select "new"."device_id", "new"."operation_id", "new"."id" from ${rows}
     where "new"."opens_document" = 1 and "new"."operation_id" is not null`,

@@ -169,7 +169,7 @@ export async function correctToDone(
   return row && toCommand(row);
 }
 
-/** False when the document was not open. Whoever ends a document knows of the payment [D58]. Under the device's lock. */
+/** False when the document was not open. The caller that ends a document knows of the payment [D58]. Under the device's lock. */
 export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
   const row = await queries
     .updateTable('commands')

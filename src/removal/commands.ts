@@ -11,8 +11,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
-import { operationOf } from '../kernel/operations.ts';
-import { reclaimNumbers, releaseContent } from '../ledger/claims.ts';
+import { mainNumberOf, reclaimNumbers, releaseContent } from '../ledger/claims.ts';
 import type { Command } from '../ledger/command.ts';
 import { confirmDecision, lockCommand } from '../ledger/store.ts';
 import { type Aged, oldestAllowed, type Removable } from './page.ts';
@@ -80,15 +79,16 @@ function openInvoice({ selectFrom }: OfCommand) {
     .where('invoices.ended_at', 'is', null);
 }
 
-async function wasTriedAgain(queries: Queries, { merchantId, name, documentNr, receiptUid, issuedAtMs }: Command): Promise<boolean> {
-  const number = operationOf(name).isPayment ? (['document_nr', documentNr] as const) : (['receipt_uid', receiptUid] as const);
+async function wasTriedAgain(queries: Queries, command: Command): Promise<boolean> {
+  const main = mainNumberOf(command);
+  if (!main) return false;
   const later = await queries
     .selectFrom('commands')
     .select('id')
-    .where('merchant_id', '=', merchantId)
-    .where(number[0], '=', number[1])
-    .where('name', '=', name)
-    .where('issued_at', '>', issuedAtMs)
+    .where('merchant_id', '=', command.merchantId)
+    .where(main.kind === 'document' ? 'document_nr' : 'receipt_uid', '=', main.number)
+    .where('name', '=', command.name)
+    .where('issued_at', '>', command.issuedAtMs)
     .limit(1)
     .executeTakeFirst();
   return later !== undefined;

@@ -69,6 +69,20 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
     }
   });
 
+  it('with two cards, none of which names the payment under its number, is refused; named, the other one is charged', async () => {
+    const payment = await pay(10);
+    const cards = [
+      { PaymentCode: 1, Amount: 10 },
+      { PaymentCode: 1, Amount: 5 },
+    ];
+    const refused = await print(receipt(15, payment.documentNr, cards));
+    expect([refused.code, refused.message]).toEqual([22, expect.stringContaining('Name the payment with documentNr')]);
+    expect(registersBank()).toEqual([]);
+    const named = [{ ...cards[0], documentNr: payment.documentNr }, cards[1] ?? {}];
+    expect((await print(receipt(15, payment.documentNr, named))).code).toBe(0);
+    expect([terminal.bank.netBani(), register.bank.netBani()]).toEqual([1_000, 500]);
+  });
+
   it('is printed as card by the number of the sale, with the numbers of the payment, and charged once', async () => {
     const payment = await pay(10);
     const value = receipt(10, payment.documentNr.toUpperCase(), [{ PaymentCode: 1, Amount: '10.00' }]);

@@ -12,7 +12,7 @@ import { decidedUnheard } from '../../src/ledger/sweep-store.ts';
 import type { CommandEvent, Timeline } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
-import { settle } from '../support/ledger-statements.ts';
+import { insertSent, settle } from '../support/ledger-statements.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -224,6 +224,29 @@ describe('a resolution', () => {
     const { merchantId: ofMerchant, deviceId } = command;
     const equal = await findEqual(database.queries, { merchantId: ofMerchant, deviceId, requestHash: 'h' });
     expect(equal?.command).toMatchObject({ id: command.id, state: 'done' });
+  });
+
+  describe('of a request without a name', () => {
+    const content = () => ({ merchantId, deviceId, requestHash: 'h' });
+    const found = async () => (await findEqual(database.queries, content()))?.command.id;
+    const equal = { ...refused, request_hash: 'h', settled_at: 1_000_000 } as const;
+
+    it('lets a newer equal one be found again, whose caller lacks its outcome', async () => {
+      const first = await settled({ ...equal, told_at: 1 });
+      const second = await settled({ ...equal, state: 'done', document_state: 'closed' });
+      const disputed = await compare(first, says('done', { operationId: '2' }));
+      expect(await found()).toBe(first.id);
+      await disputes.resolve(disputed, as('refused'));
+      expect(await found()).toBe(second.id);
+    });
+
+    it('is found while it is disputed, although an equal one was begun under a key', async () => {
+      const first = await settled({ ...equal, told_at: 1 });
+      const disputed = await compare(first, says('done', { operationId: '2' }));
+      const keyed = { id: 'keyed', merchantId, deviceId, instanceId: 'i', name: 'Pay', args: {}, requestHash: 'h' } as const;
+      expect(await insertSent(database, { ...keyed, answerWithinMs: 1, journalId: undefined })).toMatchObject({ state: 'sent' });
+      expect(await found()).toBe(disputed.id);
+    });
   });
 
   it('of one whose number another operation has keeps the number taken when that one gives it back', async () => {

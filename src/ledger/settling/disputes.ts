@@ -11,7 +11,7 @@ import type { Database, Queries } from '../../database/database.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, Outcome } from '../../link/protocol.ts';
-import { findClaimant, numbersOf } from '../claims.ts';
+import { findClaimant, mainNumberOf } from '../claims.ts';
 import { type Command, isOpen, namesOf, type SettledBy } from '../command.ts';
 import { lockDevice } from '../device-lock.ts';
 import * as disputeStore from '../dispute-store.ts';
@@ -165,9 +165,8 @@ async function completed(
 
 /** The id of another operation that has the number of this one. */
 async function otherHolder(queries: Queries, settled: Command): Promise<string | undefined> {
-  const { document, receipt } = numbersOf(settled);
-  const [kind, number] = operationOf(settled.name).isPayment ? (['document', document] as const) : (['receipt', receipt] as const);
-  const holder = number === null ? undefined : await findClaimant(queries, settled.merchantId, kind, number);
+  const main = mainNumberOf(settled);
+  const holder = main && (await findClaimant(queries, settled.merchantId, main.kind, main.number));
   return holder && holder.id !== settled.id && holder.name === settled.name ? holder.id : undefined;
 }
 

@@ -37,7 +37,7 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
   const filters = useFilters();
   const isPhone = useIsPhone();
   const devices = useRead<{ devices: ListedDevice[] }>('/devices', { ...scope });
-  // Whoever looks for a number looks in all time.
+  // A search for a number covers all time.
   const standard = filters.get('q') === undefined ? 'today' : 'all';
   const period = filters.get('period') ?? standard;
   const wanted = {
