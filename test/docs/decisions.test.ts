@@ -1,4 +1,4 @@
-// docs/decisions.md uses each number once, gives a reason each time, and has every decision that the code points at.
+// docs/decisions.md uses each number once, gives a reason in at most five lines, and has every decision that the code refers to.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,8 +26,24 @@ describe('docs/decisions.md', () => {
     expect(text).toContain('*Why*');
   });
 
+  it('keeps every entry to five lines of 160 characters', () => {
+    const linesOf = (text: string) =>
+      text
+        .split(/^## /m, 1)[0]
+        ?.trim()
+        .split('\n')
+        .reduce((sum, line) => sum + Math.ceil(line.length / 160), 0);
+    expect(entries.filter(({ text }) => (linesOf(text) ?? 0) > 5).map(({ number }) => `D${number}`)).toEqual([]);
+  });
+
+  it('lists every subject at its beginning', () => {
+    const subjects = [...page.matchAll(/^## (.+)$/gm)].map(([, subject]) => subject);
+    const contents = [...page.slice(0, page.indexOf('\n## ')).matchAll(/^- \[(.+)\]\(#.+\)$/gm)].map(([, subject]) => subject);
+    expect(contents).toEqual(subjects);
+  });
+
   it('has every decision that the code and the pages point at', () => {
-    const files = globSync(['{src,test,simulation,scripts}/**/*.ts', 'migrations/*.sql', 'docs/*.md'], { cwd: root });
+    const files = globSync(['{src,test,simulation,scripts}/**/*.ts', 'migrations/*.sql', '*.md', 'docs/*.md'], { cwd: root });
     const pointers = files.flatMap((file) => pointedAt(readFileSync(join(root, file), 'utf8')).map((number) => ({ file, number })));
     expect(pointers.length).toBeGreaterThan(50);
     expect(pointers.filter(({ number }) => !entries.some((entry) => entry.number === number))).toEqual([]);
