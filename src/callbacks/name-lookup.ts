@@ -1,19 +1,17 @@
-// The addresses of a name, without letting a dead zone hold up anybody else [D127]. The system's look-up takes one of the two threads that
-// the whole process has for it, for ten seconds and more when name servers are silent; so the name servers are asked directly, which takes none,
-// and the system only for what it alone knows, one name at a time. What is found is not judged here: the address guard does that.
+// Resolves host names without letting a dead zone delay other names [D127]. The system's lookup blocks one of two threads of the process for
+// ten seconds and more when name servers are silent. So the name servers are queried directly, which needs no thread, and the system only for
+// names that it alone knows, one at a time. The address guard checks the addresses.
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { createGate, type Gate } from '../kernel/gate.ts';
 import { Timers } from '../kernel/timers.ts';
 import type { LookupAll } from './address-guard.ts';
-import { createHostsFile } from './hosts-file.ts';
 
 export interface NameLookupDeps {
   clock: Clock;
   /** Name servers instead of those in resolv.conf. */
   servers?: readonly string[];
-  hostsFile?: string;
   /** The system's own look-up. */
   system?: LookupAll;
 }
@@ -42,7 +40,6 @@ const maxWaitMs = 10_000;
 
 export function createNameLookup(deps: NameLookupDeps): LookupAll {
   const { clock, servers } = deps;
-  const hosts = createHostsFile(deps.hostsFile ?? '/etc/hosts');
   const gate = createGate(1);
   const system = { clock, gate, lookup: deps.system ?? systemLookup };
   // Two lines: names that are the system's own go before those of which merely nobody knows, as many as a merchant may think of.
@@ -56,17 +53,17 @@ export function createNameLookup(deps: NameLookupDeps): LookupAll {
     return found.length > 0 ? found : askSystemAfterAll(name);
   }
 
-  function isOnlyForSystem(written: string): boolean {
-    const name = written.toLowerCase().replace(/\.$/, '');
-    return !name.includes('.') || /\.(local|localhost)$/.test(name) || hosts.has(name);
-  }
-
   return (name, _options, done) => {
     addressesOf(name).then(
       (found) => done(null, found),
       (error: NodeJS.ErrnoException) => done(error, []),
     );
   };
+}
+
+function isOnlyForSystem(written: string): boolean {
+  const name = written.toLowerCase().replace(/\.$/, '');
+  return !name.includes('.') || /\.(local|localhost)$/.test(name);
 }
 
 /**

@@ -1,9 +1,7 @@
 // How the addresses of a name are found: real questions to a name server on loopback, virtual time, and a system look-up that only remembers
 // what it was asked unless a test is about the real one.
 import { type LookupAddress, lookup } from 'node:dns';
-import { mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAddressGuard, type LookupAll } from '../../src/callbacks/address-guard.ts';
 import { createNameLookup, type NameLookupDeps } from '../../src/callbacks/name-lookup.ts';
@@ -15,13 +13,9 @@ import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.
 
 let server: NameServer;
 let clock: VirtualClock;
-let hostsDir: string;
-let hostsFile: string;
 
 beforeEach(async () => {
   clock = createVirtualClock();
-  hostsDir = mkdtempSync(join(tmpdir(), 'tillgate-hosts-'));
-  hostsFile = join(hostsDir, 'hosts');
   server = await startNameServer({
     'erp.example': { A: ['192.0.2.1', '192.0.2.2'], AAAA: ['2001:db8::1'] },
     'wide.example': { AAAA: ['2001:db8::2'] },
@@ -37,13 +31,12 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server.close();
-  rmSync(hostsDir, { recursive: true });
 });
 
 type Answer = Promise<LookupAddress[]>;
 
 function namesBy(overrides: Partial<NameLookupDeps> = {}): (name: string) => Answer {
-  const find = createNameLookup({ clock, servers: [server.address], hostsFile, system: refusing, ...overrides });
+  const find = createNameLookup({ clock, servers: [server.address], system: refusing, ...overrides });
   return (name) =>
     new Promise((resolve, reject) => {
       find(name, { all: true }, (error, found) => (error ? reject(error) : resolve(found)));
@@ -198,7 +191,7 @@ describe('a dead zone', () => {
   });
 
   it('stands in the delivery log in plain words', async () => {
-    const find = createNameLookup({ clock, servers: [server.address], hostsFile, system: refusing });
+    const find = createNameLookup({ clock, servers: [server.address], system: refusing });
     const guard = createAddressGuard({ clock: systemClock, allow: [], lookup: find });
     const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: 15_000, socketsPerHost: 8 });
     const callback = { id: 'id', sequence: 1, url: 'http://erp.dead/cb', secrets: ['whsec_c2VjcmV0'] };
@@ -309,61 +302,6 @@ describe('the system', () => {
   });
 });
 
-describe('the hosts file', () => {
-  const isInFile = async (find: (name: string) => Answer, name: string) => JSON.stringify(await find(name)) === JSON.stringify(bySystem);
-
-  it('has names for which the system alone is asked, in any case and with or without a dot at the end', async () => {
-    writeFileSync(
-      hostsFile,
-      '# erp.example\n127.0.0.1 localhost\n\n  10.0.0.7\tshop.example  Erp.Example # wide.example\n::1 empty.example.\r\n192.0.2.9\n',
-    );
-    const find = namesBy(knowing());
-    for (const name of ['shop.example', 'erp.example', 'ERP.example', 'erp.example.', 'empty.example']) {
-      expect(await isInFile(find, name), name).toBe(true);
-    }
-    expect(server.asked).toEqual([]);
-    expect(await isInFile(find, 'wide.example')).toBe(false);
-    await find('10.0.0.7');
-    expect(server.asked).toContain('A 10.0.0.7');
-  });
-
-  it('counts as it is now: edited, replaced, taken away and there again', async () => {
-    const find = namesBy(knowing());
-    expect(await isInFile(find, 'erp.example')).toBe(false);
-    writeFileSync(hostsFile, '10.0.0.7 erp.example\n');
-    expect(await isInFile(find, 'erp.example')).toBe(true);
-    await editAtAnotherTime('10.0.0.7 erq.example\n');
-    expect(await isInFile(find, 'erp.example')).toBe(false);
-    writeFileSync(`${hostsFile}.new`, '10.0.0.8 erp.example\n');
-    renameSync(`${hostsFile}.new`, hostsFile);
-    expect(await isInFile(find, 'erp.example')).toBe(true);
-    // With its directory, so that nothing of the file itself changes.
-    renameSync(hostsDir, `${hostsDir}.away`);
-    expect(await isInFile(find, 'erp.example')).toBe(false);
-    renameSync(`${hostsDir}.away`, hostsDir);
-    expect(await isInFile(find, 'erp.example')).toBe(true);
-  });
-
-  /** Two edits within one tick of the disk's clock look like one. */
-  async function editAtAnotherTime(text: string): Promise<void> {
-    const { ctimeMs } = statSync(hostsFile);
-    await until(() => {
-      writeFileSync(hostsFile, text);
-      return statSync(hostsFile).ctimeMs !== ctimeMs;
-    });
-  }
-
-  it('is read once while it does not change, however large', async () => {
-    const large = Array.from({ length: 100_000 }, (_, index) => `0.0.0.0 blocked${index}.example\n`).join('');
-    writeFileSync(hostsFile, `${large}10.0.0.7 erp.example\n`);
-    const find = namesBy(knowing());
-    expect(await isInFile(find, 'erp.example')).toBe(true);
-    const startedAt = performance.now();
-    for (let each = 0; each < 200; each += 1) await find('erp.example');
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-  });
-});
-
 describe('odd names', () => {
   const label = 'x'.repeat(63);
 
@@ -387,7 +325,7 @@ describe('odd names', () => {
   });
 
   it('lead nowhere that an address could not: what is found is judged', async () => {
-    const find = createNameLookup({ clock, servers: [server.address], hostsFile, system: lookup });
+    const find = createNameLookup({ clock, servers: [server.address], system: lookup });
     const guard = createAddressGuard({ clock, allow: [], lookup: find });
     const judged = (name: string) =>
       new Promise<string>((resolve) => {

@@ -84,8 +84,7 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['fastify'], places: ['http'], typesIn: ['link', ...stores, 'wiring'] },
   { packages: ['@fastify/swagger', 'ajv', 'prom-client'], places: ['http'] },
   { packages: ['pino'], places: ['wiring'] },
-  // Callbacks look into the hosts file [D127].
-  { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'callbacks', 'virtual', 'wiring'] },
+  { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'virtual', 'wiring'] },
   // What Node keeps of compiled code.
   { packages: ['node:module'], places: ['database', 'wiring'] },
   { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
