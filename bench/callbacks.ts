@@ -5,7 +5,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type Contender, createDatabase } from './contenders.ts';
+import { createDatabase } from '../test/support/create-database.ts';
+import type { Contender } from './contenders.ts';
 import { openConnection } from './http-client.ts';
 import { succeeded } from './works.ts';
 

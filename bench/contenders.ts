@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
+import { createDatabase } from '../test/support/create-database.ts';
 import { type GatewayProcess, serveSettings, startServeProcess, temporaryDirectory } from '../test/support/gateway-process.ts';
 import { createTill } from '../test/support/till.ts';
 import type { LightDevices } from './light-devices.ts';
@@ -163,16 +163,4 @@ export function startScript(args: string[], ready: RegExp, env = process.env): P
       reject(new Error(`${args[0]} ended with ${code} before it was ready:\n${out}`));
     });
   });
-}
-
-/** An empty database beside the one that the address names. */
-export async function createDatabase(postgresUrl: string): Promise<string> {
-  const name = `bench_${randomUUID().replaceAll('-', '')}`;
-  const client = new Client({ connectionString: postgresUrl });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  const address = new URL(postgresUrl);
-  address.pathname = `/${name}`;
-  return address.toString();
 }

@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { connect as connectAmqp } from 'amqplib';
 import { connectAsync as connectMqtt } from 'mqtt';
 import { Pool } from 'pg';
-import { createDatabase, startLightDevices, startScript } from './contenders.ts';
+import { createDatabase } from '../test/support/create-database.ts';
+import { cpuMsOf } from '../test/support/process-figures.ts';
+import { startLightDevices, startScript } from './contenders.ts';
 import { openConnection } from './http-client.ts';
 import { type Measured, runLoad, type Timed } from './load.ts';
-import { cpuMsOf } from './process-figures.ts';
 import type { Round } from './turns.ts';
 
 export interface RawLimit {

@@ -1,9 +1,9 @@
 // Start and memory at rest: sandbox and serve beside NestJS, each started several times in turn.
 import { serveSettings, startSandboxProcess, startServeProcess, temporaryDirectory } from '../test/support/gateway-process.ts';
+import { cpuMsOf, megabytesOf } from '../test/support/process-figures.ts';
 import type { Bench } from './bench.ts';
 import { homeSettings, startNestProcess } from './contenders.ts';
 import { median } from './load.ts';
-import { cpuMsOf, megabytesOf } from './process-figures.ts';
 import type { Row } from './report.ts';
 
 interface Started {

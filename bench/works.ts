@@ -1,10 +1,10 @@
 // The work that is measured: what a till does with a terminal, and what an ERP does with an invoice, as calls over HTTP. The same calls go
 // to every contender; an answer that is not a success stops the bench, so that nobody is fast by refusing.
 import { randomUUID } from 'node:crypto';
+import { cpuMsOf } from '../test/support/process-figures.ts';
 import type { Contender } from './contenders.ts';
 import { type Answer, type HttpClient, openConnection } from './http-client.ts';
 import { type Measured, runLoad, type Timed } from './load.ts';
-import { cpuMsOf } from './process-figures.ts';
 import type { Round } from './turns.ts';
 
 type Step = (client: HttpClient, lane: number, timed: Timed) => Promise<void>;

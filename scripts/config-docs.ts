@@ -1,7 +1,7 @@
-// Writes .env.example and the settings table of docs/operating.md from the table in src/config.ts, or with --check compares them.
+// Writes .env.example and the settings table of docs/operating.md from the table in src/settings.ts, or with --check compares them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { settings } from '../src/config.ts';
+import { settings } from '../src/settings.ts';
 
 const exampleFile = new URL('../.env.example', import.meta.url);
 const pageFile = new URL('../docs/operating.md', import.meta.url);
@@ -23,7 +23,7 @@ function defaultCell(fallback: (typeof settings)[keyof typeof settings]['fallbac
 
 export function exampleText(): string {
   const lines = [
-    '# Every setting of Tillgate with its default for `tillgate serve`. Generated from src/config.ts by `npm run config-docs`.',
+    '# Every setting of Tillgate with its default for `tillgate serve`. Generated from src/settings.ts by `npm run config-docs`.',
     '',
   ];
   for (const { variable, fallback, meaning } of Object.values(settings)) {
@@ -50,7 +50,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const page = readFileSync(pageFile, 'utf8');
   if (process.argv.includes('--check')) {
     const isCurrent = readFileSync(exampleFile, 'utf8') === exampleText() && page === withTable(page);
-    if (!isCurrent) console.error('.env.example or docs/operating.md does not match src/config.ts: run npm run config-docs');
+    if (!isCurrent) console.error('.env.example or docs/operating.md does not match src/settings.ts: run npm run config-docs');
     process.exit(isCurrent ? 0 : 1);
   }
   writeFileSync(exampleFile, exampleText());

@@ -5,7 +5,6 @@
 // stop: nothing new is accepted; calls in flight have the grace to finish; then the link lets go of those that still wait for a device
 // (they answer 3, their outcome stays open); then leases and the instance's heartbeat are released, so that others take over at once.
 import type { PlaygroundPort } from './cabinet/playground/port.ts';
-import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { requireCreatedBy } from './database/facts.ts';
 import { endOtherInstances, type Instance, startInstance } from './database/instances.ts';
@@ -18,6 +17,7 @@ import type { Clock } from './kernel/clock.ts';
 import { GatewayError } from './kernel/error-codes.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Random } from './kernel/random.ts';
+import type { Config } from './settings.ts';
 import { type Addresses, addressesOf } from './wiring/addresses.ts';
 import { openCertificate } from './wiring/certificate.ts';
 import { refuseDangers } from './wiring/dangers.ts';

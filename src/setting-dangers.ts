@@ -1,6 +1,7 @@
 // What is wrong, dangerous or doubtful about settings that are each sound by themselves: one sentence for each, with what to do.
-import type { Config } from './config.ts';
+
 import { isLoopback, isUnspecified } from './kernel/network-of.ts';
+import type { Config } from './settings.ts';
 
 export function contradictions(config: Config): string[] {
   const problems: string[] = [];

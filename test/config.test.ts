@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exampleText, settingsTable } from '../scripts/config-docs.ts';
-import { ConfigError, readConfig, settings } from '../src/config.ts';
+import { ConfigError, readConfig } from '../src/config.ts';
 import { isLoopback } from '../src/kernel/network-of.ts';
 import { isMqttPlainOpen, trustedProxiesOf } from '../src/setting-dangers.ts';
+import { settings } from '../src/settings.ts';
 import { moldovanVat } from '../src/virtual/books/vat.ts';
 
 const known = new Set(Object.values(settings).map(({ variable }) => variable));

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { findCycles } from './support/tidy/cycles.ts';
 import { doors, floors, outsideSources, packageRules, topFiles } from './support/tidy/floors.ts';
 import { findLongFiles, findLongFunctions, findViolations } from './support/tidy/rules.ts';
 
@@ -18,6 +19,16 @@ describe('the house', () => {
   it('keeps its floors, packages and file rules', () => {
     expect(source.size).toBeGreaterThan(20);
     expect(findViolations(source)).toEqual([]);
+  });
+
+  it('has no import cycle, not even of types', () => {
+    expect(findCycles(readFiles('{src,simulation,scripts,bench}/**/*.ts'))).toEqual([]);
+    expect(findCycles(readFiles('web/src/**/*.{ts,tsx}'))).toEqual([]);
+  });
+
+  it('keeps scripts independent of the bench', () => {
+    const importers = [...readFiles('scripts/**/*.ts')].filter(([, text]) => /from '(?:\.\.\/)+bench\//.test(text));
+    expect(importers.map(([path]) => path)).toEqual([]);
   });
 
   it('keeps every file short enough for one sitting', () => {
@@ -169,6 +180,16 @@ describe('the check itself', () => {
     expect(violations.join('\n')).toContain(expected);
     // ...and blames the planted file alone.
     expect(violations.filter((violation) => !violation.startsWith(planted.path))).toEqual([]);
+  });
+
+  it('finds an import cycle by its shortest way', () => {
+    const files = new Map([
+      ['a.ts', "import { b } from './b.ts';\nimport { c } from './x/c.ts';\nexport const a = [b, c];\n"],
+      ['b.ts', "import { c } from './x/c.ts';\nexport const b = c;\n"],
+      ['x/c.ts', "import type { a } from '../a.ts';\nexport const c: typeof a | 1 = 1;\n"],
+    ]);
+    expect(findCycles(files)).toEqual(['x/c.ts -> a.ts -> x/c.ts', 'b.ts -> x/c.ts -> a.ts -> b.ts']);
+    expect(findCycles(new Map([...files].filter(([path]) => path !== 'a.ts')))).toEqual([]);
   });
 
   it('finds a long file', () => {

@@ -1,6 +1,6 @@
 // The broker of a fleet: one of its own, which thousands of devices may log in to. RabbitMQ asks the first gateway about them.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { cpuMsOf, megabytesOf } from '../../bench/process-figures.ts';
+import { cpuMsOf, megabytesOf } from '../../test/support/process-figures.ts';
 import { startMosquitto } from '../../test/support/servers/mosquitto.ts';
 import { startShippedRabbitmq } from '../../test/support/servers/shipped-rabbitmq.ts';
 

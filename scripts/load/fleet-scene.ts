@@ -2,10 +2,10 @@
 // happens, while the fleet is idle, and while all of it logs in again at once. The tills that pay keep their connections in the storm.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { createDatabase } from '../../bench/contenders.ts';
-import { cpuMsOf, megabytesOf } from '../../bench/process-figures.ts';
+import { createDatabase } from '../../test/support/create-database.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { type GatewayProcess, serveSettings, startServeProcess } from '../../test/support/gateway-process.ts';
+import { cpuMsOf, megabytesOf } from '../../test/support/process-figures.ts';
 import { createTill, eventually, type Till } from '../../test/support/till.ts';
 import { type BrokerName, type FleetBroker, startFleetBroker } from './fleet-brokers.ts';
 import { addDevices, startFarm } from './load-shop.ts';

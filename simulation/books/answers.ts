@@ -1,7 +1,7 @@
 // Every answer against the commands [D59, D61]: 0 means that what its OID names was done; 1, 2, 30, 31, 40, 41 and 50 mean that this call's
 // own command was not; and whoever began a command and was told 0, 3 or 50 knows its OID.
 import type { CallRecord } from '../erp/caller.ts';
-import type { BookedCommand, Books } from './books.ts';
+import type { BookedCommand, Books } from './booked.ts';
 
 /** By what the till asked for, and what the command keeps of that: the gateway's own rows would agree with each other after a loss. */
 function differences({ asked }: CallRecord, command: BookedCommand): string[] {

@@ -1,30 +1,16 @@
 // What must hold when all is calm again: ledger, banks and fiscal memories agree to the ban, nothing happened twice, nothing is left open
 // that could have been settled, every answer was true, and the ERPs were told of everything.
 import type { Database } from '../../src/database/database.ts';
-import { type Command, commandColumns, toCommand } from '../../src/ledger/command.ts';
+import { commandColumns, toCommand } from '../../src/ledger/command.ts';
 import type { Erp } from '../erp/erp.ts';
 import type { Shop } from '../shop.ts';
 import { checkAnswers } from './answers.ts';
+import type { BookedCommand, Books } from './booked.ts';
 import { checkCallbacks } from './callbacks.ts';
 import { checkCommands } from './commands.ts';
 import { checkInvoices } from './invoices.ts';
 import { checkRegister } from './registers.ts';
 import { checkTerminal } from './terminals.ts';
-
-/** A command, with what the ledger keeps for its own figures. */
-export interface BookedCommand extends Command {
-  cashBani: number;
-  cardBani: number;
-  /** The call that began it. */
-  request: string | null;
-}
-
-export interface Books {
-  shop: Shop;
-  database: Database;
-  erp: Erp;
-  commands: readonly BookedCommand[];
-}
 
 async function allCommands(database: Database): Promise<BookedCommand[]> {
   const rows = await database.queries

@@ -1,7 +1,7 @@
 // Every change was told: each callback heard or on the list of dead ones, the notices of every operation ending with its final word, and
 // "Unknown" never the last one [D26, D30].
 import { isOpen } from '../../src/ledger/command.ts';
-import type { Books } from './books.ts';
+import type { Books } from './booked.ts';
 
 const finalWords: Record<string, string> = { done: 'Completed', refused: 'Refused', never: 'Refused' };
 const maxAttempts = 6;

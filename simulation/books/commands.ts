@@ -3,7 +3,7 @@
 import { isOpen } from '../../src/ledger/command.ts';
 import { canSettleItself, truthOf } from '../reviewer.ts';
 import type { ShopDevice } from '../shop-devices.ts';
-import type { BookedCommand, Books } from './books.ts';
+import type { BookedCommand, Books } from './booked.ts';
 
 export function checkCommands({ shop }: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {
   for (const command of commands) {

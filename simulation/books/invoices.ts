@@ -1,6 +1,6 @@
 // Every invoice against what its ERP and its devices were told: one per key, paid by one receipt if and only if somebody was told so,
 // every other receipt on the orphan board, nothing left overdue, and one callback for each change, in order [D19 to D26].
-import type { Books } from './books.ts';
+import type { Books } from './booked.ts';
 
 const stateNames = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'];
 

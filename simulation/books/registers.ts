@@ -3,7 +3,7 @@
 import { isOpen } from '../../src/ledger/command.ts';
 import type { FiscalDocument } from '../../src/virtual/books/fiscal-memory.ts';
 import type { ShopDevice } from '../shop-devices.ts';
-import type { BookedCommand, Books } from './books.ts';
+import type { BookedCommand, Books } from './booked.ts';
 
 export function checkRegister(books: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {
   checkPrintedOnce(books, target);

@@ -1,7 +1,7 @@
 // A terminal against its bank: one charge per command and per documentNr, refunds within what was paid, and the sums equal to the ban.
 import { isOpen } from '../../src/ledger/command.ts';
 import type { ShopDevice } from '../shop-devices.ts';
-import type { BookedCommand, Books } from './books.ts';
+import type { BookedCommand, Books } from './booked.ts';
 
 export function checkTerminal({ shop }: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {
   const { bank } = target.device;

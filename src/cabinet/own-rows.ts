@@ -7,9 +7,7 @@ import type { Database, Queries } from '../database/database.ts';
 import type { RouteApp } from '../http/server.ts';
 import { optionalViewerOf, viewerOf } from '../http/viewer.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { ruleOf } from './roles.ts';
-
-export type RowKind = 'merchant' | 'key' | 'device' | 'callback' | 'invoice' | 'command' | 'user';
+import { type RowKind, ruleOf } from './roles.ts';
 
 const places: Record<RowKind, { table: string; id: string; owner: string; absent: string }> = {
   merchant: { table: 'merchants', id: 'id', owner: 'id', absent: 'There is no merchant by that id.' },

@@ -4,7 +4,8 @@
 // `row`: what the path's id names; somebody else's answers 20, as if it were absent (own-rows.ts looks before any handler runs).
 import type { CabinetAccess } from '../http/authentication.ts';
 import type { Role } from '../http/viewer.ts';
-import type { RowKind } from './own-rows.ts';
+
+export type RowKind = 'merchant' | 'key' | 'device' | 'callback' | 'invoice' | 'command' | 'user';
 
 interface CallRule {
   who: readonly Role[] | 'anybody';

@@ -5,15 +5,9 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../kernel/clock.ts';
-import { createNameLookup } from './name-lookup.ts';
+import { createNameLookup, type LookupAll } from './name-lookup.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
-
-export type LookupAll = (
-  hostname: string,
-  options: { all: true; family?: number },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 export interface AddressGuard {
   /** Why an address must not be dialled; undefined when it may. */

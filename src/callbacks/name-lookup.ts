@@ -6,7 +6,12 @@ import { Resolver } from 'node:dns/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { createGate, type Gate } from '../kernel/gate.ts';
 import { Timers } from '../kernel/timers.ts';
-import type { LookupAll } from './address-guard.ts';
+
+export type LookupAll = (
+  hostname: string,
+  options: { all: true; family?: number },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
 
 export interface NameLookupDeps {
   clock: Clock;

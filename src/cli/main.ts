@@ -4,13 +4,14 @@
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ConfigError, type Mode, readAdminToken, readConfig } from '../config.ts';
+import { ConfigError, readAdminToken, readConfig } from '../config.ts';
 import type { World } from '../gateway.ts';
 import { sleep } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
+import type { Mode } from '../settings.ts';
 import { version } from '../wiring/version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
 import { compileSooner } from './compile-sooner.ts';

@@ -22,20 +22,6 @@ export interface Check {
   run(exam: Exam): Promise<void>;
 }
 
-/** The device broke the clause. */
-export class Broken extends Error {}
-
-/** It cannot be looked at here: no second channel, nobody to pull the plug. */
-export class Untested extends Error {}
-
-export function must(holds: boolean, otherwise: string): asserts holds {
-  if (!holds) throw new Broken(otherwise);
-}
-
-export function untested(why: string): never {
-  throw new Untested(why);
-}
-
 const promises = (number: number, says: string): Clause => ({ place: `Promise ${number}`, anchor: 'the-seven-promises', says });
 const section = (place: string, anchor: string) => (says: string) => ({ place, anchor, says });
 

@@ -9,7 +9,7 @@ import { readRecallReport } from '../link/messages.ts';
 import { type DeviceKind, type JsonObject, protocolVersion } from '../link/protocol.ts';
 import type { AnswerMessage, RecallReport } from '../link/wire-schemas.ts';
 import type { Bench } from './bench.ts';
-import { Broken, must, untested } from './check.ts';
+import { Broken, must, untested } from './verdict.ts';
 
 /** Somebody, or a script, in front of the device. */
 export interface Person {

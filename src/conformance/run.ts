@@ -1,7 +1,7 @@
 // The run: waits for the device, goes through the checks one after the other, and tells what it saw. One broken clause does not end it;
 // a device that never came, or went away for good, leaves the rest untested.
 import type { Bench } from './bench.ts';
-import { Broken, type Check, Untested } from './check.ts';
+import { type Check } from './check.ts';
 import { allAlongChecks } from './checks/all-along.ts';
 import { closingChecks, openingChecks } from './checks/books.ts';
 import { moneyBackChecks } from './checks/money-back.ts';
@@ -11,6 +11,7 @@ import { rebootChecks } from './checks/reboot.ts';
 import { runningChecks } from './checks/running.ts';
 import { wireChecks } from './checks/wire.ts';
 import { Exam, type ExamDeps } from './exam.ts';
+import { Broken, Untested } from './verdict.ts';
 import { asksForCard, doneOf, finish, hasNoKnownEnd } from './work.ts';
 
 /** In this order: each leaves the device idle. */

@@ -4,8 +4,8 @@
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import type { AnswerMessage } from '../link/wire-schemas.ts';
-import { must, untested } from './check.ts';
 import { describe, type Exam, type Order, type SendOptions } from './exam.ts';
+import { must, untested } from './verdict.ts';
 
 interface Asked {
   name: string;

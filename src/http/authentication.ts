@@ -55,6 +55,11 @@ export const open: Access = { kind: 'open' };
 /** Whoever is signed in to the cabinet, or the admin token: for pages that are no call of the cabinet's. */
 export const signedIn: Access = { kind: 'cabinet', call: 'readApiReference', who: ['operator', 'merchant', 'viewer'], isConfirmed: false };
 
+/** Only bodies up to that size: a caller need not show a credential, or shows it in a place that no large body is sent to. */
+export function takesSmallBodiesOnly(access: Access): boolean {
+  return access.kind === 'cabinet' ? access.who === 'anybody' : access.kind !== 'key';
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;

@@ -2,15 +2,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../kernel/callers.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import type { Access } from './authentication.ts';
 
 /** A body of so many bytes costs next to nothing to parse, whatever it holds; a larger one needs a good credential first. */
 export const maxAnonymousBodyBytes = 4 * 1024;
-
-/** Only bodies up to that size: a caller need not show a credential, or shows it in a place that no large body is sent to. */
-export function takesSmallBodiesOnly(access: Access): boolean {
-  return access.kind === 'cabinet' ? access.who === 'anybody' : access.kind !== 'key';
-}
 
 /** What a credential was found to be before the body was parsed. */
 export interface EarlyVerdict {

@@ -4,7 +4,7 @@
 // away, some are missing, and nothing is decided by them.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import type { CommandEvent } from './timeline.ts';
+import type { CommandEvent } from './command-event.ts';
 
 export const maxStepsOfAKind = 20;
 const maxWaiting = 1_000;

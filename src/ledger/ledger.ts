@@ -27,6 +27,7 @@ import { createRepeats } from './calls/repeats.ts';
 import { createRunOrJoin, type RunOrJoin } from './calls/run-or-join.ts';
 import { createOutcomeWaits, type OutcomeWaits } from './calls/wait-for-outcome.ts';
 import type { Command } from './command.ts';
+import type { CommandEvent } from './command-event.ts';
 import type { CommandKinds } from './command-kind.ts';
 import { createInsertGroup } from './insert-batch.ts';
 import { createSettleGroup } from './settle-batch.ts';
@@ -37,7 +38,7 @@ import { Recovery } from './settling/recovery.ts';
 import { createReview, type Review } from './settling/review.ts';
 import { createSettlements } from './settling/settlement.ts';
 import { findCommand } from './store.ts';
-import { type CommandEvent, createTimeline, listEvents } from './timeline.ts';
+import { createTimeline, listEvents } from './timeline.ts';
 
 export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' | 'keepKey'>, Pick<OutcomeWaits, 'waitFor'> {
   /** Which callers have received which outcome [D58]. */

@@ -7,6 +7,7 @@ import { forEachEngine } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { CommandEvent } from './command-event.ts';
 import { CountedSteps, listFurther } from './counted-steps.ts';
 
 const flushAfterMs = 50;
@@ -14,16 +15,6 @@ const maxWaiting = 10_000;
 /** Of one statement. */
 const maxCharactersPerStatement = 1024 * 1024;
 const maxEventsPerStatement = 500;
-
-export interface CommandEvent {
-  commandId: string;
-  atMs: number;
-  step: string;
-  channel?: string | undefined;
-  detail?: string | undefined;
-  /** So many more of this step that are not told one by one, the last of them at `atMs`. */
-  further?: number | undefined;
-}
 
 export interface Timeline {
   /** `atMs`: now, unless it is given. */

@@ -1,6 +1,7 @@
 // The addresses under which others find this gateway: the configured public ones, or those that this process listens on.
-import type { Config } from '../config.ts';
+
 import type { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
+import type { Config } from '../settings.ts';
 
 export interface Addresses {
   /** {base_url} as others should call it. */

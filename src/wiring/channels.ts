@@ -1,5 +1,5 @@
 // The two channels that the settings ask for: an outside broker where one is named, otherwise the one inside this process.
-import type { Config } from '../config.ts';
+
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
@@ -9,6 +9,7 @@ import { MqttChannel } from '../link/channels/mqtt/mqtt.ts';
 import { BuiltInQueue } from '../link/channels/queue/built-in-queue.ts';
 import { RabbitmqChannel } from '../link/channels/queue/rabbitmq.ts';
 import { isMqttPlainOpen } from '../setting-dangers.ts';
+import type { Config } from '../settings.ts';
 import type { Certificate } from './certificate.ts';
 
 interface Deps {

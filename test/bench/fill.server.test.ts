@@ -1,10 +1,10 @@
 // The quick way into bare tables ends with the same rows, indexes and constraints as the slow one.
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
-import { createDatabase } from '../../bench/contenders.ts';
 import { fill } from '../../scripts/cabinet-load/fill.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import { createDatabase } from '../support/create-database.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 
 const tables = ['commands', 'command_events', 'invoices', 'invoice_events', 'callbacks', 'callback_attempts'];

@@ -2,7 +2,8 @@
 // a broken guard makes this test dial nobody; the sender is shown loopback alone, where a connection would reach the listener.
 import { createServer, type Server, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createAddressGuard, type LookupAll } from '../../src/callbacks/address-guard.ts';
+import { createAddressGuard } from '../../src/callbacks/address-guard.ts';
+import type { LookupAll } from '../../src/callbacks/name-lookup.ts';
 import { createSender } from '../../src/callbacks/sender.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 

@@ -2,7 +2,8 @@
 import { getEventListeners } from 'node:events';
 import { createServer, type Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createAddressGuard, type LookupAll } from '../../src/callbacks/address-guard.ts';
+import { createAddressGuard } from '../../src/callbacks/address-guard.ts';
+import type { LookupAll } from '../../src/callbacks/name-lookup.ts';
 import { createSender, type OutgoingCallback } from '../../src/callbacks/sender.ts';
 import { until } from '../support/until.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';

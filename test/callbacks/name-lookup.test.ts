@@ -3,8 +3,8 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAddressGuard, type LookupAll } from '../../src/callbacks/address-guard.ts';
-import { createNameLookup, type NameLookupDeps } from '../../src/callbacks/name-lookup.ts';
+import { createAddressGuard } from '../../src/callbacks/address-guard.ts';
+import { createNameLookup, type LookupAll, type NameLookupDeps } from '../../src/callbacks/name-lookup.ts';
 import { createSender } from '../../src/callbacks/sender.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { type NameServer, serverFailure, startNameServer } from '../support/name-server.ts';

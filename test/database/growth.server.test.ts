@@ -2,7 +2,7 @@
 // running gateway reads through a table that grows, and no sweep does. PostgreSQL itself counts the rows that it had to pass over.
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Contender, createDatabase, startTillgate } from '../../bench/contenders.ts';
+import { type Contender, startTillgate } from '../../bench/contenders.ts';
 import { deviceCommands, invoiceCalls } from '../../bench/works.ts';
 import { deviceCount, fill, merchantId } from '../../scripts/cabinet-load/fill.ts';
 import { sweepKeys } from '../../src/access/idempotency.ts';
@@ -15,6 +15,7 @@ import type { Command } from '../../src/ledger/command.ts';
 import { createSettleGroup } from '../../src/ledger/settle-batch.ts';
 import { removableCommands } from '../../src/removal/commands.ts';
 import { removableInvoices } from '../../src/removal/invoices.ts';
+import { createDatabase } from '../support/create-database.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { eventually } from '../support/till.ts';
 

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig, settings } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
+import { settings } from '../../src/settings.ts';
 import { memoryFlag } from '../support/gateway-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

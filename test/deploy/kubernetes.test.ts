@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { readConfig, settings } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
+import { settings } from '../../src/settings.ts';
 import { type Manifest, problemsOf } from './manifest-check.ts';
 
 const directory = fileURLToPath(new URL('../../deploy/kubernetes/', import.meta.url));

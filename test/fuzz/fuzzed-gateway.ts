@@ -1,6 +1,7 @@
 // What is watched while somebody throws things at a gateway: that it lives, that a good caller beside it is served, and that nothing grows.
-import { megabytesOf } from '../../bench/process-figures.ts';
+
 import type { ForeignShop } from '../conformance/foreign-shop.ts';
+import { megabytesOf } from '../support/process-figures.ts';
 
 export interface Watch {
   /** Ends the watching; throws a sentence for each promise that did not hold. */

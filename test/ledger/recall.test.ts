@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import type { CommandEvent } from '../../src/ledger/command-event.ts';
 import { createRecall, type Recall } from '../../src/ledger/settling/recall.ts';
 import { findCommand } from '../../src/ledger/store.ts';
-import type { CommandEvent } from '../../src/ledger/timeline.ts';
 import type { JsonObject } from '../../src/link/protocol.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { memoryDatabase } from '../support/engines.ts';

@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database, Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import type { CommandEvent } from '../../src/ledger/command-event.ts';
 import type { CommandKinds } from '../../src/ledger/command-kind.ts';
 import type { Settlement } from '../../src/ledger/settle-batch.ts';
 import { createReview } from '../../src/ledger/settling/review.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
 import { findCommand } from '../../src/ledger/store.ts';
-import type { CommandEvent } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';

@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import type { CommandEvent } from '../../src/ledger/command-event.ts';
 import type { CommandKind } from '../../src/ledger/command-kind.ts';
 import type { Finding } from '../../src/ledger/rules.ts';
 import { createSettleGroup } from '../../src/ledger/settle-batch.ts';
 import { createSettlements, type Settlements } from '../../src/ledger/settling/settlement.ts';
 import { findCommand } from '../../src/ledger/store.ts';
-import type { CommandEvent } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';

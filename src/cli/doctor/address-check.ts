@@ -2,9 +2,9 @@
 // something answers there, seen from this machine, which is all that can be seen from here.
 import { connect } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Config } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { isMqttPlainOpen, isNowhere } from '../../setting-dangers.ts';
+import type { Config } from '../../settings.ts';
 import { type Addresses, addressesOf } from '../../wiring/addresses.ts';
 import { judgeClock } from './database-check.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';

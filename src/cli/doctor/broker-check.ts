@@ -2,7 +2,6 @@
 // What a broker does not tell is not claimed: RabbitMQ says no to a publication or queue that is not allowed; MQTT 3.1.1 has no word
 // for it, and Mosquitto takes every subscription and passes on nothing that its ACL forbids.
 import { createServer } from 'node:net';
-import type { Config } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -12,6 +11,7 @@ import { type Channel, type ChannelListener, DeviceNotOnChannel } from '../../li
 import { MqttChannel } from '../../link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../link/channels/queue/rabbitmq.ts';
 import { isMqttPlainOpen } from '../../setting-dangers.ts';
+import type { Config } from '../../settings.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
 
 interface World {

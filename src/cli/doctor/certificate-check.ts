@@ -3,8 +3,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { rootCertificates } from 'node:tls';
-import type { Config } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Config } from '../../settings.ts';
 import { doubt, type Finding, good, trouble } from './finding.ts';
 
 const dayMs = 24 * 3_600_000;

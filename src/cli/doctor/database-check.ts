@@ -1,8 +1,9 @@
 // The database as `serve` would find it: reached, recent enough, with the rights and settings that money needs; and its clock beside ours.
-import type { Config } from '../../config.ts';
+
 import { type Inspection, inspectDatabase } from '../../database/inspection.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import type { Config } from '../../settings.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
 
 /** Closer than this nobody can tell from the way between the machines. */

@@ -1,9 +1,10 @@
 // `tillgate doctor`: looks at everything that a gateway needs before and while it runs, and says of each what it found and what to do.
 // It changes nothing that stays: it writes a byte into the data directory and takes it away, opens a queue of its own at the brokers and
 // takes it away, and asks the database questions and a write that is rolled back. It ends within half a minute, whatever hangs.
-import { type Config, ConfigError, readConfig } from '../../config.ts';
+import { ConfigError, readConfig } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
+import type { Config } from '../../settings.ts';
 import { probeDataDirectory } from '../data-directory.ts';
 import { createLogger } from '../logger.ts';
 import { askGateway, checkAddresses, hostsOfCertificate, toldAddresses } from './address-check.ts';

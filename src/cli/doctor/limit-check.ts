@@ -1,7 +1,7 @@
 // Limits of open files: each device is a connection, and each connection a file. A broker at its limit lets logins hang without an error.
 import { readFile } from 'node:fs/promises';
-import type { Config } from '../../config.ts';
 import { readNodes } from '../../link/brokers/rabbitmq-connections.ts';
+import type { Config } from '../../settings.ts';
 import { doubt, type Finding, good, wordsOf } from './finding.ts';
 
 const check = 'open files';

@@ -4,8 +4,9 @@ import { maskReport } from '../../kernel/card-mask.ts';
 import { maskCardNumbers } from '../../kernel/card-numbers.ts';
 import { clockReadingMs } from '../../kernel/clock-reading.ts';
 import type { ChannelName } from '../../link/channel.ts';
-import { type Check, must, on, untested } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
+import { must, untested } from '../verdict.ts';
 import { doneOf, isSameEnding } from '../work.ts';
 
 /** As a date-time is written, with its zone. */

@@ -1,9 +1,10 @@
 // The money, counted at the other end: the bank's day and the register's totals must show each command that was done exactly once.
 // The run begins with `open` and ends with `close`; whatever it charged is given back before.
 import type { JsonObject } from '../../link/protocol.ts';
-import { type Check, must, on, untested } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
 import { missingFields } from '../report-fields.ts';
+import { must, untested } from '../verdict.ts';
 import { carryOut, doneOf, paidReceipt } from '../work.ts';
 import { notVoided } from './money-back.ts';
 

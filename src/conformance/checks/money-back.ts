@@ -1,8 +1,9 @@
 // What a terminal does with a payment that it has made: its document is closed, it is given back in part or voided, and what cannot be given
 // back is refused. Only a payment of this run is touched.
-import { type Check, must, on, untested } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { describe, type Exam, type Order } from '../exam.ts';
 import { missingFields } from '../report-fields.ts';
+import { must, untested } from '../verdict.ts';
 import { carryOut, doneOf, lastDone, plainWork } from '../work.ts';
 
 const unknownOperation = 'An `operationId` that you never reported is `refused`, and so is a Refund above what is left of the payment.';

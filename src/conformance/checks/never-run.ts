@@ -1,6 +1,7 @@
 // Commands that must not run: refused, late, for another kind of device, or buried before they came. Each ending is written and final.
-import { type Check, must, on } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { describe, type Exam, type Order } from '../exam.ts';
+import { must } from '../verdict.ts';
 import { plainWork } from '../work.ts';
 
 /** The ending that comes instead of `accepted`, is repeated under the same id, and is what Recall tells. */

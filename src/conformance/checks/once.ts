@@ -1,7 +1,8 @@
 // One command that runs to its end, and everything that must not make it run a second time.
-import { type Check, must, on } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { describe, type Exam, type Order } from '../exam.ts';
 import { missingFields } from '../report-fields.ts';
+import { must } from '../verdict.ts';
 import { carryOut, cashReceipt, doneOf, isSameEnding, lastDone, plainWork } from '../work.ts';
 
 const notTwice = 'An id that the journal has is not executed a second time';

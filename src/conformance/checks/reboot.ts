@@ -1,6 +1,7 @@
 // The plug is pulled: what was written must still be there, and what ran must find an ending.
-import { type Check, must, on, untested } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
+import { must, untested } from '../verdict.ts';
 import { isSameEnding, lastDone, letWait, plainWork } from '../work.ts';
 import { payToVoid } from './money-back.ts';
 import { staysBuried } from './never-run.ts';

@@ -1,6 +1,7 @@
 // What may come while a command waits for its customer: itself again, another one, questions, an Abort, a lost connection, answerBy.
-import { type Check, must, on, untested } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { describe } from '../exam.ts';
+import { must, untested } from '../verdict.ts';
 import { letWait, plainWork, stillRunning } from '../work.ts';
 
 export const runningChecks: readonly Check[] = [

@@ -1,8 +1,9 @@
 // The wire itself: that the device says it is there, answers what changes nothing, and leaves alone what is no command.
 import { readPresence } from '../../link/messages.ts';
 import { mqttTopics } from '../../link/protocol.ts';
-import { type Check, must, on, untested } from '../check.ts';
+import { type Check, on } from '../check.ts';
 import { missingFields } from '../report-fields.ts';
+import { must, untested } from '../verdict.ts';
 import { plainWork } from '../work.ts';
 
 /** More than 1 MiB however it is counted. */

@@ -7,17 +7,9 @@ import { databaseDown } from '../errors.ts';
 import { toBindable } from '../values.ts';
 import type { Statement, StatementResult } from './connection.ts';
 import type { SqliteExecutor } from './driver.ts';
-import { type CarriedError, translateSqliteError } from './errors.ts';
-import type { ControlRequest, SqliteAnswer, SqliteRequest } from './requests.ts';
-
-export interface WorkerSettings {
-  path: string;
-  readOnly: boolean;
-}
-
-export type ToWorker = SqliteRequest[] | 'close';
-
-export type FromWorker = { kind: 'ready' } | { kind: 'failed'; error: CarriedError } | { kind: 'answers'; answers: SqliteAnswer[] };
+import { translateSqliteError } from './errors.ts';
+import type { ControlRequest, SqliteRequest } from './requests.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts';
 
 export interface WorkerExecutor extends SqliteExecutor {
   readonly inFlight: number;

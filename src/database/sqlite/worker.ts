@@ -5,7 +5,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { openSqlite, type SqliteConnection } from './connection.ts';
 import { carryError } from './errors.ts';
 import { RequestRunner } from './requests.ts';
-import type { FromWorker, ToWorker, WorkerSettings } from './worker-link.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts';
 
 const port = ownPort();
 const { path, readOnly } = workerData as WorkerSettings;

@@ -49,6 +49,7 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
 export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/config.ts': 'settings',
+  'src/settings.ts': 'settings',
   'src/setting-dangers.ts': 'settings',
   'src/setting-parsers.ts': 'settings',
   'src/unknown-settings.ts': 'settings',

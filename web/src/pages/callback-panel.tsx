@@ -9,7 +9,21 @@ import { Icon } from '../parts/icons.tsx';
 import { Read } from '../parts/page.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
 import { Copyable, ExactMoment, Moment } from '../parts/values.tsx';
-import type { Callback } from './callbacks.tsx';
+
+export interface Callback {
+  id: string;
+  merchantId: string;
+  subjectKind: 'invoice' | 'operation';
+  subjectId: string;
+  sequence: number;
+  url: string;
+  state: 'pending' | 'delivered' | 'dead';
+  attempts: number;
+  createdAt: string;
+  nextAttemptAt?: string;
+  endedAt?: string;
+  last?: { status?: number; error?: string; durationMs: number };
+}
 
 interface Attempt {
   attempt: number;

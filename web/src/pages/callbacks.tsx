@@ -12,23 +12,8 @@ import { State, StateShape } from '../parts/state-mark.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { type Filters, useFilters } from '../parts/use-filters.ts';
 import { Moment, shortId } from '../parts/values.tsx';
-import { CallbackPanel } from './callback-panel.tsx';
+import { type Callback, CallbackPanel } from './callback-panel.tsx';
 import { ResendRange, SigningSecret, VerifySample } from './callback-tools.tsx';
-
-export interface Callback {
-  id: string;
-  merchantId: string;
-  subjectKind: 'invoice' | 'operation';
-  subjectId: string;
-  sequence: number;
-  url: string;
-  state: 'pending' | 'delivered' | 'dead';
-  attempts: number;
-  createdAt: string;
-  nextAttemptAt?: string;
-  endedAt?: string;
-  last?: { status?: number; error?: string; durationMs: number };
-}
 
 const pageSize = 50;
 

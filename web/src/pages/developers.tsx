@@ -8,14 +8,7 @@ import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { PageHead, Read } from '../parts/page.tsx';
 import { type OpenApi, type Operation, operationsOf } from './openapi-reading.ts';
-import { TryCall } from './try-call.tsx';
-
-export interface DeveloperFacts {
-  apiKey?: string;
-  devices?: { id: string; name: string; kind: 'terminal' | 'register' }[];
-  magicAmounts?: { amount: string; fault: string; kind: 'terminal' | 'register'; meaning: string }[];
-  errors?: { code: number; name: string; httpStatus: number; meaning: string }[];
-}
+import { type DeveloperFacts, TryCall } from './try-call.tsx';
 
 export function Developers() {
   const { t } = useTranslation();

@@ -9,13 +9,19 @@ import { AskDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { copyText, useBriefly } from '../parts/values.tsx';
-import type { DeveloperFacts } from './developers.tsx';
 import type { Operation } from './openapi-reading.ts';
 import { Json } from './raw-card.tsx';
 import { newKey } from './sale-steps.tsx';
 
 // Only in memory: it is gone with the tab, and no script of another page can read it.
 let pastedKey = '';
+
+export interface DeveloperFacts {
+  apiKey?: string;
+  devices?: { id: string; name: string; kind: 'terminal' | 'register' }[];
+  magicAmounts?: { amount: string; fault: string; kind: 'terminal' | 'register'; meaning: string }[];
+  errors?: { code: number; name: string; httpStatus: number; meaning: string }[];
+}
 
 interface TryCallProps {
   operation: Operation;

@@ -1,10 +1,9 @@
 // The same story on a narrow page: one line, the actor as an icon on it, gaps to scale, the hatch behind what nobody knew.
 import { useTranslation } from 'react-i18next';
-import type { Step } from '../api/views.ts';
+import type { Step, UnclearSpan } from '../api/views.ts';
 import { duration } from '../i18n/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { useSaid, useSideLine } from '../parts/said.ts';
-import type { TimelineProps } from './timeline.tsx';
 import { toneOfStep } from './tones.ts';
 
 const icons: Record<Step['actor'], IconName> = {
@@ -16,6 +15,15 @@ const icons: Record<Step['actor'], IconName> = {
   callback: 'callbacks',
 };
 const longestDrawnMs = 60_000;
+
+export interface TimelineProps {
+  steps: Step[];
+  unclear: UnclearSpan[];
+  /** Since the start, while the story goes on. */
+  nowMs?: number | undefined;
+  /** The command whose story it is: its name is not said again in every line. */
+  ownName?: string | undefined;
+}
 
 export function SingleLine({ steps, unclear, ownName }: TimelineProps) {
   const { t } = useTranslation();

@@ -2,7 +2,7 @@
 // The drawing is for the eye; the words beside it are an ordered list that tells the same.
 import './timeline.css';
 import { useTranslation } from 'react-i18next';
-import { type Step, type UnclearSpan, wasLearnedLater } from '../api/views.ts';
+import { wasLearnedLater } from '../api/views.ts';
 import { duration } from '../i18n/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { useSaid, useSideLine } from '../parts/said.ts';
@@ -10,7 +10,7 @@ import { useWidth } from '../parts/use-width.ts';
 import { Drawing } from './drawing.tsx';
 import { foldSteps } from './fold.ts';
 import { lanes, laneWidth, layOut, pxPerS } from './layout.ts';
-import { SingleLine } from './single-line.tsx';
+import { SingleLine, type TimelineProps } from './single-line.tsx';
 import { toneOfStep } from './tones.ts';
 
 const icons: Record<(typeof lanes)[number], IconName> = {
@@ -25,15 +25,6 @@ const icons: Record<(typeof lanes)[number], IconName> = {
 
 /** Narrower than this the lanes would leave no room for words. */
 const narrowestLanes = 620;
-
-export interface TimelineProps {
-  steps: Step[];
-  unclear: UnclearSpan[];
-  /** Since the start, while the story goes on. */
-  nowMs?: number | undefined;
-  /** The command whose story it is: its name is not said again in every line. */
-  ownName?: string | undefined;
-}
 
 export function Timeline(whole: TimelineProps) {
   const story = { ...whole, steps: foldSteps(whole.steps) };

@@ -7,7 +7,7 @@ import type { Queries } from '../../../database/database.ts';
 import { listInvoiceEvents } from '../../../invoices/store.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { commandColumns, toCommand } from '../../../ledger/command.ts';
-import type { CommandEvent } from '../../../ledger/timeline.ts';
+import type { CommandEvent } from '../../../ledger/command-event.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
 

@@ -2,8 +2,8 @@
 import type { Queries } from '../../../database/database.ts';
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
+import type { CommandEvent } from '../../../ledger/command-event.ts';
 import { wasDone } from '../../../ledger/standing.ts';
-import type { CommandEvent } from '../../../ledger/timeline.ts';
 import { readAttentionAbout } from '../figures/attention.ts';
 import { type ListedCommand, readListed } from '../lists/commands-list.ts';
 import type { Scope } from '../scope.ts';
