@@ -4,6 +4,7 @@
 // of that; what needed it is named [D132].
 // `--embedded`: no servers at all; files named *.server.test.ts are left out. `--long`: the long runs alone, which are left out otherwise.
 // Where a server cannot be installed, what needs it is left out and counted; with TILLGATE_TEST_ALL_SERVERS=yes that is a failure.
+// TILLGATE_TEST_SHARD=1/3 runs the first third of the files, for CI jobs in parallel.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
@@ -19,6 +20,7 @@ const memoryPlace = '/dev/shm';
 const memoryNeededBytes = 8 * 2 ** 30;
 const isEmbedded = process.argv[2] === '--embedded';
 const isLong = process.argv[2] === '--long';
+const shard = process.env['TILLGATE_TEST_SHARD'];
 const vitestArgs = process.argv.slice(isEmbedded || isLong ? 3 : 2);
 // Files that are named are run, long or not.
 const selection: Selection = isLong ? 'long' : vitestArgs.length > 0 ? 'all' : 'short';
@@ -94,7 +96,7 @@ try {
   if (!isEmbedded) servers = await provideServers(say, { mayBeAbsent: process.env['TILLGATE_TEST_ALL_SERVERS'] !== 'yes' });
   if (servers && servers.absent.length > 0) leftOut = leftOutWithout(root, servers.absent);
   const variables = servers?.variables ?? {};
-  exitCode = await runVitest(variables, reportFile, isLong ? [...longTests, ...vitestArgs] : vitestArgs);
+  exitCode = await runVitest(variables, reportFile, [...(isLong ? longTests : []), ...(shard ? [`--shard=${shard}`] : []), ...vitestArgs]);
   report = readReport(reportFile);
   // Whoever names files or options wants to see these fail.
   const filesAgain = exitCode === 0 || vitestArgs.length > 0 || interruptedBy ? [] : secondTry(report);
