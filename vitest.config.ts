@@ -1,17 +1,17 @@
-// Tests run in child processes (worker threads and native handles are part of what is tested), three at a time:
-// many of them mostly wait, for a broker that comes back or a customer who takes his time.
+// Tests run in child processes (worker threads and native handles are part of what is tested), four at a time, because many of them mostly
+// wait. A process runs one file after the other and keeps the modules: loading them anew for each file took as much time as a fifth of the tests.
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { excludedBy, type Selection, waitersFirst } from './scripts/test-selection.ts';
+import { excludedBy, type Selection, mixed } from './scripts/test-selection.ts';
 
 // Set by `npm test` and its kind; a file that is given to Vitest itself runs in any case.
 const selection = (process.env['TILLGATE_TEST_SELECTION'] ?? 'all') as Selection;
 const isEmbedded = process.env['TILLGATE_TEST_EMBEDDED'] === '1';
 
-class WaitersFirst extends BaseSequencer {
+class Mixed extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return waitersFirst(await super.sort(files), ({ moduleId }) => moduleId);
+    return mixed(await super.sort(files), ({ moduleId }) => moduleId);
   }
 }
 
@@ -22,8 +22,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : []), ...excludedBy(selection)],
     pool: 'forks',
-    sequence: { sequencer: WaitersFirst },
-    maxWorkers: 3,
+    sequence: { sequencer: Mixed },
+    maxWorkers: 4,
+    isolate: false,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,

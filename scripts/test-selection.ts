@@ -8,11 +8,15 @@ export const longTests: readonly string[] = [
   'test/bench/quick.server.test.ts',
   'test/conformance/neighbours.test.ts',
   'test/deploy/two-gateways.server.test.ts',
+  'test/docs/running-clients.test.ts',
+  'test/e2e/fleet.server.test.ts',
   'test/e2e/load.test.ts',
   'test/e2e/packed.test.ts',
   'test/faults/kill-series.server.test.ts',
   'test/faults/kill-series.test.ts',
+  'test/faults/restored-backup.server.test.ts',
   'test/fuzz/fuzz.test.ts',
+  'test/support/servers/rabbitmq.server.test.ts',
   'test/upgrade/version-before.test.ts',
 ];
 
@@ -76,10 +80,14 @@ export function leftOutLine(absent: readonly AbsentServer[], leftOut: readonly L
 const waiting = ['test/faults/', 'test/e2e/', 'test/deploy/', 'test/browser/', 'test/conformance/', 'test/clients/', 'test/contract/'];
 
 /**
- * Those first, whatever their size: one that begins last keeps the whole run waiting for it. Otherwise the order that Vitest has, by how
- * long files took before, or by size.
+ * Files that wait among files that compute, so that the cores have work all the time; those that wait are all begun well before the end,
+ * because one that begins last keeps the whole run waiting. Within both groups the order that Vitest has: by duration of an earlier run, or by size.
  */
-export function waitersFirst<File>(files: readonly File[], pathOf: (file: File) => string): File[] {
+export function mixed<File>(files: readonly File[], pathOf: (file: File) => string): File[] {
   const isWaiter = (file: File) => waiting.some((folder) => pathOf(file).includes(folder));
-  return [...files.filter(isWaiter), ...files.filter((file) => !isWaiter(file))];
+  const waiters = files.filter(isWaiter);
+  const others = files.filter((file) => !isWaiter(file));
+  const between = Math.floor((others.length * 0.6) / Math.max(1, waiters.length));
+  const begun = waiters.flatMap((file, at) => [file, ...others.slice(at * between, (at + 1) * between)]);
+  return [...begun, ...others.slice(waiters.length * between)];
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { excludedBy, leftOutLine, leftOutWithout, longTests, waitersFirst } from '../scripts/test-selection.ts';
+import { excludedBy, leftOutLine, leftOutWithout, longTests, mixed } from '../scripts/test-selection.ts';
 import { neededServers } from '../scripts/test-servers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,9 +23,23 @@ describe('the long tests', () => {
 });
 
 describe('the order of files', () => {
-  it('has those first that wait, and leaves the rest as it was', () => {
-    const paths = ['test/kernel/a.test.ts', 'test/faults/b.test.ts', 'test/access/c.test.ts', '/home/x/test/browser/d.server.test.ts'];
-    expect(waitersFirst(paths, (path) => path)).toEqual([paths[1], paths[3], paths[0], paths[2]]);
+  const names = (folder: string, count: number) => Array.from({ length: count }, (_, at) => `/home/x/test/${folder}/${at}.test.ts`);
+  const waiters = names('faults', 4);
+  const others = names('ledger', 20);
+
+  it('spreads those that wait over the first part of the run, and keeps both groups in their order', () => {
+    const order = mixed([...others, ...waiters], (path) => path);
+    expect(order.flatMap((path, at) => (waiters.includes(path) ? [at] : []))).toEqual([0, 4, 8, 12]);
+    expect(order.filter((path) => waiters.includes(path))).toEqual(waiters);
+    expect(order.filter((path) => others.includes(path))).toEqual(others);
+  });
+
+  it.each([
+    [waiters, []],
+    [[], others],
+    [waiters, others.slice(0, 1)],
+  ])('loses no file', (some, more) => {
+    expect(mixed([...some, ...more], (path) => path).toSorted()).toEqual([...some, ...more].toSorted());
   });
 });
 

@@ -164,21 +164,50 @@ async function measure({ isShort, say }: FleetOptions, shop: Shop) {
   const idle = { ...(await quietLoad()), memory: memory(), pay: await pay() };
 
   say('the fleet loses its connections');
-  const back = farm.storm();
-  const stormPay = await pay(back.then(() => pause(2_000)));
-  const storm = { backMs: await back, memory: memory(), pay: stormPay };
+  const { backMs, pay: stormPay } = await storm(shop, farm, 2_000, say);
+  const afterStorm = { backMs, memory: memory(), pay: stormPay };
   const { twice, lost } = await shop.tillFarm.end();
   await farm.end();
-  return { alone, idle, storm, loggedInMs, twice, lost };
+  return { alone, idle, storm: afterStorm, loggedInMs, twice, lost };
 }
 
-export async function runFleet(options: FleetOptions): Promise<SceneResult> {
-  const startedAtMs = performance.now();
-  const { isShort } = options;
+/** All of the fleet logs in again at once while the tills go on selling, and for a moment after the last is back. */
+async function storm({ till, tillIds }: Shop, farm: ReturnType<typeof startFarm>, afterMs: number, say: FleetOptions['say']) {
+  const back = farm.storm();
+  const pay = await paymentsWhile(
+    till,
+    tillIds,
+    back.then(() => pause(afterMs)),
+    say,
+  );
+  return { backMs: await back, pay };
+}
+
+async function inShop<Result>(options: FleetOptions, work: (shop: Shop) => Promise<Result>): Promise<Result> {
   const url = await createDatabase(options.postgresUrl);
   const stopping: (() => Promise<unknown>)[] = [() => dropDatabase(options.postgresUrl, url)];
   try {
-    const shop = await openShop(options, url, stopping);
+    return await work(await openShop(options, url, stopping));
+  } finally {
+    for (const stop of stopping) await stop();
+  }
+}
+
+/** The storm alone, in seconds and without figures. */
+export function runStorm(options: FleetOptions) {
+  return inShop(options, async (shop) => {
+    const farm = shop.startFleet();
+    await farm.ready;
+    const { pay } = await storm(shop, farm, 500, options.say);
+    const { connected } = await farm.end();
+    return { sales: pay.count, failed: pay.failed, connected, twice: (await shop.tillFarm.end()).twice };
+  });
+}
+
+export function runFleet(options: FleetOptions): Promise<SceneResult> {
+  const startedAtMs = performance.now();
+  const { isShort } = options;
+  return inShop(options, async (shop) => {
     const { alone, idle, storm, loggedInMs, twice, lost } = await measure(options, shop);
     return {
       scene: `${options.devices} devices, ${options.gateways} gateways, ${options.broker}`,
@@ -219,9 +248,7 @@ export async function runFleet(options: FleetOptions): Promise<SceneResult> {
         { what: 'payment in the storm p99 ms', value: storm.pay.p99, atMost: isShort ? 10_000 : 5_000 },
       ],
     };
-  } finally {
-    for (const stop of stopping) await stop();
-  }
+  });
 }
 
 async function dropDatabase(postgresUrl: string, url: string): Promise<void> {

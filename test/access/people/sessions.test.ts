@@ -92,19 +92,21 @@ describe.each(engines)('sessions on %s', (engine) => {
 
   it('tells it when the twelve hours are over, and not before', async () => {
     // An idle one ends earlier otherwise [D168].
-    const { clock, here, enter } = await setUp({ sessionIdleMs: 24 * 3_600_000 });
+    const { clock, database, here, enter } = await setUp({ sessionIdleMs: 24 * 3_600_000 });
     const { session } = await enter();
     let ended = 0;
     here.onSessionEnded(session.id, () => {
       ended += 1;
     });
-    await clock.advance(12 * 3_600_000 - 6_000);
+    // The database says when a session is over. It leaps, so that the keeper need not look at all the hours between.
+    database.shiftClock(12 * 3_600_000 - 20_000);
+    await clock.advance(14_000);
     expect(ended).toBe(0);
     await until(async () => {
       await clock.advance(1_000);
       return ended === 1;
     });
-  }, 120_000);
+  });
 
   it('tells it at once of a session that has ended before it asked, and nobody who has left', async () => {
     const { here, enter } = await setUp();

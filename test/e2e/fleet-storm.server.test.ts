@@ -1,0 +1,18 @@
+// Devices that all log in again at once keep no till from selling: seconds of what fleet.server.test.ts measures at length, at night.
+import { expect, it } from 'vitest';
+import { runStorm } from '../../scripts/load/fleet-scene.ts';
+import { patienceMs } from '../support/gateway-process.ts';
+
+it('a storm of logins fails no payment and charges nobody twice', { timeout: 2 * patienceMs }, async () => {
+  const { sales, ...rest } = await runStorm({
+    devices: 60,
+    gateways: 1,
+    broker: 'mosquitto',
+    postgresUrl: process.env['TILLGATE_TEST_POSTGRES_URL'] ?? '',
+    rabbitmqUrl: process.env['TILLGATE_TEST_RABBITMQ_URL'] ?? '',
+    isShort: true,
+    say() {},
+  });
+  expect(sales).toBeGreaterThan(0);
+  expect(rest).toEqual({ failed: 0, connected: 60, twice: 0 });
+});
