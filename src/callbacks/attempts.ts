@@ -7,10 +7,10 @@ import { growingPauseMs } from '../kernel/backoff.ts';
 import { type Clock, sleep } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Outcome } from './attempt-records.ts';
+import type { Hosts } from './hosts.ts';
 import type { Addressee } from './outbox.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
 import type { AttemptResult, Send } from './sender.ts';
-import type { SendingSlots } from './sending-slots.ts';
 import type { ClaimedCallback } from './store.ts';
 
 interface Deps {
@@ -20,7 +20,7 @@ interface Deps {
   instanceId: string;
   delaysS: readonly number[];
   send: Send;
-  slots: SendingSlots;
+  hosts: Hosts;
   /** How long after its claim an attempt may still begin. */
   startWithinMs: number;
   /** A place is free; `forOthersToo`: hosts that have none may have waited for it. */
@@ -46,10 +46,10 @@ export class Attempts {
   readonly counts = { delivered: 0, failedAttempts: 0, died: 0 };
   readonly #deps: Deps;
   readonly #recorder: Recorder;
-  readonly #held = new Set<string>();
-  readonly #heldByHost = new Map<string, number>();
+  /** By id, all that are leased and not on record; undefined: it waits for a place. */
+  readonly #held = new Map<string, { done: Promise<void>; abort: AbortController } | undefined>();
+  /** Those that wait for a place, of each host in their order. */
   readonly #queues = new Map<string, Leased[]>();
-  readonly #running = new Map<string, { done: Promise<void>; abort: AbortController }>();
   readonly #stopped = Promise.withResolvers<void>();
   #isStopping = false;
 
@@ -61,12 +61,12 @@ export class Attempts {
   /** How many more may be leased for this host now, when `sharedBy` hosts have work. */
   leasable(host: string, sharedBy: number): number {
     if (this.#isStopping) return 0;
-    const { slots } = this.#deps;
+    const { hosts } = this.#deps;
     const queued = this.#queuedFor(host);
-    const room = slots.room(host, sharedBy);
+    const room = hosts.room(host, sharedBy);
     const atOnce = Math.max(0, Math.min(room - queued, this.spare));
     // Not while all places are taken, or else whoever always has more would keep those it has for ever; nor what others need for their places.
-    const ahead = slots.left('quick') > 0 ? room + slots.ahead(host) - queued - atOnce : 0;
+    const ahead = hosts.left('quick') > 0 ? room + hosts.ahead(host) - queued - atOnce : 0;
     return atOnce + Math.max(0, Math.min(ahead, this.spare - atOnce - keptForPlaces));
   }
 
@@ -77,12 +77,7 @@ export class Attempts {
 
   /** So few more are not worth a statement while others of the host still wait here. */
   worthLeasing(host: string): number {
-    return this.#queuedFor(host) === 0 ? 1 : Math.max(1, Math.ceil(this.#deps.slots.ahead(host) / 2));
-  }
-
-  /** Something of this host is waiting, under way or not yet on record. */
-  holds(host: string): boolean {
-    return this.#heldByHost.has(host);
+    return this.#queuedFor(host) === 0 ? 1 : Math.max(1, Math.ceil(this.#deps.hosts.ahead(host) / 2));
   }
 
   /** Takes over what was leased. `leasedAt`: by the clock's elapsed time, before the lease began. */
@@ -91,7 +86,8 @@ export class Attempts {
     for (const callback of callbacks) {
       // Our own lease ran out while the database kept us from recording: that attempt is still ours.
       if (this.#held.has(callback.id)) continue;
-      this.#hold(callback);
+      this.#held.set(callback.id, undefined);
+      this.#deps.hosts.hold(callback.host, 1);
       const queue = this.#queues.get(callback.host);
       if (queue) queue.push({ callback, startBy });
       else this.#queues.set(callback.host, [{ callback, startBy }]);
@@ -105,13 +101,14 @@ export class Attempts {
     this.#stopped.resolve();
     const unsent = [...this.#queues.values()].flat().map(({ callback }) => callback.id);
     this.#queues.clear();
-    const all = Promise.all([...this.#running.values()].map((each) => each.done));
+    for (const id of unsent) this.#held.delete(id);
+    const all = Promise.all([...this.#held.values()].map((each) => each?.done));
     const grace = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(graceMs, grace.resolve);
     await Promise.race([all, grace.promise]);
     cancel();
-    const left = [...this.#running.keys()];
-    for (const { abort } of this.#running.values()) abort.abort(new Error('The gateway is stopping.'));
+    const left = [...this.#held.keys()];
+    for (const each of this.#held.values()) each?.abort.abort(new Error('The gateway is stopping.'));
     await all;
     return [...unsent, ...left];
   }
@@ -122,16 +119,9 @@ export class Attempts {
     return !this.#isStopping;
   }
 
-  #hold({ id, host }: ClaimedCallback): void {
-    this.#held.add(id);
-    this.#heldByHost.set(host, (this.#heldByHost.get(host) ?? 0) + 1);
-  }
-
   #letGo({ id, host }: ClaimedCallback): void {
     this.#held.delete(id);
-    const left = (this.#heldByHost.get(host) ?? 1) - 1;
-    if (left > 0) this.#heldByHost.set(host, left);
-    else this.#heldByHost.delete(host);
+    this.#deps.hosts.hold(host, -1);
   }
 
   #queuedFor(host: string): number {
@@ -139,9 +129,9 @@ export class Attempts {
   }
 
   #startNext(host: string): void {
-    const { clock, slots } = this.#deps;
+    const { clock, hosts } = this.#deps;
     const queue = this.#queues.get(host);
-    while (queue && queue.length > 0 && slots.room(host, 1) > 0) {
+    while (queue && queue.length > 0 && hosts.room(host, 1) > 0) {
       const next = queue.shift() as Leased;
       if (clock.elapsed() > next.startBy) this.#drop([next]);
       else this.#begin(next.callback);
@@ -151,8 +141,8 @@ export class Attempts {
 
   #begin(callback: ClaimedCallback): void {
     const abort = new AbortController();
-    this.#deps.slots.take(callback.host);
-    this.#running.set(callback.id, { abort, done: this.#attempt(callback, abort.signal) });
+    this.#deps.hosts.take(callback.host);
+    this.#held.set(callback.id, { abort, done: this.#attempt(callback, abort.signal) });
   }
 
   async #attempt(callback: ClaimedCallback, signal: AbortSignal): Promise<void> {
@@ -162,7 +152,6 @@ export class Attempts {
     // Broken off by stop(), which gives the lease back: not the ERP's fault, so it does not count.
     const isOver = !(signal.aborted && result.status === null);
     const isRecorded = isOver && (await this.#recorder.record({ callback, result, outcome }));
-    this.#running.delete(callback.id);
     const isCrowded = this.#held.size >= maxHeld;
     this.#letGo(callback);
     if (!isRecorded) return;
@@ -172,11 +161,11 @@ export class Attempts {
   }
 
   #freePlace(host: string, result: AttemptResult): void {
-    const { slots } = this.#deps;
-    const { wasFull } = slots.free(host, { durationMs: result.durationMs, hasAnswered: result.status !== null });
+    const { hosts } = this.#deps;
+    const { wasFull } = hosts.free(host, { durationMs: result.durationMs, hasAnswered: result.status !== null });
     // An ERP that has become slow gets few places: what waits for it here could wait longer than its lease.
-    if (slots.ahead(host) === 0 && this.#queuedFor(host) > slots.room(host, 1)) {
-      this.#drop(this.#queues.get(host)?.splice(slots.room(host, 1)) ?? []);
+    if (hosts.ahead(host) === 0 && this.#queuedFor(host) > hosts.room(host, 1)) {
+      this.#drop(this.#queues.get(host)?.splice(hosts.room(host, 1)) ?? []);
     }
     if (wasFull) this.#startOthersFirst(host);
     else this.#startNext(host);

@@ -7,11 +7,10 @@ import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Outcome } from './attempt-records.ts';
 import { Attempts } from './attempts.ts';
+import { Hosts, shares } from './hosts.ts';
 import type { Addressee } from './outbox.ts';
 import type { Send } from './sender.ts';
-import { createSendingSlots, type SendingSlots, shares } from './sending-slots.ts';
 import { claimDue, readHosts, releaseLeases, releaseLeasesOfDead } from './store.ts';
-import { WaitingHosts } from './waiting-hosts.ts';
 
 export interface WorkerDeps {
   database: Database;
@@ -50,25 +49,13 @@ const blockedLookMs = 250;
 const callForHelpMs = 500;
 const claimsAtOnce = 4;
 
-interface Due {
-  /** How many: those written here since the last claim, or any number. */
-  count: number;
-  /** Of whom, as far as it is known. */
-  merchantIds: Set<string>;
-  /** A place is free, and this host is next in its line. */
-  isInTurn: boolean;
-}
-
 export class CallbackWorker {
   readonly #deps: WorkerDeps;
-  readonly #slots: SendingSlots;
+  readonly #hosts: Hosts;
   readonly #attempts: Attempts;
-  /** Hosts for which something may be due. */
-  readonly #toClaim = new Map<string, Due>();
-  /** Hosts of which the last claim could not take everything. Like the next, no more than have something pending: a look over all hosts tidies up. */
-  readonly #full = new WaitingHosts();
-  /** Hosts of which something may stand behind an attempt of ours: looked at again when that is on record. */
-  readonly #standing = new Set<string>();
+  /** How many were written for a host since the last look; Infinity where only the database knows. */
+  readonly #written = new Map<string, number>();
+  #isAsked = false;
   /** When to look over all hosts, by elapsed time. */
   #nextScanAt = Number.NEGATIVE_INFINITY;
   #lastCallAt = Number.NEGATIVE_INFINITY;
@@ -80,10 +67,10 @@ export class CallbackWorker {
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
-    this.#slots = createSendingSlots(deps.limits);
+    this.#hosts = new Hosts(deps.limits);
     this.#attempts = new Attempts({
       ...deps,
-      slots: this.#slots,
+      hosts: this.#hosts,
       startWithinMs: deps.limits.leaseMs - deps.limits.attemptTimeoutMs,
       onRoom: (host, forOthersToo) => this.#onRoom(host, forOthersToo),
       onRecorded: (callback, outcome) => this.#onRecorded(callback, outcome),
@@ -101,7 +88,7 @@ export class CallbackWorker {
   wake(written?: readonly Addressee[]): boolean {
     if (!this.#isStarted || this.#isStopping) return false;
     if (written === undefined) this.#scanWithin(0);
-    else for (const each of written) this.#claimSoonFor(each, 1);
+    else for (const each of written) this.#isDue(each, 1);
     return true;
   }
 
@@ -119,7 +106,7 @@ export class CallbackWorker {
 
   /** Since the start of this process. */
   get counts(): WorkerCounts {
-    return { ...this.#attempts.counts, inFlight: this.#slots.taken };
+    return { ...this.#attempts.counts, inFlight: this.#hosts.taken };
   }
 
   async #run(): Promise<void> {
@@ -141,59 +128,71 @@ export class CallbackWorker {
     }
   }
 
-  /** Claims and starts what there is room for. */
+  /** Claims and starts what there is room for: a round in which every host that may have a place gets its turn; the next look is the next round. */
   async #look(): Promise<void> {
+    this.#isAsked = false;
     if (this.#nextScanAt <= this.#deps.clock.elapsed()) await this.#scan();
-    const due = [...this.#toClaim];
-    this.#toClaim.clear();
-    // First those whose turn it is, and what they leave is for whoever was written to or has left a place: claims that run together see the same room.
-    const [inTurn, others] = [due.filter(([, { isInTurn }]) => isInTurn), due.filter(([, { isInTurn }]) => !isInTurn)];
-    if (inTurn.length > 0) await this.#claimAll(inTurn, due.length);
-    await this.#claimAll(others, others.length);
-    if (this.#full.size > 0) this.#callForHelp();
-    // Who was woken and found nothing to claim leaves its room to the next. Each time somebody takes a place or waits no longer, so this has an end.
-    this.#wakeWaiting();
+    const round = this.#nextRound();
+    if (round.length > 0 && (await this.#claimAll(round))) return this.#ask();
+    // Whoever has to wait is claimed for later, when it is not known any more how many to expect.
+    this.#written.clear();
+    if (this.#hosts.waiting > 0) this.#callForHelp();
   }
 
-  /** Hosts with the least in flight first. */
-  async #claimAll(due: readonly [string, Due][], sharedBy: number): Promise<void> {
-    const inOrder = due.toSorted(([one], [other]) => this.#slots.takenBy(one) - this.#slots.takenBy(other));
+  /**
+   * Of each share as many hosts as there are places for; all shares before the first claim, or else quick hosts would get every place.
+   * A host that is passed over has something here already, so that this is a short walk however many wait.
+   */
+  #nextRound(): string[] {
+    const round: string[] = [];
+    for (const share of shares) {
+      let left = Math.min(this.#hosts.left(share), this.#attempts.spare);
+      if (left <= 0) continue;
+      for (const host of this.#hosts.inTurn(share)) {
+        if (!this.#isWorthClaiming(host)) continue;
+        round.push(host);
+        left -= 1;
+        if (left === 0) break;
+      }
+    }
+    return round.toSorted((one, other) => this.#hosts.takenBy(one) - this.#hosts.takenBy(other));
+  }
+
+  /** False if there was no place for any of them after all. */
+  async #claimAll(round: readonly string[]): Promise<boolean> {
     const served: [string, string[]][] = [];
-    for (let at = 0; at < inOrder.length; at += claimsAtOnce) {
-      const claims = inOrder.slice(at, at + claimsAtOnce).map(async ([host, wanted]) => {
-        served.push([host, await this.#claim(host, sharedBy - at, wanted)]);
+    for (let at = 0; at < round.length; at += claimsAtOnce) {
+      const claims = round.slice(at, at + claimsAtOnce).map(async (host) => {
+        const limit = this.#attempts.leasable(host, round.length - at);
+        if (limit > 0) served.push([host, await this.#claim(host, limit)]);
       });
       await Promise.all(claims);
     }
     // Behind those that have got nothing.
-    for (const [host, haveMore] of served) this.#waitForRoom(host, haveMore);
+    for (const [host, haveMore] of served) this.#hosts.wait(host, haveMore);
+    return served.length > 0;
   }
 
   /** Which hosts have something due, and when to look again if nobody writes. */
   async #scan(): Promise<void> {
     this.#nextScanAt = this.#deps.clock.elapsed() + idleLookMs;
     const hosts = await readHosts(this.#deps.database.queries);
-    // What another instance has sent ends without a record of ours. Whatever is due is asked about now, and stands there again if it must.
-    this.#full.keepOnly(new Set(hosts.map(({ host }) => host)));
-    this.#standing.clear();
+    // What another instance has sent ends without a record of ours.
+    this.#hosts.keepOnly(new Set(hosts.map(({ host }) => host)));
     for (const each of hosts) {
       if (each.dueInMs > 0) this.#scanWithin(each.dueInMs);
-      else this.#claimSoonFor(each, Number.POSITIVE_INFINITY);
+      else this.#isDue(each, Number.POSITIVE_INFINITY);
     }
   }
 
   /** Returns the merchants who may have more there, if it was as much as could be claimed. */
-  async #claim(host: string, sharedBy: number, due: Due): Promise<string[]> {
+  async #claim(host: string, limit: number): Promise<string[]> {
     const { clock, database, instanceId, limits } = this.#deps;
-    const limit = this.#attempts.leasable(host, sharedBy);
-    if (limit <= 0) {
-      // The end of an attempt makes room.
-      this.#waitForRoom(host, due.merchantIds);
-      return [];
-    }
-    const share = this.#slots.shareOf(host);
-    const waited = this.#full.delete(host);
-    if (this.#attempts.holds(host)) this.#standing.add(host);
+    const share = this.#hosts.shareOf(host);
+    const waited = this.#hosts.leave(host);
+    const written = this.#written.get(host) ?? 0;
+    this.#written.delete(host);
+    if (this.#hosts.holds(host)) this.#hosts.setBlocked(host, true);
     const leasedAt = clock.elapsed();
     const claimed = await claimDue(database.queries, { engine: database.engine, host, instanceId, leaseMs: limits.leaseMs, limit });
     if (this.#isStopping) {
@@ -201,42 +200,18 @@ export class CallbackWorker {
       return [];
     }
     const mayHaveMore = claimed.length === limit;
-    if (!mayHaveMore && claimed.length < due.count) {
-      this.#standing.add(host);
+    if (!mayHaveMore && claimed.length < written) {
+      this.#hosts.setBlocked(host, true);
       this.#scanWithin(blockedLookMs);
     }
     this.#attempts.add(claimed, leasedAt);
     const ofWhom = claimed.map(({ merchantId }) => merchantId);
-    this.#full.passTurn(share, ofWhom);
-    return mayHaveMore ? [...waited, ...due.merchantIds, ...ofWhom] : [];
-  }
-
-  #waitForRoom(host: string, merchantIds: Iterable<string>): void {
-    this.#full.add(host, this.#slots.shareOf(host), merchantIds);
+    this.#hosts.passTurn(share, ofWhom);
+    return mayHaveMore ? [...waited, ...ofWhom] : [];
   }
 
   #onRoom(host: string, forOthersToo: boolean): void {
-    // If it waits: what has ended may have made another of it, slow or quick.
-    this.#waitForRoom(host, []);
-    if (forOthersToo) this.#wakeWaiting();
-    // Behind those who have waited for its place; it may have one more for itself all the same.
-    if (this.#full.has(host) && this.#isWorthClaiming(host)) this.#claimSoon(host);
-  }
-
-  /**
-   * As many as there are places for. Whoever is passed over has something here already, so that this is a short walk however many wait.
-   * (Or it was forgotten while it waited, and stands in the wrong line until the next look over all hosts.)
-   */
-  #wakeWaiting(): void {
-    for (const share of shares) {
-      let left = Math.min(this.#slots.left(share), this.#attempts.spare);
-      for (const host of this.#full.of(share)) {
-        if (left <= 0) break;
-        if (!this.#isWorthClaiming(host)) continue;
-        this.#claimSoon(host).isInTurn = true;
-        left -= 1;
-      }
-    }
+    if (forOthersToo ? this.#hosts.waiting > 0 : this.#hosts.waits(host) && this.#isWorthClaiming(host)) this.#ask();
   }
 
   #isWorthClaiming(host: string): boolean {
@@ -247,21 +222,20 @@ export class CallbackWorker {
     const { host } = callback;
     if (outcome.kind === 'retry') this.#scanWithin(outcome.delayMs);
     // While others of the host wait here, the next claim comes by itself.
-    if (this.#full.has(host) && this.#attempts.worthLeasing(host) > 1) return;
-    if (this.#standing.delete(host)) this.#claimSoonFor(callback, 0);
+    if (!this.#hosts.isBlocked(host) || (this.#hosts.waits(host) && this.#attempts.worthLeasing(host) > 1)) return;
+    this.#hosts.setBlocked(host, false);
+    this.#isDue(callback, 0);
   }
 
-  #claimSoon(host: string): Due {
-    const due = this.#toClaim.get(host) ?? { count: 0, merchantIds: new Set(), isInTurn: false };
-    this.#toClaim.set(host, due);
+  #isDue({ host, merchantId }: Addressee, count: number): void {
+    this.#written.set(host, (this.#written.get(host) ?? 0) + count);
+    this.#hosts.wait(host, [merchantId]);
+    this.#ask();
+  }
+
+  #ask(): void {
+    this.#isAsked = true;
     this.#endNap?.();
-    return due;
-  }
-
-  #claimSoonFor({ host, merchantId }: Addressee, count: number): void {
-    const due = this.#claimSoon(host);
-    due.count += count;
-    due.merchantIds.add(merchantId);
   }
 
   #scanWithin(delayMs: number): void {
@@ -291,7 +265,7 @@ export class CallbackWorker {
 
   /** Until there is something to claim, or it is time to look over all hosts. */
   async #nap(): Promise<void> {
-    if (this.#isStopping || this.#toClaim.size > 0) return;
+    if (this.#isStopping || this.#isAsked) return;
     const delayMs = Math.max(0, this.#nextScanAt - this.#deps.clock.elapsed());
     if (delayMs === 0) return;
     await new Promise<void>((resolve) => {

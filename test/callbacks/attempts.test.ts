@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/callbacks/attempt-records.ts';
 import { Attempts } from '../../src/callbacks/attempts.ts';
+import { Hosts } from '../../src/callbacks/hosts.ts';
 import type { AttemptResult, Send } from '../../src/callbacks/sender.ts';
-import { createSendingSlots } from '../../src/callbacks/sending-slots.ts';
 import type { ClaimedCallback } from '../../src/callbacks/store.ts';
 import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
@@ -33,7 +33,7 @@ interface SetUp {
 function setUp(options: SetUp = {}) {
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
   const erp = memoryErp({ nowMs: () => clock.now(), ...(options.answer ? { answer: options.answer } : {}) });
-  const slots = createSendingSlots({ total: options.total ?? 256, perHost: options.perHost ?? 8 });
+  const hosts = new Hosts({ total: options.total ?? 256, perHost: options.perHost ?? 8 });
   const told = { room: [] as string[], recorded: [] as [string, Outcome][], givenBack: [] as string[][] };
   const records: { isDown: boolean; wait: Promise<void> | undefined } = { isDown: false, wait: undefined };
   const database = {
@@ -50,14 +50,14 @@ function setUp(options: SetUp = {}) {
     instanceId: 'me',
     delaysS: options.delaysS ?? [60],
     send: options.send ?? erp.send,
-    slots,
+    hosts,
     startWithinMs,
     onRoom: (host, forOthersToo) => told.room.push(`${host}${forOthersToo ? ' and others' : ''}`),
     onRecorded: ({ host }, outcome) => told.recorded.push([host, outcome]),
     giveBack: (ids) => told.givenBack.push(ids),
   });
   const add = (callbacks: ClaimedCallback[], leasedAt = clock.elapsed()) => attempts.add(callbacks, leasedAt);
-  return { clock, calls: erp.calls, slots, told, records, attempts, add };
+  return { clock, calls: erp.calls, hosts, told, records, attempts, add };
 }
 
 /** A host that answers in this time may have others waiting for it. */
@@ -126,11 +126,11 @@ describe('how many may be leased', () => {
 
 describe('what is leased', () => {
   it('is held until it is on record, and sent once though its lease ran out meanwhile', async () => {
-    const { attempts, add, calls, clock, records } = setUp();
+    const { hosts, add, calls, clock, records } = setUp();
     const gate = Promise.withResolvers<void>();
     records.wait = gate.promise;
     const [one, other] = several(2) as [ClaimedCallback, ClaimedCallback];
-    expect(attempts.holds('erp')).toBe(false);
+    expect(hosts.holds('erp')).toBe(false);
     add([one]);
     add([other]);
     calls[0]?.end(answered(200));
@@ -138,23 +138,23 @@ describe('what is leased', () => {
     await clock.settle();
     add([one, other]);
     expect(calls).toHaveLength(2);
-    expect(attempts.holds('erp')).toBe(true);
+    expect(hosts.holds('erp')).toBe(true);
     gate.resolve();
     await clock.settle();
-    expect(attempts.holds('erp')).toBe(false);
+    expect(hosts.holds('erp')).toBe(false);
     add([one]);
     expect(calls).toHaveLength(3);
   });
 
   it('is held as long as one of the host is', async () => {
-    const { attempts, add, calls, clock } = setUp();
+    const { hosts, add, calls, clock } = setUp();
     add(several(2));
     calls[0]?.end(answered(200));
     await clock.settle();
-    expect(attempts.holds('erp')).toBe(true);
+    expect(hosts.holds('erp')).toBe(true);
     calls[1]?.end(answered(200));
     await clock.settle();
-    expect(attempts.holds('erp')).toBe(false);
+    expect(hosts.holds('erp')).toBe(false);
   });
 
   it('is sent in its order as places come free', async () => {
@@ -207,7 +207,7 @@ describe('what is leased', () => {
     bench.calls[2]?.end({ ...answered(200), durationMs: 10 });
     await bench.clock.settle();
     expect([bench.calls.length, bench.told.givenBack]).toEqual([3, [[late.id]]]);
-    expect(bench.attempts.holds('erp')).toBe(false);
+    expect(bench.hosts.holds('erp')).toBe(false);
   });
 
   it('waits for a quick host, and is given back, all but what can start, when that becomes slow', async () => {
@@ -300,11 +300,11 @@ describe('an attempt that has ended', () => {
   });
 
   it('by a mistake of this program has failed, and its place is free again', async () => {
-    const { attempts, add, clock, slots, told } = setUp({ send: () => Promise.reject(new Error('a mistake')) });
+    const { attempts, add, clock, hosts, told } = setUp({ send: () => Promise.reject(new Error('a mistake')) });
     add([leased()]);
     await clock.settle();
     expect(told.recorded).toEqual([['erp', { kind: 'retry', delayMs: 60_000 }]]);
-    expect([attempts.counts.failedAttempts, slots.taken]).toEqual([1, 0]);
+    expect([attempts.counts.failedAttempts, hosts.taken]).toEqual([1, 0]);
   });
 
   it('carries the trace that it belongs to, if there is one', async () => {

@@ -141,6 +141,31 @@ describe('leases in memory', () => {
     expect(leased_until).toBe(clock.now() + 60_000);
   });
 
+  it('count from when the claim was sent, however long the database takes to answer it', async () => {
+    let answer: Promise<unknown> = Promise.resolve();
+    const queries = database.queries.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        await answer;
+        return result;
+      },
+    });
+    const { callbacks, calls } = begin(undefined, { database: { ...database, queries } });
+    await clock.settle();
+    const late = Promise.withResolvers<void>();
+    answer = late.promise;
+    await write(1);
+    callbacks.wake(to(merchantId, host));
+    await clock.advance(50_000);
+    answer = Promise.resolve();
+    late.resolve();
+    await clock.settle();
+    // Ten seconds of that lease were left, and an attempt may take fifteen: it was given back, and leased anew.
+    expect(calls).toHaveLength(1);
+    const { leased_until } = await database.queries.selectFrom('callbacks').select('leased_until').executeTakeFirstOrThrow();
+    expect(leased_until).toBe(clock.now() + 60_000);
+  });
+
   it('are all given back by stop()', async () => {
     const { callbacks } = begin((call) => (Number(call.url.split('/').at(-1)) < 8 ? answered(200) : undefined));
     await write(100);
