@@ -2,6 +2,7 @@
 // Always holds: at most `maxCount` names are kept, and each call looks at a handful of them at most, however many there are.
 import type { Clock } from './clock.ts';
 import { GatewayError } from './error-codes.ts';
+import { TokenBucket } from './token-bucket.ts';
 
 export interface RateLimiter {
   /** Takes one token. Undefined if there was one, otherwise the whole seconds until there is one again. */
@@ -14,11 +15,6 @@ export interface RateLimiter {
   require(name: string, sentence: string): void;
 }
 
-interface Bucket {
-  tokens: number;
-  atMs: number;
-}
-
 export interface RateLimiterOptions {
   clock: Clock;
   perS: number;
@@ -29,46 +25,38 @@ export interface RateLimiterOptions {
 /** Buckets looked at when there is no room for another: enough to let go of full ones faster than new ones come. */
 const lookedAt = 8;
 
-export function createRateLimiter({ clock, perS, burst, maxCount = 20_000 }: RateLimiterOptions): RateLimiter {
+export function createRateLimiter({ maxCount = 20_000, ...rate }: RateLimiterOptions): RateLimiter {
   // The order is that of the last touch: those at the front are the likeliest to be full again, which is the same as none.
-  const buckets = new Map<string, Bucket>();
-  const tokensAt = (bucket: Bucket, nowMs: number) => Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) / 1000) * perS);
+  const buckets = new Map<string, TokenBucket>();
 
-  function makeRoom(nowMs: number): void {
-    let looked = 0;
-    for (const [name, bucket] of buckets) {
-      if (looked === lookedAt) break;
-      looked += 1;
+  function makeRoom(): void {
+    for (const [at, [name, bucket]] of [...buckets.entries().take(lookedAt)].entries()) {
       // The very oldest goes in any case, so that memory stays bounded.
-      if (looked === 1 || tokensAt(bucket, nowMs) >= burst) buckets.delete(name);
+      if (at === 0 || bucket.isFull()) buckets.delete(name);
     }
   }
 
-  function secondsUntilToken(tokens: number): number | undefined {
-    return tokens >= 1 ? undefined : Math.max(1, Math.ceil((1 - tokens) / perS));
+  function secondsUntilToken(bucket: TokenBucket): number | undefined {
+    const waitMs = bucket.waitMs();
+    return waitMs === 0 ? undefined : Math.ceil(waitMs / 1000);
   }
 
   function take(name: string): number | undefined {
-    const nowMs = clock.elapsed();
     const known = buckets.get(name);
-    if (known === undefined && buckets.size >= maxCount) makeRoom(nowMs);
-    const tokens = known === undefined ? burst : tokensAt(known, nowMs);
-    const wait = secondsUntilToken(tokens);
+    if (known === undefined && buckets.size >= maxCount) makeRoom();
+    const bucket = known ?? new TokenBucket(rate);
     buckets.delete(name);
-    buckets.set(name, { tokens: wait === undefined ? tokens - 1 : tokens, atMs: nowMs });
-    return wait;
+    buckets.set(name, bucket);
+    return bucket.take() ? undefined : secondsUntilToken(bucket);
   }
 
   return {
     take,
     peek(name) {
       const known = buckets.get(name);
-      return known === undefined ? undefined : secondsUntilToken(tokensAt(known, clock.elapsed()));
+      return known && secondsUntilToken(known);
     },
-    isFull(name) {
-      const known = buckets.get(name);
-      return known === undefined || tokensAt(known, clock.elapsed()) >= burst;
-    },
+    isFull: (name) => buckets.get(name)?.isFull() ?? true,
     require(name, sentence) {
       const retryAfterS = take(name);
       if (retryAfterS !== undefined) throw new GatewayError('Too_Many_Requests', sentence, { retryAfterS });

@@ -10,7 +10,7 @@
 // Nothing here is about money: a message that is dropped, or dies with the process, is one that got lost on the wire.
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { measureShape } from '../kernel/json-shape.ts';
-import { createTokenBucket, type TokenBucket } from '../kernel/token-bucket.ts';
+import { TokenBucket } from '../kernel/token-bucket.ts';
 import type { ChannelName, OfferedMessage } from './channel.ts';
 import { maxMessageValues } from './protocol.ts';
 
@@ -59,9 +59,9 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
     let share = shares.get(deviceId);
     if (share === undefined) {
       share = {
-        answers: createTokenBucket({ clock, burst: messagesPerS * 5, perS: messagesPerS }),
-        awaited: createTokenBucket({ clock, burst: messagesPerS * 5, perS: messagesPerS }),
-        presences: createTokenBucket({ clock, burst: messagesPerS, perS: messagesPerS / 20 }),
+        answers: new TokenBucket({ clock, burst: messagesPerS * 5, perS: messagesPerS }),
+        awaited: new TokenBucket({ clock, burst: messagesPerS * 5, perS: messagesPerS }),
+        presences: new TokenBucket({ clock, burst: messagesPerS, perS: messagesPerS / 20 }),
         held: new Map(),
         cancelRelease: () => {},
       };

@@ -32,9 +32,9 @@ export interface Channels {
 
 export function createChannels(config: Config, deps: Deps): Channels {
   const { clock, random, logger, instanceId: gatewayId } = deps;
-  const { mqttUrl, queueUrl, deviceLogins } = config;
+  const { mqttUrl, queueUrl, deviceLogins, deviceRate: messagesPerS } = config;
   const embeddedBroker = mqttUrl === undefined ? createEmbeddedBroker(config, deps) : undefined;
-  const builtInQueue = queueUrl === undefined ? new BuiltInQueue({ clock, logger, deviceLogins }) : undefined;
+  const builtInQueue = queueUrl === undefined ? new BuiltInQueue({ clock, logger, deviceLogins, messagesPerS }) : undefined;
   return {
     all: [
       embeddedBroker ?? new MqttChannel({ url: mqttUrl ?? '', gatewayId, clock, random, logger }),
@@ -61,6 +61,7 @@ function createEmbeddedBroker(config: Config, { clock, logger, instanceId, certi
       loginWithinMs: config.mqttLoginS * 1000,
     },
     deviceLogins: config.deviceLogins,
+    messagesPerS: config.deviceRate,
     checkDevice,
   });
 }

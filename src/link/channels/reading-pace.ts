@@ -1,33 +1,23 @@
-// How fast a socket of ours is read. Who sends more than his share is read with pauses, so that the network holds the rest back at its source.
+// How fast a socket of ours is read: five times as many messages as a device may send, so that the intake can choose among them, and at least 100 a
+// second. Of a device that sends more the network holds the rest back at its source.
 // A pause is short: the packets that keep a connection alive lie behind the others, and no keep-alive is shorter than a second.
 import type { Clock } from '../../kernel/clock.ts';
+import { TokenBucket } from '../../kernel/token-bucket.ts';
 
 export interface Pace {
   /** What was just read; returns how long to rest before more is read, mostly 0. */
   restAfter(packets: number, bytes: number): number;
 }
 
-const packetShare = { burst: 500, perS: 100 };
 const byteShare = { burst: 8 * 1024 * 1024, perS: 1024 * 1024 };
 const maxRestMs = 250;
 
-export function createPace(clock: Clock): Pace {
-  const overdrawnByPackets = createAccount(clock, packetShare);
-  const overdrawnByBytes = createAccount(clock, byteShare);
+/** `messagesPerS`: as TILLGATE_DEVICE_RATE. */
+export function createPace(clock: Clock, messagesPerS = 0): Pace {
+  const packetsPerS = Math.max(100, 5 * messagesPerS);
+  const packets = new TokenBucket({ clock, burst: 5 * packetsPerS, perS: packetsPerS });
+  const bytes = new TokenBucket({ clock, ...byteShare });
   return {
-    restAfter: (packets, bytes) => Math.min(maxRestMs, Math.max(overdrawnByPackets(packets), overdrawnByBytes(bytes))),
-  };
-}
-
-/** What was read cannot be given back, so the account is overdrawn; returns for how many ms it is. */
-function createAccount(clock: Clock, { burst, perS }: { burst: number; perS: number }): (spent: number) => number {
-  let owed = 0;
-  let atMs = clock.elapsed();
-  return (spent) => {
-    const nowMs = clock.elapsed();
-    // Bounded, so that whoever stops is soon read at full speed again.
-    owed = Math.min(2 * burst, Math.max(0, owed - ((nowMs - atMs) / 1000) * perS) + spent);
-    atMs = nowMs;
-    return Math.max(0, Math.ceil(((owed - burst) / perS) * 1000));
+    restAfter: (packetsRead, bytesRead) => Math.min(maxRestMs, Math.max(packets.overdraw(packetsRead), bytes.overdraw(bytesRead))),
   };
 }

@@ -19,6 +19,8 @@ export interface BrokerPortsOptions {
   clock: Clock;
   logger: Logger;
   limits: GateLimits;
+  /** Which a device may send; sockets are read by it. */
+  messagesPerS?: number | undefined;
   /** A connection was ended because it went beyond its size or pace. */
   onCut(client: Client, why: 'too-large' | 'over-budget'): void;
 }
@@ -71,7 +73,7 @@ export class BrokerPorts {
   }
 
   #accept(handle: Aedes['handle'], raw: Socket, context: SecureContext | undefined): void {
-    const { clock, logger, onCut } = this.#options;
+    const { clock, logger, messagesPerS, onCut } = this.#options;
     const admission = this.#gate.enter(networkOf(raw.remoteAddress ?? ''), () => raw.destroy());
     if (admission === undefined) {
       logger.warn({ connections: this.#gate.connections }, 'the embedded broker has no room for another connection');
@@ -89,7 +91,7 @@ export class BrokerPorts {
     const client = handle(socket);
     // A handshake that fails ends the connection like everything else.
     socket.on('error', () => socket.destroy());
-    holdSocket(socket, { clock, limits: packetLimits, cut: (why) => onCut(client, why) });
+    holdSocket(socket, { clock, limits: packetLimits, messagesPerS, cut: (why) => onCut(client, why) });
   }
 
   async #listen(port: number, accept: (socket: Socket) => void): Promise<Server> {

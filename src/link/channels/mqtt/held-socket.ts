@@ -2,7 +2,7 @@
 // with it; so `read` is where every byte can be judged before it is parsed, and where one that is read too fast finds nothing for a moment.
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../kernel/clock.ts';
-import { createTokenBucket } from '../../../kernel/token-bucket.ts';
+import { TokenBucket } from '../../../kernel/token-bucket.ts';
 import { createPace } from '../reading-pace.ts';
 import { createPacketGuard, type PacketLimits } from './packet-guard.ts';
 
@@ -11,11 +11,12 @@ const controlPackets = { burst: 500, perS: 20 };
 
 export function holdSocket(
   socket: Socket,
-  { clock, limits, cut }: { clock: Clock; limits: PacketLimits; cut(why: 'too-large' | 'over-budget'): void },
+  options: { clock: Clock; limits: PacketLimits; messagesPerS?: number | undefined; cut(why: 'too-large' | 'over-budget'): void },
 ): void {
+  const { clock, limits, messagesPerS, cut } = options;
   const count = createPacketGuard(limits);
-  const pace = createPace(clock);
-  const control = createTokenBucket({ clock, ...controlPackets });
+  const pace = createPace(clock, messagesPerS);
+  const control = new TokenBucket({ clock, ...controlPackets });
   const read = socket.read.bind(socket);
   let isResting = false;
 

@@ -19,6 +19,8 @@ export interface BuiltInQueueOptions {
   logger: Logger;
   /** Logins of one device at once; then one a second. */
   deviceLogins?: number;
+  /** Which a device may send; sockets are read by it. */
+  messagesPerS?: number | undefined;
 }
 
 /** What the HTTP server hands over: a device that has logged in and wants a WebSocket. */
@@ -45,12 +47,13 @@ export class BuiltInQueue implements Channel {
   readonly #upgrades = new WeakMap<IncomingMessage, QueueUpgrade>();
   #listener: ChannelListener | undefined;
 
-  constructor({ clock, logger, deviceLogins }: BuiltInQueueOptions) {
+  constructor({ clock, logger, deviceLogins, messagesPerS }: BuiltInQueueOptions) {
     this.#logger = logger;
     this.#loginsOf = createLoginLimit(clock, deviceLogins);
     this.#sockets = new DeviceSockets({
       clock,
       logger,
+      messagesPerS,
       onFrame: (frame) => this.#received(frame),
       onTooLarge: (deviceId) => this.#listener?.dropped('queue', 'too-large', deviceId),
       onGone: (deviceId) => this.#listener?.gone('queue', deviceId),

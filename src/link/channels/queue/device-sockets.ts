@@ -18,6 +18,8 @@ export interface Frame {
 interface Deps {
   clock: Clock;
   logger: Logger;
+  /** Which a device may send; sockets are read by it. */
+  messagesPerS?: number | undefined;
   onFrame(frame: Frame): void;
   onTooLarge(deviceId: string): void;
   /** The device has no socket any more, or it has a new one. */
@@ -88,8 +90,8 @@ export class DeviceSockets {
   }
 
   #listen(deviceId: string, socket: WebSocket): void {
-    const { clock, logger, onFrame, onTooLarge } = this.#deps;
-    const paced = paceOf(clock, socket);
+    const { clock, logger, messagesPerS, onFrame, onTooLarge } = this.#deps;
+    const paced = paceOf(clock, socket, messagesPerS);
     const heard = (bytes: number) => {
       paced(bytes);
       this.#silentSincePing.delete(socket);
@@ -149,8 +151,8 @@ function hangs(socket: WebSocket): boolean {
 }
 
 /** Called for each frame; stops reading for a moment when they come too fast. What was read already is still delivered. */
-function paceOf(clock: Clock, socket: WebSocket): (bytes: number) => void {
-  const pace = createPace(clock);
+function paceOf(clock: Clock, socket: WebSocket, messagesPerS: number | undefined): (bytes: number) => void {
+  const pace = createPace(clock, messagesPerS);
   let isResting = false;
   return (bytes) => {
     const restMs = pace.restAfter(1, bytes);

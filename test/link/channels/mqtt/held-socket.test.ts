@@ -116,6 +116,12 @@ describe('the pace of reading', () => {
     expect(restAfter(1, 0)).toBe(10);
   });
 
+  it('is five times as many packets as a device may send, where that is more', () => {
+    const { restAfter } = createPace(clock, 200);
+    expect(restAfter(5_000, 0)).toBe(0);
+    expect(restAfter(100, 0)).toBe(100);
+  });
+
   it('is 8 MiB at once, then 1 MiB a second', () => {
     const { restAfter } = createPace(clock);
     const mebibyte = 1024 * 1024;
