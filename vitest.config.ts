@@ -3,7 +3,7 @@
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { excludedBy, type Selection, mixed } from './scripts/test-selection.ts';
+import { excludedBy, mixed, type Selection } from './scripts/test-selection.ts';
 
 // Set by `npm test` and its kind; a file that is given to Vitest itself runs in any case.
 const selection = (process.env['TILLGATE_TEST_SELECTION'] ?? 'all') as Selection;
