@@ -102,7 +102,7 @@ export class Attempts {
     const unsent = [...this.#queues.values()].flat().map(({ callback }) => callback.id);
     this.#queues.clear();
     for (const id of unsent) this.#held.delete(id);
-    const all = Promise.all([...this.#held.values()].map((each) => each?.done));
+    const all = Promise.all([...this.#held.values()].map((each) => each?.done ?? Promise.resolve()));
     const grace = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(graceMs, grace.resolve);
     await Promise.race([all, grace.promise]);
