@@ -69,7 +69,7 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
       shop.state.isCalm = true;
       shop.interruptions.disarm();
       shop.lapses.calm();
-      shop.hastyPerson.calm();
+      shop.earlyOperator.calm();
       for (const undo of mend) undo();
       shop.fleet.mend();
     },
@@ -133,10 +133,10 @@ const makers: Record<Mishap, Maker> = {
   'device-forgets': (shop, random) => lapse(shop, random, 'forgets'),
   'journal-cut': (shop, random) => lapse(shop, random, 'cut'),
   'old-device-denies': (shop, random) => lapse(shop, random, 'denies'),
-  'hasty-person'({ devices, hastyPerson }, random) {
+  'early-operator'({ devices, earlyOperator }, random) {
     const able = devices.filter(({ hasJournal }) => hasJournal);
     const restartsIt = random.fraction() < 0.5;
-    if (able.length > 0) hastyPerson.await(pick(random, able), restartsIt);
+    if (able.length > 0) earlyOperator.await(pick(random, able), restartsIt);
   },
 };
 

@@ -54,7 +54,7 @@ export const mishaps = [
   'device-forgets',
   'journal-cut',
   'old-device-denies',
-  'hasty-person',
+  'early-operator',
 ] as const;
 export type Mishap = (typeof mishaps)[number];
 
@@ -99,7 +99,7 @@ export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {
       'device-forgets': seldomMs(),
       'journal-cut': seldomMs(),
       'old-device-denies': seldomMs(),
-      'hasty-person': pick([never, 12 * minuteMs, 5 * minuteMs]),
+      'early-operator': pick([never, 12 * minuteMs, 5 * minuteMs]),
     },
     isBrokerEmbedded: gateways === 1 && chance(0.7),
     lostResponseRate: pick([0, 0.05, 0.2]),

@@ -87,7 +87,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
     decided: reviewer.decided,
     decisionsHeldBack: reviewer.heldBack,
     ...mishaps.counts,
-    ...shop.hastyPerson.counts,
+    ...shop.earlyOperator.counts,
     contradictionsClosed: reviewer.closed,
     ...prefixed('device', shop.lapses.counts),
     calls: erp.calls.size,
@@ -158,7 +158,7 @@ async function compare(shop: Shop, erp: Erp): Promise<void> {
   if (!(await during(shop, checking))) return shop.violated('the books cannot be read: somebody keeps the database for ever');
   await checking;
   // A device that says never of what it did contradicts whoever found out; one that did what a person called refused, the person.
-  const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0) || shop.hastyPerson.counts.guesses > 0;
+  const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0) || shop.earlyOperator.counts.guesses > 0;
   for (const place of shop.fleet.places) {
     const contradictions = place.life?.ledger.stats().contradictions ?? 0;
     if (contradictions > 0 && !hasForgotten) shop.violated(`${contradictions} answers contradicted the ledger`);

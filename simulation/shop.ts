@@ -9,9 +9,9 @@ import { createAnswerWatch } from './answer-watch.ts';
 import { createCallbackReceiver } from './callback-receiver.ts';
 import { createChronicle } from './chronicle.ts';
 import { createDeviceLapses } from './device-lapses.ts';
+import { createEarlyOperator } from './early-operator.ts';
 import type { EventClock } from './event-clock.ts';
 import { Fleet } from './fleet.ts';
-import { createHastyPerson } from './hasty-person.ts';
 import { createInterruptions } from './interruptions.ts';
 import { migratedImage } from './migrated-image.ts';
 import { placesThatMatter } from './places-that-matter.ts';
@@ -33,7 +33,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const interruptions = createInterruptions(seededRandom(seed + 7), placesThatMatter);
   const receiver = createCallbackReceiver({ clock, random: seededRandom(seed + 5), plan, state, trace, violated });
   const devices: ShopDevice[] = [];
-  const watch = watchWire({ clock, storage, devices, trace, violated, hasGuessed: (id) => hastyPerson.hasGuessed(id) });
+  const watch = watchWire({ clock, storage, devices, trace, violated, hasGuessed: (id) => earlyOperator.hasGuessed(id) });
   const wireOptions = {
     clock,
     random: seededRandom(seed + 1),
@@ -43,12 +43,12 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     onPassing(passing: Passing) {
       watch(passing);
       lapses.passing(passing);
-      hastyPerson.passing(passing);
+      earlyOperator.passing(passing);
     },
   };
   const wires = { mqtt: createMemoryWire('mqtt', wireOptions), queue: createMemoryWire('queue', wireOptions) };
   const lapses = createDeviceLapses({ clock, storage, devices, wires, trace });
-  const hastyPerson = createHastyPerson({ clock, storage, devices, wires, fleet: () => fleet, trace });
+  const earlyOperator = createEarlyOperator({ clock, storage, devices, wires, fleet: () => fleet, trace });
   const answerWatch = createAnswerWatch({ clock, storage, violated });
   const fleet = new Fleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, answerWatch, state, trace });
 
@@ -79,7 +79,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     fleet,
     storage,
     lapses,
-    hastyPerson,
+    earlyOperator,
     answerWatch,
     interruptions,
     receiver,

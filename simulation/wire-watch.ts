@@ -2,7 +2,7 @@
 // with another, no second copy to a device without a journal, none after its time to begin, which is the same in every copy [D65].
 import type { Clock } from '../src/kernel/clock.ts';
 import { personDecidesAfterMs } from '../src/ledger/settle-batch.ts';
-import { startWithinMs } from '../src/link/carrying/fence.ts';
+import { startWithinMs } from '../src/link/carrying/deadlines.ts';
 import { ledgerCommandNames } from '../src/link/protocol.ts';
 import type { SharedStorage } from './shared-storage.ts';
 import type { ShopDevice } from './shop-devices.ts';
@@ -21,7 +21,7 @@ interface Deps {
 }
 
 export function watchWire({ clock, storage, devices, trace, violated, hasGuessed }: Deps): (passing: Passing) => void {
-  const copies = new Map<string, { count: number; fence: string }>();
+  const copies = new Map<string, { count: number; deadlines: string }>();
   return ({ kind, channel, deviceId, message }) => {
     const target = devices.find(({ id }) => id === deviceId);
     if (!target) return;
@@ -56,10 +56,10 @@ export function watchWire({ clock, storage, devices, trace, violated, hasGuessed
     if (unclosed && byHand?.length === 0 && disputed?.length === 0 && !hasGuessed(unclosed))
       violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
     const count = (copies.get(message.id)?.count ?? 0) + 1;
-    const fence = `${message.startBy} to ${message.answerBy}`;
-    const first = copies.get(message.id)?.fence ?? fence;
-    if (fence !== first) violated(`${message.name} ${message.id} went to ${target.name} for ${first}, and again for ${fence}`);
-    copies.set(message.id, { count, fence: first });
+    const deadlines = `${message.startBy} to ${message.answerBy}`;
+    const first = copies.get(message.id)?.deadlines ?? deadlines;
+    if (deadlines !== first) violated(`${message.name} ${message.id} went to ${target.name} for ${first}, and again for ${deadlines}`);
+    copies.set(message.id, { count, deadlines: first });
     if (count > 1 && !target.hasJournal) violated(`${message.name} ${message.id} went twice to ${target.name}, which keeps no journal`);
   };
 }

@@ -34,7 +34,7 @@ export interface World {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Ends this process at once, so that whoever watches over it starts a new one. */
+  /** Ends this process at once, so that its supervisor starts a new one. */
   endProcess?: ((exitCode: number) => void) | undefined;
 }
 
@@ -106,7 +106,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
   const { embedded, embeddedBroker } = rooms.channels;
 
   async function start(): Promise<void> {
-    // A file has one gateway at a time: whoever is in the table was killed, and its commands are ours to settle now.
+    // A file has one gateway at a time: a gateway in the table was killed, and this one settles its commands.
     if (database.engine === 'sqlite') await endOtherInstances(database.queries);
     // Shown to the others first: of two that start together and do not fit, neither overlooks the other.
     const { instanceId: id } = shared;

@@ -22,7 +22,7 @@ export function dangers(config: Config): string[] {
   const problems: string[] = [];
   if (config.adminToken === undefined) {
     problems.push(
-      'TILLGATE_ADMIN_TOKEN is not set, so nobody could administer this gateway: set it to a long random text, for example from `openssl rand -hex 32`.',
+      'TILLGATE_ADMIN_TOKEN is not set, so this gateway could not be administered: set it to a long random text, for example from `openssl rand -hex 32`.',
     );
   } else if (config.adminToken.length < 24) {
     problems.push('TILLGATE_ADMIN_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
@@ -44,12 +44,12 @@ export function dangers(config: Config): string[] {
   }
   if (config.behindProxy && !isLoopback(config.host) && config.trustedProxies.length === 0) {
     problems.push(
-      `TILLGATE_BEHIND_PROXY=yes on ${config.host} does not say which proxy: set TILLGATE_TRUSTED_PROXIES to its addresses, for example 10.0.0.5/32, because anybody else could claim to be any address.`,
+      `TILLGATE_BEHIND_PROXY=yes on ${config.host} does not say which proxy: set TILLGATE_TRUSTED_PROXIES to its addresses, for example 10.0.0.5/32, because any other client could claim any address.`,
     );
   }
   for (const range of config.trustedProxies) {
     if (range.endsWith('/0'))
-      problems.push(`TILLGATE_TRUSTED_PROXIES ${range} would let everybody claim to be any address: name the addresses of your proxies.`);
+      problems.push(`TILLGATE_TRUSTED_PROXIES ${range} would let every client claim any address: name the addresses of your proxies.`);
   }
   for (const range of config.callbackAllow) {
     if (range.endsWith('/0'))
@@ -58,9 +58,9 @@ export function dangers(config: Config): string[] {
   return problems;
 }
 
-/** Devices that are told such an address at pairing would never come back. */
+/** Devices that get such an address at pairing could never connect. */
 function nowhereToDial({ host, publicUrl, mqttUrl, mqttPublicUrl, queueUrl, queuePublicUrl }: Config): string[] {
-  const told: [variable: string, host: string | undefined, remedy: string][] = [
+  const addresses: [variable: string, host: string | undefined, remedy: string][] = [
     publicUrl === undefined
       ? ['TILLGATE_HOST', host, 'TILLGATE_PUBLIC_URL']
       : ['TILLGATE_PUBLIC_URL', hostOf(publicUrl), 'TILLGATE_PUBLIC_URL'],
@@ -71,11 +71,11 @@ function nowhereToDial({ host, publicUrl, mqttUrl, mqttPublicUrl, queueUrl, queu
     const address = shown ?? url;
     return [`${name}${shown === undefined ? '' : '_PUBLIC'}_URL`, address && hostOf(address), `${name}_PUBLIC_URL`];
   }
-  return told
+  return addresses
     .filter(([, dialled]) => dialled !== undefined && isNowhere(dialled))
     .map(
       ([variable, dialled, remedy]) =>
-        `${variable} ${dialled} is no address that devices could dial: set ${remedy} to the one that they are told at pairing.`,
+        `${variable} ${dialled} is no address that devices could dial: set ${remedy} to the one that they get at pairing.`,
     );
 }
 
@@ -84,7 +84,7 @@ export function isNowhere(host: string): boolean {
   return isUnspecified(host.replace(/^\[|\]$/g, ''));
 }
 
-/** Without a token anybody could ask which secrets are right, so the questions are not served without one. */
+/** Without a token every client could ask which secrets are right, so the questions are not served without one. */
 function missingBrokerToken({ basePath }: Config): string {
   const lines = ['user', 'vhost', 'resource', 'topic'].map(
     (name) => `  auth_http.${name}_path = http://GATEWAY:PORT${basePath}/broker/rabbitmq/TOKEN/${name}`,
@@ -155,7 +155,7 @@ function isPostgresPlain(url: string, pgSslMode: string | undefined): boolean {
   return !['prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'].includes(pgSslMode ?? '');
 }
 
-/** Without TLS only where nobody can listen in, or where somebody said so. The sandbox holds nothing of worth. */
+/** Without TLS only on loopback, or if the setting allows it. The sandbox holds nothing of value. */
 export function isMqttPlainOpen({ mode, host, mqttPlain }: Config): boolean {
   return mode === 'sandbox' || isLoopback(host) || mqttPlain;
 }

@@ -42,7 +42,7 @@ export function listOf<Value>(parse: Parser<Value>): Parser<Value[]> {
       .map(parse);
 }
 
-/** They stand in an address, and whoever has one may try secrets: letters that need no encoding, and enough of them. */
+/** They are part of an address and allow to try secrets: characters that need no encoding, and enough of them. */
 export function brokerTokens(value: string): string[] {
   const tokens = listOf(text)(value);
   if (tokens.length > 2 || tokens.some((token) => !/^[A-Za-z0-9_-]{24,128}$/.test(token)))

@@ -42,7 +42,7 @@ export const settings = {
   host: setting('TILLGATE_HOST', text, '127.0.0.1', 'address to listen on'),
   port: setting('TILLGATE_PORT', wholeNumber(0, 65_535), '8080', 'port to listen on; 0 takes any free one'),
   basePath: setting('TILLGATE_BASE_PATH', pathSegment, '/tillgate', 'first path segment of every address'),
-  publicUrl: optional('TILLGATE_PUBLIC_URL', webUrl, 'base URL under which others reach the gateway; told to devices at pairing'),
+  publicUrl: optional('TILLGATE_PUBLIC_URL', webUrl, 'base URL under which others reach the gateway; devices get it at pairing'),
   hosts: setting(
     'TILLGATE_HOSTS',
     listOf(hostName),
@@ -271,7 +271,7 @@ export const settings = {
   mqttPublicUrl: optional(
     'TILLGATE_MQTT_PUBLIC_URL',
     urlOf('mqtt:', 'mqtts:'),
-    'MQTT address that devices are told at pairing, without a login',
+    'MQTT address that devices get at pairing, without a login',
   ),
   mosquittoAdminUrl: optional(
     'TILLGATE_MOSQUITTO_ADMIN_URL',
@@ -297,7 +297,7 @@ export const settings = {
   queuePublicUrl: optional(
     'TILLGATE_QUEUE_PUBLIC_URL',
     urlOf('amqp:', 'amqps:', 'ws:', 'wss:'),
-    'queue address that devices are told at pairing, without a login',
+    'queue address that devices get at pairing, without a login',
   ),
   banks: setting(
     'TILLGATE_BANKS',
@@ -326,7 +326,7 @@ export interface Config extends Values {
   mode: Mode;
   hostname: string;
   pid: number;
-  /** Settings that somebody wrote down, as against those that have their default. */
+  /** Settings that were given, as against defaults. */
   given: ReadonlySet<keyof Settings>;
   /** What is probably a mistake, though the gateway can run: one sentence each. */
   warnings: string[];

@@ -10,7 +10,7 @@ export function checkCommands({ shop }: Books, target: ShopDevice, commands: rea
     const { isDone } = truthOf(target, command);
     const name = `${command.name} ${command.id} on ${target.name}`;
     if (command.state === 'done' && !isDone) shop.violated(`${name} is "done" in the ledger, and nothing of it happened`);
-    if ((command.state === 'refused' || command.state === 'never') && isDone && !shop.hastyPerson.hasGuessed(command.id))
+    if ((command.state === 'refused' || command.state === 'never') && isDone && !shop.earlyOperator.hasGuessed(command.id))
       shop.violated(`${name} is "${command.state}" in the ledger (by ${command.settledBy}), and it happened`);
     if (isOpen(command) && canSettleItself(target, command)) shop.violated(`${name} was left open (${command.state})`);
     if (isOpen(command) && (command.reviewSinceMs === null || command.reviewedAtMs !== null))

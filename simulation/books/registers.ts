@@ -27,8 +27,8 @@ function checkPrintedOnce({ shop }: Books, target: ShopDevice): void {
     // A register that nobody hears of is not asked before the receipt goes to another one.
     const isElsewhere = ({ commandId }: FiscalDocument) => own.every((other) => other.commandId !== commandId);
     const isExcused =
-      same.some(({ commandId }) => shop.hastyPerson.isBeyondHelp(commandId)) ||
-      (same.some(isElsewhere) && same.some(({ commandId }) => shop.hastyPerson.hasGuessed(commandId)));
+      same.some(({ commandId }) => shop.earlyOperator.isBeyondHelp(commandId)) ||
+      (same.some(isElsewhere) && same.some(({ commandId }) => shop.earlyOperator.hasGuessed(commandId)));
     if (same.length > 1 && !isExcused)
       shop.violated(
         `the receipt of ${document.totalBani} was printed ${same.length} times: ${same.map(({ commandId }) => commandId).join(', ')}`,
@@ -60,7 +60,7 @@ function checkSums({ shop }: Books, target: ShopDevice, commands: readonly Booke
   let shiftBani = 0;
   for (const document of memory.documents()) {
     const command = byId.get(document.commandId);
-    if (!command || (command.state !== 'done' && !shop.hastyPerson.hasGuessed(command.id))) continue;
+    if (!command || (command.state !== 'done' && !shop.earlyOperator.hasGuessed(command.id))) continue;
     drawerBani += drawerChange(document, command);
     if (document.type === 'receipt') shiftBani += command.amountBani ?? 0;
     if (document.type !== 'Z') continue;

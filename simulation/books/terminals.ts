@@ -11,7 +11,7 @@ export function checkTerminal({ shop }: Books, target: ShopDevice, commands: rea
   }
   const byDocument = Map.groupBy(bank.charges(), ({ entry }) => entry.documentNr);
   for (const [documentNr, charges] of byDocument)
-    if (documentNr !== undefined && charges.length > 1 && !charges.some(({ entry }) => shop.hastyPerson.isBeyondHelp(entry.reference)))
+    if (documentNr !== undefined && charges.length > 1 && !charges.some(({ entry }) => shop.earlyOperator.isBeyondHelp(entry.reference)))
       shop.violated(`document ${documentNr} was charged ${charges.length} times`);
   // Without a documentNr every sale of the day has an amount of its own.
   const byAmount = Map.groupBy(byDocument.get(undefined) ?? [], ({ entry }) => entry.amountBani);
@@ -24,7 +24,7 @@ export function checkTerminal({ shop }: Books, target: ShopDevice, commands: rea
   checkRefusals(shop.violated, target, commands);
   if (commands.some(isOpen)) return;
   const guessedBani = commands
-    .filter(({ id }) => shop.hastyPerson.hasGuessed(id) && bank.find(id).some(({ kind }) => kind === 'charge'))
+    .filter(({ id }) => shop.earlyOperator.hasGuessed(id) && bank.find(id).some(({ kind }) => kind === 'charge'))
     .reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
   const ledgerBani = sumOf(commands, 'Pay') + guessedBani - sumOf(commands, 'Refund') - sumOf(commands, 'CancelTransaction');
   if (ledgerBani !== bank.netBani()) shop.violated(`the ledger says ${ledgerBani} bani for ${target.name}, the bank ${bank.netBani()}`);

@@ -93,9 +93,9 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
       asked: call,
     });
     // A payment that a person called refused, and whose terminal cannot tell any more, may be made once more.
-    const charges = chargesOf(sale).filter(({ entry }) => !shop.hastyPerson.isBeyondHelp(entry.reference));
+    const charges = chargesOf(sale).filter(({ entry }) => !shop.earlyOperator.isBeyondHelp(entry.reference));
     const isFailure = paid?.code === 50 || paid?.code === 30;
-    if (isFailure && charges.some(({ isVoided, entry }) => !isVoided && !shop.hastyPerson.hasGuessed(entry.reference)))
+    if (isFailure && charges.some(({ isVoided, entry }) => !isVoided && !shop.earlyOperator.hasGuessed(entry.reference)))
       shop.violated(`${name}: Pay ${documentNr} was answered ${paid?.code}, and the bank has charged it`);
     if (paid?.code === 0 && charges.length !== 1)
       shop.violated(`${name}: Pay ${documentNr} was answered 0, and the bank has ${charges.length} charges`);
@@ -217,7 +217,7 @@ async function abort(sale: CardSale): Promise<void> {
   // Its answer may come so late that the till has tried again meanwhile, and paid: it is about what had begun when it was asked.
   const charges = chargesOf(sale).filter(({ entry: { reference } }) => {
     const [issued] = shop.storage.peek('select issued_at from commands where id = ?', [reference]);
-    if (shop.hastyPerson.hasGuessed(reference)) return false;
+    if (shop.earlyOperator.hasGuessed(reference)) return false;
     return reference === answer.oid || Number(issued?.['issued_at']) <= askedAtMs;
   });
   if (answer.code === 0 && charges.length > 0) shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);

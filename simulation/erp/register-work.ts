@@ -102,7 +102,7 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
   const documents = shop.devices
     .flatMap(({ device }) => device.fiscalMemory().documents())
     .filter((document) => document.type === 'receipt' && document.totalBani === bani);
-  const isGuess = documents.some(({ commandId }) => shop.hastyPerson.hasGuessed(commandId));
+  const isGuess = documents.some(({ commandId }) => shop.earlyOperator.hasGuessed(commandId));
   if (printed?.code === 0 && (documents.length === 0 || (documents.length > 1 && !isGuess)))
     shop.violated(`${name} was answered 0 and printed ${documents.length} times`);
   if ((printed?.code === 50 || printed?.code === 30) && documents.length > 0 && !isGuess)

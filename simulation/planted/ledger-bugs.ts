@@ -14,7 +14,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
         room: ledger,
         find: '      const command = await firstCommits.begin(request, id)',
         instead:
-          '      void link.carry({ ...request, id, fence, journalId: request.journalId, onAccepted: () => {}, onStep: () => {} });\n      const command = await firstCommits.begin(request, id)',
+          '      void link.carry({ ...request, id, deadlines, journalId: request.journalId, onAccepted: () => {}, onStep: () => {} });\n      const command = await firstCommits.begin(request, id)',
       },
     ],
   },
@@ -49,8 +49,8 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: "if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, fence)) {",
-        instead: "if (result.kind !== 'ended' || this.#mayGoOutAgain(command, result, fence)) {",
+        find: "if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, deadlines)) {",
+        instead: "if (result.kind !== 'ended' || this.#mayGoOutAgain(command, result, deadlines)) {",
       },
     ],
   },
@@ -256,8 +256,8 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'fencing',
     harm: 'double charge',
     edits: [
-      { room: link, find: '    if (isStartOver(clock, fence)) return false;\n', instead: '' },
-      { room: link, find: '      nowMs: fence.issuedAtMs,\n', instead: '      nowMs: deps.clock.now(),\n' },
+      { room: link, find: '    if (isStartOver(clock, deadlines)) return false;\n', instead: '' },
+      { room: link, find: '      nowMs: deadlines.issuedAtMs,\n', instead: '      nowMs: deps.clock.now(),\n' },
     ],
   },
   {
@@ -276,7 +276,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'writes startBy in its own clock',
     kind: 'fencing',
     harm: 'stuck',
-    edits: [{ room: link, find: '      clockOffsetMs: fence.clockOffsetMs,\n', instead: '      clockOffsetMs: 0,\n' }],
+    edits: [{ room: link, find: '      clockOffsetMs: deadlines.clockOffsetMs,\n', instead: '      clockOffsetMs: 0,\n' }],
   },
   {
     name: 'tries again what a person called refused, without asking the device first',

@@ -15,9 +15,9 @@ export const meanwhileBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: '        const nextFence = link.fence(request.deviceId, request.answerWithinMs);\n        const again = await this.#issueAgain(command, request, result);\n',
+        find: '        const nextDeadlines = link.deadlines(request.deviceId, request.answerWithinMs);\n        const again = await this.#issueAgain(command, request, result);\n',
         instead:
-          '        const again = await this.#issueAgain(command, request, result);\n        const nextFence = link.fence(request.deviceId, request.answerWithinMs);\n',
+          '        const again = await this.#issueAgain(command, request, result);\n        const nextDeadlines = link.deadlines(request.deviceId, request.answerWithinMs);\n',
       },
     ],
     tests: ['test/ledger/issued-again.test.ts'],
@@ -88,11 +88,11 @@ export const meanwhileBugs: readonly PlantedBug[] = [
     kind: 'fencing',
     harm: 'lie',
     edits: [
-      { room: link, find: 'this.#clock.elapsed() - heardAt <= liveForMs', instead: 'this.#clock.now() - heardAt <= liveForMs' },
+      { room: link, find: 'this.#clock.elapsed() - receivedAt <= liveForMs', instead: 'this.#clock.now() - receivedAt <= liveForMs' },
       {
         room: link,
-        find: 'this.#heardAt.set(channel, this.#clock.elapsed());',
-        instead: 'this.#heardAt.set(channel, this.#clock.now());',
+        find: 'this.#receivedAt.set(channel, this.#clock.elapsed());',
+        instead: 'this.#receivedAt.set(channel, this.#clock.now());',
       },
     ],
     tests: ['test/link/memory.test.ts'],

@@ -50,7 +50,7 @@ export interface Access {
   stop(): void;
 }
 
-/** Only there if somebody set it. */
+/** Only present if it was set. */
 function shareOf(percent: number | null): { sharePercent?: number } {
   return percent === null ? {} : { sharePercent: percent };
 }
@@ -91,7 +91,7 @@ export function createAccess({ database, clock, random, maxKeys }: AccessDeps): 
       await database.transaction((queries) => setShare(queries, actor, merchantId, sharePercent));
       keysChanged();
     },
-    // Nobody can have asked for it before.
+    // It is new: no caller can have asked for it.
     createKey: (actor, request) => database.transaction((queries) => insertKey(keyDeps(queries, actor), request)),
     listKeys: (merchantId) => listKeys(database.queries, merchantId),
     async revokeKey(actor, keyId) {

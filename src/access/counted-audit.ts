@@ -1,5 +1,5 @@
 // What happens too often for an entry each, in the audit log: failed logins to the cabinet and refused calls. One entry a minute for each
-// actor and subject, with their number and the first few things that it was about. Somebody who guesses makes thousands, and they must
+// actor and subject, with their number and the first few things that it was about. A guesser causes thousands, and they must
 // neither fill the log nor cost the database a write each; so they are counted here and written when the minute ends.
 // A process that is killed loses the minute at hand. More subjects than are kept apart are counted together.
 import type { Database } from '../database/database.ts';

@@ -3,7 +3,7 @@
 // once more what a device brings to its end after a weekend.
 // A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
 // a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back. A batch of commands
-// claims by `claimAll` what it has seen unused; whoever is late fails it whole [D120].
+// claims by `claimAll` what it has seen unused; a key taken meanwhile fails the whole batch [D120].
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Queries } from '../database/database.ts';

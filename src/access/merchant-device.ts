@@ -17,7 +17,7 @@ export interface MerchantDevice {
   lastReport: string | undefined;
 }
 
-/** Topic on which every instance is told that a device was let in, shut out or given a new secret. */
+/** Wake-up topic: a device was enabled, disabled or given a new secret. */
 export const deviceAccessTopic = 'device-credentials';
 /** A lost wake-up delays the end of a device on another instance by this much at most [D38]. */
 const knownForMs = 5_000;

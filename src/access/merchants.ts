@@ -1,4 +1,4 @@
-// Merchants: whoever keys, devices, invoices and callbacks belong to.
+// Merchants: the owners of keys, devices, invoices and callbacks.
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';

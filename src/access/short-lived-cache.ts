@@ -1,6 +1,6 @@
 // Remembers what a look-up found for a few seconds, so that a busy till does not ask the database at every call.
 // Always holds: at most `capacity` entries; what a look-up found that began before `forget` is not handed out after it (but to one whose
-// every look was overtaken: a storm of others' changes keeps nobody waiting for ever); at most `maxLookUps` look-ups run together, and a
+// every look was overtaken: a storm of changes delays no caller for ever); at most `maxLookUps` look-ups run together, and a
 // name that was found lately waits only for others like it, so no right name that was seen before is turned away because of others' wrong
 // ones. Of names that were not, as many wait as are remembered, and one more is turned away: a flood of wrong names (keys, devices) costs
 // the database and the memory a bounded effort.
@@ -33,7 +33,7 @@ export interface ShortLivedCache<Value> {
 
 /** Looks for one caller: the first, and again when `forget` was called meanwhile. */
 const maxLooks = 3;
-/** Look-ups at once; a connection or two of the database stay free for whoever is already in. */
+/** Look-ups at once; a connection or two of the database stay free for authenticated callers. */
 const maxLookUps = 6;
 
 export function createShortLivedCache<Value>(
@@ -119,7 +119,7 @@ export function createShortLivedCache<Value>(
       usedAgain(name, entry);
       return entry.value;
     },
-    // A later call does not join a look-up that is under way, and whoever waits for that one looks again.
+    // A later call does not join a look-up that is under way, and callers waiting for that one look again.
     forget() {
       forgets += 1;
       entries.clear();

@@ -44,7 +44,7 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'user create',
-    help: 'Invites somebody and shows the one-time link to hand over; without --email, for the first operator, who says who they are (1 h).',
+    help: 'Invites a user and shows the one-time link to hand over; without --email, for the first operator, who enters it (1 h).',
     options: {
       email: 'e-mail, by which they sign in',
       name: 'their name',
@@ -63,14 +63,14 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'user reset',
-    help: 'Shows a one-time link with which somebody sets a new password, or comes in for the first time. One-time codes stay on.',
+    help: 'Shows a one-time link by which a user sets a new password, or signs in for the first time. One-time codes stay on.',
     subject: 'EMAIL_OR_ID',
     call: (_values, id) => ({ method: 'POST', path: `/users/${part(id)}/link` }),
     show: fields('link', 'linkExpiresAt'),
   },
   {
     name: 'user codes-off',
-    help: 'Turns off the one-time codes of somebody who has lost the authenticator app. Their sessions end.',
+    help: 'Turns off the one-time codes of a user who has lost the authenticator app. Their sessions end.',
     subject: 'USER_ID',
     call: (_values, id) => ({ method: 'PATCH', path: `/users/${part(id)}`, body: { totp: false } }),
     show: () => 'Off.',

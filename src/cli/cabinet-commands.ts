@@ -12,7 +12,7 @@ export interface CommandIo {
   /** Used when --url is absent: base URL with the first path segment. */
   baseUrl: string;
   adminToken: string | undefined;
-  /** Resolves when it is time to look again; rejects when nobody wants to know any more. */
+  /** Resolves when it is time to look again; rejects when the command was cancelled. */
   pause(ms: number): Promise<void>;
 }
 
@@ -118,7 +118,7 @@ class Refused extends Error {
   }
 }
 
-/** Whoever names only the host means the gateway there: the path is the one that the settings have. */
+/** A URL without a path gets the base path of the settings. */
 function withBasePath(url: string, usual: string): string {
   const given = new URL(url);
   const path = URL.canParse(usual) ? new URL(usual).pathname : '/';

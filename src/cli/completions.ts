@@ -1,5 +1,5 @@
 // `tillgate completions bash|zsh|fish`: what the shell needs to complete commands and options, written from the table of commands, so
-// that a new command is in it by itself. The scripts ask nobody: no process is started, and no gateway called, at a press of Tab.
+// that a new command is in it by itself. The scripts contain everything: no process is started, and no gateway called, at a press of Tab.
 
 export interface Completable {
   /** As typed: 'serve', 'key create'. */

@@ -40,7 +40,7 @@ function help(): string {
     '',
     '  --kind            terminal or register (terminal)',
     '  --pair            the code that the device will send; without it one is made',
-    '  --host            where to listen, and what the device is told to dial (127.0.0.1); beyond this machine --yes is needed',
+    '  --host            where to listen, and the address that the device gets (127.0.0.1); beyond this machine --yes is needed',
     '  --port            for pairing and the built-in queue (8090)',
     '  --mqtt-port       for MQTT (1890)',
     '  --mqtt-url        a broker of your own instead, with the login of a gateway: mqtt://user:password@host',
@@ -93,7 +93,7 @@ export async function conformance(args: string[], io: Io): Promise<number> {
     if (values.json) io.out(JSON.stringify({ ...report, ...countVerdicts(report) }));
     else io.out(`\n${textReport(report)}`);
     tell(`Once more without pairing: --device-id ${desk.deviceId} --secret ${desk.secret}`);
-    // Last: a page that cannot be written must not keep anybody from reading what was charged.
+    // Last: a page that cannot be written must not hide what was charged.
     if (values.html) writeFileSync(values.html, htmlReport(report, new Date(io.world.clock.now()).toISOString()));
     return countVerdicts(report).broken === 0 ? 0 : 1;
   } finally {

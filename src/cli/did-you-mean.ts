@@ -1,4 +1,4 @@
-// The command that somebody meant who typed another: the nearest name, if it is near enough to be no guess.
+// The probably intended command for a mistyped one: the nearest name, if it is near enough.
 import { editDistance } from '../kernel/edit-distance.ts';
 
 const longest = 40;

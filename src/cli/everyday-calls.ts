@@ -13,9 +13,9 @@ function page(...shown: Parameters<typeof table>): (body: Body) => string {
 /** The sentence of a step is the browser's; here its facts stand side by side. */
 function factsOf(step: Body): string {
   const { params = {} } = (step['text'] ?? {}) as { params?: Body };
-  const told = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== '');
   const detail = step['detail'] === undefined ? [] : [plain(step['detail'])];
-  return [...told.map(([name, value]) => `${name}=${plain(value)}`), ...detail].join(' ');
+  return [...given.map(([name, value]) => `${name}=${plain(value)}`), ...detail].join(' ');
 }
 
 /** A sale or an invoice, and all that happened to it in order. */

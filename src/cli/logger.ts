@@ -1,10 +1,10 @@
-// The operator's log as pino writes it. Secrets that somebody logs by mistake are struck out, errors keep only their messages.
+// The operator's log as pino writes it. Secrets that are logged by mistake are masked, errors keep only their messages.
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-// In case somebody logs one of these, which no code should.
+// No code should log one of these; this masks mistakes.
 const secretPaths = ['APIKey', 'apiKey', 'secret', 'password', 'token', 'adminToken', 'authorization'];
 
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {

@@ -245,7 +245,7 @@ async function runServe(values: Values): Promise<number> {
   const gateway = await startGateway(config, world(config.logLevel));
   // What bin/ lets Node keep for the next start: a process that is killed would never write it.
   flushCompileCache();
-  // Whoever reads the line may send a signal at once.
+  // A reader of the line may send a signal at once.
   const stopped = untilStopped(gateway.drainAndStop);
   compileSooner();
   collectStartGarbage();
@@ -347,7 +347,7 @@ function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof StartRefused || error instanceof GatewayError) return error.message;
   const sentence = systemSentence(error);
   if (sentence !== undefined) return sentence;
-  // A disk or network that says no in a way that nobody has met yet: the system's own words name the file or address.
+  // An unknown disk or network error: the system's own message names the file or address.
   if (error instanceof Error && 'syscall' in error) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -24,7 +24,7 @@ export function readSandboxFile(path: string): SandboxFile | undefined {
   }
 }
 
-/** All at once: nobody finds half a file. */
+/** Atomic: no reader finds half a file. */
 export function writeSandboxFile(path: string, file: SandboxFile): void {
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
@@ -35,7 +35,7 @@ export function writeSandboxFile(path: string, file: SandboxFile): void {
 /** How this program is called: in a clone by npm, where a package is installed by its name. */
 const tillgate = import.meta.url.endsWith('.ts') ? 'npm run -s tillgate --' : 'tillgate';
 
-/** What a newcomer sees: where it listens, the key, and commands that can be pasted as they are. */
+/** What a new user sees: where it listens, the key, and commands that can be pasted as they are. */
 export function describeSandbox({ file, path }: { file: SandboxFile; path: string }): string {
   const { baseUrl, apiKey, callbackSecret, adminToken, devices, mqttUrl, queueUrl } = file;
   const create = {

@@ -1,6 +1,6 @@
 // The sandbox: a gateway on embedded defaults with a demo merchant and virtual devices on the real wire, for trying things out.
 // Started again on the same data directory it goes on with the same data, key, token and devices: they are kept in sandbox.json.
-// Whoever finds that file knows that the sandbox is ready; while it starts, what an earlier run wrote stands in sandbox.earlier.json.
+// The file exists only when the sandbox is ready; while it starts, the file of an earlier run is sandbox.earlier.json.
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -53,8 +53,8 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
     const { merchantId, apiKey } = await ensureDemo(gateway, remembered);
     const [callbackSecret = ''] = await readSigningSecrets(gateway.database.queries, merchantId);
     const devices = await ensureDemoDevices(gateway.devices, merchantId, wantedDevices(config), remembered?.devices);
-    const { baseUrl, mqttPlainUrl, queueUrl, ...told } = gateway.addresses();
-    const mqttUrl = mqttPlainUrl ?? told.mqttUrl;
+    const { baseUrl, mqttPlainUrl, queueUrl, ...others } = gateway.addresses();
+    const mqttUrl = mqttPlainUrl ?? others.mqttUrl;
     const ether = createEther(world.clock);
     const started: ShopDevice[] = [];
     for (const device of devices) {
@@ -132,7 +132,7 @@ function wantedDevices(config: Config): WantedDevice[] {
 }
 
 /**
- * A broker that runs on this machine already must not keep anybody from trying the sandbox. A port that was asked for stays: whoever
+ * A broker that already runs on this machine must not prevent a start. A port that was asked for stays: the user who
  * named it points devices at it, and a taken one is refused.
  */
 async function portToTake(config: Config, name: 'mqttPort' | 'mqttsPort'): Promise<number> {

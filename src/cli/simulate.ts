@@ -1,5 +1,5 @@
 // `tillgate simulate`: a virtual device as its own process against any gateway, or one that scans an invoice, takes the money,
-// prints and reports it paid. What it was told at pairing is kept in its state directory, so the next start needs no code.
+// prints and reports it paid. The result of its pairing is kept in its state directory, so the next start needs no code.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,4 @@
-// The gateway's end of the wire, for one device: sends what it is told to send, also what no gateway would, and keeps everything that
+// The gateway's end of the wire, for one device: sends what a check asks for, also what no gateway would, and keeps everything that
 // comes back in the order in which it came. It judges nothing. Bounded: of a device that never stops talking the rest is not kept.
 import type { Clock } from '../kernel/clock.ts';
 import { clockReadingMs } from '../kernel/clock-reading.ts';
@@ -9,9 +9,9 @@ import type { DropDetail, DropReason } from '../link/messages.ts';
 import type { AnswerMessage, CommandMessage, PresenceMessage } from '../link/wire-schemas.ts';
 
 type At = { channel: ChannelName; atMs: number };
-export type HeardAnswer = At & { answer: AnswerMessage };
-export type HeardPresence = At & { presence: PresenceMessage };
-export type HeardDrop = At & DropDetail & { reason: DropReason };
+export type ReceivedAnswer = At & { answer: AnswerMessage };
+export type ReceivedPresence = At & { presence: PresenceMessage };
+export type ReceivedDrop = At & DropDetail & { reason: DropReason };
 
 export interface BenchDeps {
   clock: Clock;
@@ -23,9 +23,9 @@ const maxKept = 20_000;
 
 export class Bench implements ChannelListener {
   readonly deviceId: string;
-  readonly answers: HeardAnswer[] = [];
-  readonly presences: HeardPresence[] = [];
-  readonly drops: HeardDrop[] = [];
+  readonly answers: ReceivedAnswer[] = [];
+  readonly presences: ReceivedPresence[] = [];
+  readonly drops: ReceivedDrop[] = [];
   readonly logins: BrokerLogin[] = [];
   /** Topics of messages that were to be retained; only our own broker sees it. */
   readonly retained: string[] = [];
@@ -64,7 +64,7 @@ export class Bench implements ChannelListener {
     await sender?.send(this.deviceId, message as CommandMessage, 10_000);
   }
 
-  answersTo(id: string): HeardAnswer[] {
+  answersTo(id: string): ReceivedAnswer[] {
     return this.answers.filter(({ answer }) => answer.id === id);
   }
 

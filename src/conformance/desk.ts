@@ -1,4 +1,4 @@
-// A gateway for one device on a desk: pairs it, serves its channels, and hands everything to the bench. Nothing is stored, nobody else is
+// A gateway for one device on a desk: pairs it, serves its channels, and hands everything to the bench. Nothing is stored, no other device is
 // let in, and it ends with the run. Brokers of one's own may take the place of the two channels; then the device must have its login there.
 
 import { connectionGuide, newCode, readCode } from '../devices/pairing.ts';

@@ -11,11 +11,11 @@ import type { AnswerMessage, RecallReport } from '../link/wire-schemas.ts';
 import type { Bench } from './bench.ts';
 import { Broken, must, untested } from './verdict.ts';
 
-/** Somebody, or a script, in front of the device. */
+/** A person or a script in front of the device. */
 export interface Person {
   /** Shown, and not waited for. */
   tell(sentence: string): void;
-  /** Pulls the plug and puts it in again; absent: nobody can. The device's next presence tells the rest. */
+  /** Pulls the plug and puts it in again; absent: impossible. The device's next presence tells the rest. */
   reboot?(): Promise<void>;
   /** Keeps the device off every channel for so long; absent: the brokers are not ours. */
   lockOut?(durationMs: number): Promise<void>;
@@ -153,11 +153,11 @@ export class Exam {
   /** A command that is answered once, at once. */
   async ask(name: string, args: JsonObject = {}, options: SendOptions = {}): Promise<AnswerMessage> {
     const id = await this.send(name, args, options);
-    const heard = await this.bench.until(() => this.bench.answersTo(id)[0], this.pace.atOnceMs);
-    must(heard !== undefined, `${name} got no answer within ${this.pace.atOnceMs / 1000} s.`);
-    must(heard.answer.outcome !== 'accepted', `${name} was answered accepted, which only ledger commands are.`);
-    this.see(`${name}: ${describe(heard.answer)}`);
-    return heard.answer;
+    const received = await this.bench.until(() => this.bench.answersTo(id)[0], this.pace.atOnceMs);
+    must(received !== undefined, `${name} got no answer within ${this.pace.atOnceMs / 1000} s.`);
+    must(received.answer.outcome !== 'accepted', `${name} was answered accepted, which only ledger commands are.`);
+    this.see(`${name}: ${describe(received.answer)}`);
+    return received.answer;
   }
 
   async recall(target: string, options: SendOptions = {}): Promise<RecallReport> {
@@ -177,8 +177,8 @@ export class Exam {
   }
 
   /** The next answer to this id that was not there before. */
-  async nextAnswer(id: string, alreadyHeard: number, withinMs = this.pace.atOnceMs): Promise<AnswerMessage | undefined> {
-    return (await this.bench.until(() => this.bench.answersTo(id)[alreadyHeard], withinMs))?.answer;
+  async nextAnswer(id: string, alreadyReceived: number, withinMs = this.pace.atOnceMs): Promise<AnswerMessage | undefined> {
+    return (await this.bench.until(() => this.bench.answersTo(id)[alreadyReceived], withinMs))?.answer;
   }
 
   /** Sends the same id once more and returns the first answer to it. */
@@ -193,10 +193,10 @@ export class Exam {
 
   /** Its ending, once it was accepted; or the ending that came instead of `accepted`. */
   async ending(order: Order, withinMs = this.pace.customerMs): Promise<AnswerMessage> {
-    const heard = await this.bench.until(() => this.endingOf(order.id), withinMs);
-    must(heard !== undefined, `${order.name} had no ending within ${withinMs / 1000} s.`);
-    this.see(`${order.name} ended ${describe(heard)}`);
-    return heard;
+    const received = await this.bench.until(() => this.endingOf(order.id), withinMs);
+    must(received !== undefined, `${order.name} had no ending within ${withinMs / 1000} s.`);
+    this.see(`${order.name} ended ${describe(received)}`);
+    return received;
   }
 
   endingOf(id: string): AnswerMessage | undefined {
@@ -211,8 +211,8 @@ export class Exam {
   async silence(...ids: string[]): Promise<void> {
     await this.pause(this.pace.silenceMs);
     for (const id of ids) {
-      const [heard] = this.bench.answersTo(id);
-      must(heard === undefined, `It was answered: ${describe(heard?.answer)}.`);
+      const [received] = this.bench.answersTo(id);
+      must(received === undefined, `It was answered: ${describe(received?.answer)}.`);
     }
     this.see('no answer');
   }
@@ -226,6 +226,6 @@ function isPlain(name: string): boolean {
 export function describe(answer: AnswerMessage | undefined): string {
   if (answer === undefined) return 'not at all';
   const { outcome, report, reason } = answer;
-  const told = [outcome, report && JSON.stringify(report).slice(0, 300), reason && `"${reason.slice(0, 200)}"`];
-  return told.filter(Boolean).join(' ');
+  const parts = [outcome, report && JSON.stringify(report).slice(0, 300), reason && `"${reason.slice(0, 200)}"`];
+  return parts.filter(Boolean).join(' ');
 }

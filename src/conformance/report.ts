@@ -1,4 +1,4 @@
-// What a run found, for people: lines while it goes, a text at its end, and a page of its own that can be sent to somebody. Pure.
+// What a run found, for people: lines while it goes, a text at its end, and a page of its own that can be sent on. Pure.
 import type { Finding, RunReport, Verdict } from './run.ts';
 
 const words: Record<Verdict, string> = { holds: 'holds', broken: 'BROKEN', untested: 'untested' };
@@ -20,7 +20,7 @@ export function countVerdicts({ findings }: RunReport): Record<Verdict, number> 
 export function announcement(kind: string, amountLei: number): string {
   const amount = `${amountLei.toFixed(2)} MDL`;
   return kind === 'terminal'
-    ? `The run charges ${amount} three times (twice if nobody can restart the terminal), voids one or two of these payments and refunds the rest. It begins nine more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
+    ? `The run charges ${amount} three times (twice if the terminal cannot be restarted), voids one or two of these payments and refunds the rest. It begins nine more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
     : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash and, on a register with the feature "paid", one that was paid on a terminal, and makes X reports. It begins nine receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
 }
 
@@ -46,12 +46,12 @@ export function textReport(report: RunReport): string {
 
 function moneyLine({ kind, charged: { payments, refunds, unclear, amount } }: RunReport): string {
   const left = payments - refunds;
-  const told =
+  const total =
     kind === 'terminal'
       ? `${payments} payments of ${amount.toFixed(2)} MDL were made and ${refunds} refunded or voided.`
       : `${payments} receipts of ${amount.toFixed(2)} MDL were paid by card.`;
   return [
-    told,
+    total,
     ...(left === 0 ? [] : [`Give ${(left * amount).toFixed(2)} MDL back by hand.`]),
     ...(unclear === 0 ? [] : [`Of ${unclear} more the device did not tell the ending: ask the bank.`]),
   ].join(' ');

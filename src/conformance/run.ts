@@ -90,7 +90,7 @@ export async function runConformance(deps: RunDeps): Promise<RunReport> {
 
 async function judge(exam: Exam, check: Check): Promise<Finding> {
   exam.seen = [];
-  const told = await check.run(exam).then(
+  const ended = await check.run(exam).then(
     () => ({ verdict: 'holds' as const }),
     (error: unknown) => {
       if (error instanceof Untested) return { verdict: 'untested' as const, why: error.message };
@@ -99,7 +99,7 @@ async function judge(exam: Exam, check: Check): Promise<Finding> {
       return { verdict: 'untested' as const, why: `The run itself failed: ${(error as Error).stack ?? String(error)}` };
     },
   );
-  const finding = findingOf(exam, check, told);
+  const finding = findingOf(exam, check, ended);
   // What it left behind is no matter of the check any more, but the next one needs an idle device.
   await finish(exam).catch((error: unknown) => {
     if (!(error instanceof Broken)) throw error;
@@ -107,7 +107,7 @@ async function judge(exam: Exam, check: Check): Promise<Finding> {
   return finding;
 }
 
-/** Nothing was heard that could be read: what was dropped tells why. */
+/** No readable message arrived: the dropped ones show why. */
 function absent(exam: Exam, check: Check): Finding {
   const [drop] = exam.bench.drops;
   if (check.id !== 'presence-at-connect')
@@ -119,6 +119,6 @@ function absent(exam: Exam, check: Check): Finding {
   return findingOf(exam, check, { verdict: 'broken', why });
 }
 
-function findingOf(exam: Exam, { id, clause, does, mustSee }: Check, told: { verdict: Verdict; why?: string }): Finding {
-  return { id, place: clause.place, anchor: clause.anchor, clause: clause.says, does, mustSee, seen: exam.seen, ...told };
+function findingOf(exam: Exam, { id, clause, does, mustSee }: Check, ended: { verdict: Verdict; why?: string }): Finding {
+  return { id, place: clause.place, anchor: clause.anchor, clause: clause.says, does, mustSee, seen: exam.seen, ...ended };
 }

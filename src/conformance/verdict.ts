@@ -3,7 +3,7 @@
 /** The device broke the clause. */
 export class Broken extends Error {}
 
-/** It cannot be looked at here: no second channel, nobody to pull the plug. */
+/** It cannot be tested here: no second channel, no way to pull the plug. */
 export class Untested extends Error {}
 
 export function must(holds: boolean, otherwise: string): asserts holds {

@@ -88,8 +88,8 @@ export async function finish(exam: Exam): Promise<void> {
   }
   while (exam.elapsedMs() < untilMs) {
     const question = await exam.send('LastTransaction', {});
-    const heard = await exam.bench.until(() => exam.bench.answersTo(question)[0], exam.pace.atOnceMs);
-    const { state, commandId } = heard?.answer.report ?? {};
+    const received = await exam.bench.until(() => exam.bench.answersTo(question)[0], exam.pace.atOnceMs);
+    const { state, commandId } = received?.answer.report ?? {};
     if (state !== 'running') return;
     await exam.send('Abort', { target: commandId });
     await exam.pause(lookAgainMs);
@@ -113,7 +113,7 @@ export function asksForCard({ name, args }: Order): boolean {
   return name === 'PrintReceipt' && Payments.some(({ PaymentCode, paid }) => PaymentCode === cardPaymentCode && paid === undefined);
 }
 
-/** It was accepted, and nobody knows what became of it. */
+/** It was accepted, and its outcome is unknown. */
 export function hasNoKnownEnd(exam: Exam, { id }: Order): boolean {
   const ending = exam.endingOf(id);
   return ending === undefined ? exam.wasAccepted(id) : ending.outcome === 'unknown';

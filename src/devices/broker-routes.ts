@@ -1,9 +1,9 @@
 // What RabbitMQ's HTTP authentication backend asks: may this device log in, enter the vhost, use the queue, the exchange, the topic.
 // Not the envelope: RabbitMQ reads the one word `allow` or `deny`, and takes everything else, a failure included, as no.
-// A disabled device is denied on every question. RabbitMQ remembers what it was told about a connection, though: one that exists
+// A disabled device is denied on every question. RabbitMQ caches the answer for a connection, though: one that exists
 // already has to be ended there (docs/operating.md).
-// The address holds a token that only RabbitMQ and the gateway know. Whoever has none meets the 404 of a path that does not exist,
-// before anything of his request is read; so the token stands in no log, metric or API document, all of which know the pattern alone.
+// The address holds a token that only RabbitMQ and the gateway know. A request without it gets the 404 of a missing path,
+// before anything of the request is read; so the token is in no log, metric or API document, all of which know the pattern alone.
 
 import { createTokenCheck, knownAs, open } from '../http/authentication.ts';
 import { noSuchPath } from '../http/envelope.ts';

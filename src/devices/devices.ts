@@ -1,5 +1,5 @@
 // The devices room in one piece: register, pairing, credentials, presence. Each change is one transaction with its audit entry;
-// whoever loses the right to speak is cut off at once here, and by a wake-up on the other instances. Where a broker keeps logins of its
+// a device that loses its access is disconnected at once here, and by a wake-up on the other instances. Where a broker keeps logins of its
 // own, secrets are changed together with them (secret-changes.ts).
 
 import { deviceAccessTopic } from '../access/merchant-device.ts';
@@ -71,7 +71,7 @@ export interface Devices {
   checkSecret(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
   /** Registered and not disabled: for what a connected device asks of an outside broker. */
   mayStay(deviceId: string): Promise<boolean>;
-  /** Called on every instance when a device was disabled or got a new secret: whoever holds its connection ends it. */
+  /** Called on every instance when a device was disabled or got a new secret: the instance that holds its connection ends it. */
   onCutOff(listener: (deviceId: string) => void): Cancel;
   stop(): void;
 }
@@ -82,7 +82,7 @@ export function createDevices(deps: DevicesDeps): Devices {
   const guesses = createGuessLimit({ clock, ...wrongCodes });
   const cutOffListeners = new Set<(deviceId: string) => void>();
 
-  // The detail is the device to cut off; empty when somebody was merely let in.
+  // The detail is the device to cut off; empty when access was only granted.
   const stopListening = database.onWake(deviceAccessTopic, (deviceId) => {
     credentials.forget();
     if (deviceId !== '') for (const listener of cutOffListeners) listener(deviceId);

@@ -1,6 +1,6 @@
 // Writes what the link knows of the devices into the database: last seen, journal, last report [D180];
 // and ends the pairing code of a device that was seen after it was exchanged [D181].
-// Every gateway hears every device; the one that holds the lease writes, so the cost does not grow with the number of gateways.
+// Every gateway receives the presence of every device; the one that holds the lease writes, so the cost does not grow with the number of gateways.
 // Always holds: one statement at a time, so that presence takes at most one database connection and payments never wait behind it; a device
 // is written at most once a minute, or after five seconds if its journal changed. A database that is down costs one try per round.
 // If the writer dies, its lease ends within 15 s and another gateway goes on; rows that are fresh in the database are left as they are.

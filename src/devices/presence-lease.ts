@@ -1,6 +1,6 @@
 // Which gateway writes presence [D180]. A lease is economy, never safety: a holder that was paused past its end writes beside the next one for
 // a moment, and the statement itself keeps the newer state.
-// A gateway that has lost one of its channels does not hear every device: it lets the lease run out, and takes it only if nobody wanted it
+// A gateway that has lost one of its channels does not receive every device's presence: it lets the lease expire, and takes it only if no other gateway wanted it
 // for the length of one more lease.
 import type { Database } from '../database/database.ts';
 import { endTurn, isTurnFree, keepTurn, takeTurn } from '../database/turn.ts';

@@ -153,7 +153,7 @@ export async function replaceSecret(queries: Queries, actor: string, deviceId: s
   if (!changed && before)
     throw new GatewayError(
       'The_status_cannot_be_applied',
-      'The device was changed by somebody else at this moment; ask for a new secret again.',
+      'Another call changed the device at the same moment; request a new secret again.',
     );
   if (!changed) throw noSuchDevice();
   await writeAudit(queries, { actor, action: 'device.secret', subject: deviceId, merchantId: changed.merchantId });

@@ -1,11 +1,11 @@
 // Secrets of devices where a broker keeps logins of its own (Mosquitto): the login and the row change together, in an order that tells
-// nobody a secret that does not work, and pairing uses its code up only once the broker has the login [D104].
+// no caller a secret that does not work, and pairing uses its code up only once the broker has the login [D104].
 //
 // A change takes the login in hand first (of two that do, the broker ends the earlier one), then reads the row, writes the login, commits
-// the row if it is still as it was read, and has the broker confirm that nobody came in between. If the process dies or the broker is gone
+// the row if it is still as it was read, and has the broker confirm that no other change came between. If the process dies or the broker is gone
 // - before the login is written: nothing has changed;
-// - before the commit: the broker has a secret that nobody was told, and the device cannot log in there with its old one. The code is still
-//   good, and whoever asked got no answer or an error: he asks again, and that mends it;
+// - before the commit: the broker has a secret that no device got, and the device cannot log in there with its old one. The code is still
+//   good, and the caller got no answer or an error: its repeat repairs it;
 // - after the commit: the answer is lost, as with any broker; pairing is repeated with the same code, a new secret is asked for again. The old secret is
 //   over from the commit on, whatever the broker says then: `onCommit` cuts off who came in with it.
 // A process that stood still, or a message that comes late, finds its connection ended and writes nothing.

@@ -175,7 +175,7 @@ function endInGroups(run: Run, first: number): number | undefined {
 
 const trackTwo = /[=D]\d{7,}/y;
 
-/** How much follows a card number on a magnetic stripe: expiry date, service code and the bank's own data, which nobody may keep. */
+/** How much follows a card number on a magnetic stripe: expiry date, service code and the bank's own data, which must not be stored. */
 function trackTwoLength(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   if (unit !== 0x3d && unit !== 0x44) return 0;

@@ -35,7 +35,7 @@ export interface ErrorExtras {
   cause?: unknown;
 }
 
-/** An outcome that the caller is told about: a name from the catalogue and one plain sentence. */
+/** An outcome for the caller: a name from the catalogue and one plain sentence. */
 export class GatewayError extends Error {
   readonly errorName: ErrorName;
   readonly report: string | undefined;

@@ -1,5 +1,5 @@
 // A number of places for work that others wait for: so many at once, the rest in the order in which they came.
-// Always holds: whoever entered leaves again, also by an error; those who are let ahead wait only for their own kind, and however many;
+// Always holds: every entered task leaves again, also by an error; those who are let ahead wait only for their own kind, and however many;
 // of the others so many wait, and one more is turned away. Where the two lanes alternate, neither waits for more than one of the other.
 import { GatewayError } from './error-codes.ts';
 

@@ -1,8 +1,8 @@
 // For secrets that can be guessed by many tries, such as pairing codes. Wrong guesses are counted, per network and in all; right ones never.
 // Always holds: of one network no more wrong guesses get through than its allowance, however many come at once: each waits for the outcome
 // of the one before. When all networks together have used up theirs, only those that have guessed wrong lately are refused: wrong guesses
-// from many networks keep nobody out who comes from another one.
-// Secrets of 122 bits and more need none of this: nobody finds one by trying, so nobody is refused over somebody else's wrong ones.
+// from many networks do not lock out callers from another one.
+// Secrets of 122 bits and more need none of this: they cannot be guessed, so no caller is refused because of another caller's wrong ones.
 import type { Clock } from './clock.ts';
 import { GatewayError } from './error-codes.ts';
 import { type Allowance, createNetworkLimit } from './network-limit.ts';

@@ -34,7 +34,7 @@ export function parseMoment(field: string, text: string, zone?: string): number 
   const offset = match[8];
   let atMs: number;
   if (offset !== undefined) atMs = inUtc.getTime() - parseOffset(field, offset) * 60_000;
-  // Before 1970 offsets have seconds, and nobody needs them.
+  // Before 1970 offsets have seconds, which no date here needs.
   else if (zone !== undefined && year >= 1970) atMs = fromLocalTime(inUtc.getTime(), zone);
   else atMs = new Date(year, month - 1, day, hour, minute, second, millisecond).getTime();
   if (atMs > lastMs) throw broken(field, 'must not be after 9999-12-31T23:59:59Z');

@@ -13,7 +13,7 @@ export interface NetworkLimit {
   /** Whole seconds until the network may guess again; undefined: now. */
   peek(network: string): number | undefined;
   take(network: string): void;
-  /** Whether it has not guessed wrong lately, nor anybody in the widest network around it. */
+  /** Whether neither it nor the widest network around it has guessed wrong lately. */
   isFresh(network: string): boolean;
 }
 

@@ -1,5 +1,6 @@
-// A logger for what strangers can cause: so many lines a minute, and the first line of a later minute says how many were left out.
-// Otherwise somebody who only connects often enough fills the disk, and hides what else he does among those lines.
+// A logger for events that unauthenticated clients can cause: a bounded number of lines a minute; the first line of a later minute says how
+// many were left out.
+// Otherwise a client that only connects often enough fills the disk, and hides its other actions among those lines.
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 

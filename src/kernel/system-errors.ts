@@ -1,8 +1,8 @@
 // What the system, the network, a certificate, PostgreSQL or SQLite say no with, as a sentence that tells a person what to do.
 // Always holds: a sentence is made only from an error's own code and what it names (file, address, name), never from a stack or a login;
-// what is not in these tables gets none, and whoever asked shows the error as it stands.
+// what is not in these tables gets none, and the caller shows the error as it is.
 
-interface Told {
+interface ErrorFacts {
   code: string;
   message: string;
   path: string;
@@ -13,7 +13,7 @@ interface Told {
   name: string;
 }
 
-type Sentence = (told: Told) => string;
+type Sentence = (facts: ErrorFacts) => string;
 
 const fileSentences: Record<string, Sentence> = {
   EACCES: ({ syscall, place, port, path }) =>
@@ -65,7 +65,7 @@ const certificateSentences: Record<string, Sentence> = {
   CERT_HAS_EXPIRED: () => 'The certificate of the other side has expired: renew it there',
   CERT_NOT_YET_VALID: () => 'The certificate of the other side is not valid yet: check the clocks of both machines',
   CERT_REVOKED: () => 'The certificate of the other side was revoked: get a new one there',
-  DEPTH_ZERO_SELF_SIGNED_CERT: () => `The certificate of the other side is signed by itself, and nobody vouches for it. ${ownRoot}`,
+  DEPTH_ZERO_SELF_SIGNED_CERT: () => `The certificate of the other side is self-signed, and no authority vouches for it. ${ownRoot}`,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: () =>
     `Who signed the certificate of the other side is not known here: it must send its whole chain. ${ownRoot}`,
   ERR_TLS_CERT_ALTNAME_INVALID: ({ message }) =>
@@ -103,25 +103,25 @@ const sqliteSentences: Record<string, Sentence> = {
 const bySystem = { ...fileSentences, ...networkSentences, ...certificateSentences, ...postgresSentences };
 const deepestCause = 8;
 
-/** The first error of the chain of causes that the tables know. undefined: a mistake of ours, or something nobody has met yet. */
+/** The first error of the chain of causes that the tables know. undefined: a bug, or an error that the tables do not know. */
 export function systemSentence(error: unknown): string | undefined {
   for (let one: unknown = error, depth = 0; one instanceof Error && depth < deepestCause; depth += 1) {
-    const told = read(one);
-    const sentence = sentenceOf(one, told);
-    if (sentence !== undefined) return `${sentence.replace(/\.$/, '')} (${told.code}).`;
+    const facts = read(one);
+    const sentence = sentenceOf(one, facts);
+    if (sentence !== undefined) return `${sentence.replace(/\.$/, '')} (${facts.code}).`;
     // A name with several addresses fails with one error for each.
     one = one.cause ?? (one as { errors?: unknown[] }).errors?.[0];
   }
   return undefined;
 }
 
-function sentenceOf(error: Error, told: Told): string | undefined {
+function sentenceOf(error: Error, facts: ErrorFacts): string | undefined {
   const { errcode } = error as { errcode?: number };
-  if (errcode !== undefined) return sqliteSentences[errcode & 0xff]?.(told);
-  return bySystem[sameAs[told.code] ?? told.code]?.(told);
+  if (errcode !== undefined) return sqliteSentences[errcode & 0xff]?.(facts);
+  return bySystem[sameAs[facts.code] ?? facts.code]?.(facts);
 }
 
-function read(error: Error): Told {
+function read(error: Error): ErrorFacts {
   const given = error as Partial<Record<'code' | 'path' | 'syscall' | 'address' | 'hostname' | 'host', string>> & {
     port?: number;
     errcode?: number;

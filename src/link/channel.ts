@@ -25,7 +25,7 @@ export interface Channel {
   disconnectDevice?(deviceId: string): void;
 }
 
-/** A message that nobody has parsed yet. */
+/** An unparsed message. */
 export interface OfferedMessage {
   kind: 'answer' | 'presence';
   bytes: Uint8Array;
@@ -55,7 +55,7 @@ export class ChannelDown extends Error {
   }
 }
 
-/** The broker, or the open sockets, say that nobody listens for this device: nothing went out. */
+/** The broker, or the open sockets, say that no device listens: nothing was sent. */
 export class DeviceNotOnChannel extends Error {
   constructor(channel: ChannelName) {
     super(`The device is not connected on the channel ${channel}.`);
@@ -63,7 +63,7 @@ export class DeviceNotOnChannel extends Error {
   }
 }
 
-/** The connection broke, or nobody confirmed: the command may have reached the device. */
+/** The connection broke, or the broker did not confirm: the command may have reached the device. */
 export class SendUnclear extends Error {
   constructor(channel: ChannelName, cause?: unknown) {
     super(`It is not known whether the command left on the channel ${channel}.`, cause === undefined ? undefined : { cause });

@@ -1,13 +1,13 @@
-// Which messages of devices were dropped and why: in all, and per device for whoever looks for the one that is broken or in foreign hands.
+// Which messages of devices were dropped and why: in total, and per device, to find one that is broken or stolen.
 // Of a device, drops of one kind (channel, reason, field) are one note with their number and their last moment, so that a flood of one
 // kind hides no other. Bounded: notes a device, and devices; those are forgotten whose last drop is longest ago, the sums in all stay.
-// In memory, of this instance: a stranger who sends rubbish must cost no writes.
+// In memory, of this instance: invalid messages must cost no writes.
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import type { DropDetail, DropReason } from './messages.ts';
 import { maxMessageValues } from './protocol.ts';
 
-/** `late-question`: the answer to a question that nobody waits for any more. */
+/** `late-question`: the answer to a question that has ended. */
 export type CountedReason = DropReason | 'late-question';
 export type Drops = Partial<Record<CountedReason, number>>;
 export type DeviceDrops = Partial<Record<CountedReason, { count: number; lastAtMs: number }>>;
@@ -51,17 +51,17 @@ const sentences: Record<CountedReason, string> = {
   field: 'a field is missing or has the wrong form',
   'foreign-device': 'it speaks of another device',
   'unknown-sender': 'nothing proves who sent it',
-  'unknown-address': 'nobody reads what is sent there',
+  'unknown-address': 'no gateway reads this address',
   retained: 'it was retained by a broker, so it is of another time',
   'over-budget': 'the device says more, or connects more often, than its share',
-  'late-question': 'the question that it answers is over, and nobody waits for it',
+  'late-question': 'the question that it answers has ended',
 };
 
 export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000): DropCounts {
   const inAll: Drops = {};
   const byDevice = new Map<string, DeviceBook>();
 
-  /** As the one that was heard of last. */
+  /** As in the latest message. */
   function bookOf(deviceId: string): DeviceBook {
     const book = byDevice.get(deviceId) ?? { counts: {}, notes: new Map<string, DropNote>() };
     byDevice.delete(deviceId);

@@ -1,4 +1,4 @@
-// What the channels tell, and who is told of it: an answer goes to the call that waits for it, or else to those who listen for late
+// Routes incoming messages: an answer goes to the call that waits for it, or else to the listeners for late
 // ones; every sign of life goes into the presence book; what a loss or a return means for a command under way, its carry decides.
 // A listener of another room that fails is logged and breaks nothing here.
 import type { Clock } from '../kernel/clock.ts';
@@ -17,7 +17,7 @@ export type LateAnswerListener = (deviceId: string, answer: AnswerMessage, chann
 /** Called at a device's first message, at a reconnect and at a new bootId. */
 export type SeenListener = (deviceId: string, snapshot: DeviceSnapshot) => void;
 
-/** A command under way, as far as it is told of its device's connections. */
+/** A command under way, as far as connections of its device concern it. */
 interface UnderWay {
   readonly deviceId: string;
   lost(channel: ChannelName): void;
@@ -35,7 +35,7 @@ export interface IncomingDeps {
   waiting: WaitingRoom;
   underWay: Iterable<UnderWay>;
   /** Every message that was read says where its device is. */
-  onHeard(deviceId: string, channel: ChannelName): void;
+  onReceived(deviceId: string, channel: ChannelName): void;
 }
 
 export class Incoming implements ChannelListener {
@@ -134,7 +134,7 @@ export class Incoming implements ChannelListener {
   }
 
   #noticed(channel: ChannelName, deviceId: string, { isReconnect, isReboot }: Sighting): void {
-    this.#deps.onHeard(deviceId, channel);
+    this.#deps.onReceived(deviceId, channel);
     if (!isReconnect && !isReboot) return;
     for (const each of this.#deps.underWay) if (each.deviceId === deviceId) each.seenAgain(channel, isReboot);
     const snapshot = this.#deps.book.of(deviceId);

@@ -1,8 +1,8 @@
-// A device's share of the gateway's attention [D62]: its messages are judged here before anybody parses them.
+// A device's share of the gateway [D62]: its messages are counted here before they are parsed.
 //
 //   within its budget                                        read at once
 //   presence over the budget                                 only the newest of each channel is kept and read when there is a token again
-//   an answer over the budget that somebody waits for        read, from a second budget of the same size: noise drops no ending
+//   an answer over the budget that a call waits for          read, from a second budget of the same size: noise drops no ending
 //   any other answer over the budget                         dropped; the outcome is left to Recall, which the device must answer
 //
 // What is dropped costs no parsing, no look-up and no write, only a count. A message that is large, or holds many values, costs as much
@@ -24,7 +24,7 @@ export interface IntakeDeps {
   clock: Clock;
   /** Messages a second in the long run, five times as many at once; presence: a twentieth of it, and so many at once. */
   messagesPerS: number;
-  /** Does somebody wait for this device's answer to this command or question? */
+  /** Does a call wait for this device's answer to this command or question? */
   isAwaited(id: string, deviceId: string): boolean;
   onDropped(channel: ChannelName, deviceId: string): void;
 }
@@ -82,7 +82,7 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
     return 1 + Math.floor(bytes.byteLength / bytesPerToken) + Math.floor(values / valuesPerToken);
   }
 
-  /** A search, not a parser: much cheaper, linear, and whoever writes an id in a way that it misses is asked by Recall. */
+  /** A search, not a parser: much cheaper, linear, and a device that writes an id in a way that it misses is asked by Recall. */
   function mayBeAwaited(deviceId: string, bytes: Uint8Array): boolean {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
     return text.matchAll(idFields).some(([, id = '']) => isAwaited(id.toLowerCase(), deviceId));

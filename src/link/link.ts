@@ -3,8 +3,8 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { Carry } from './carrying/carry.ts';
+import { type Deadlines, fixDeadlines } from './carrying/deadlines.ts';
 import type { CarryResult, Delivery } from './carrying/delivery.ts';
-import { type Fence, raiseFence } from './carrying/fence.ts';
 import { type AskedCommand, PlainCommands } from './carrying/plain-commands.ts';
 import type { Channel, ChannelName } from './channel.ts';
 import { createDropCounts, type DeviceDrops, type DropNote, type Drops } from './drop-counts.ts';
@@ -28,7 +28,7 @@ export interface Link {
   /** Where the device is: live, or found by a probe of 2 s. undefined: nowhere. Throws Too_Many_Requests when too many calls wait. */
   locate(deviceId: string, preferred: ChannelName): Promise<ChannelName | undefined>;
   /** Fixes startBy and answerBy of a command, counted from now; call it before its row is committed [D65]. */
-  fence(deviceId: string, answerWithinMs: number): Fence;
+  deadlines(deviceId: string, answerWithinMs: number): Deadlines;
   /** Never throws; gives exactly one result. A full waiting room is `not-sent`. */
   carry(delivery: Delivery): Promise<CarryResult>;
   /** undefined: no answer in time. Throws Too_Many_Requests when too many calls wait. */
@@ -76,7 +76,7 @@ export function createLink(deps: LinkDeps): Link {
     deviceMessagesPerS,
     drops,
     underWay: carries,
-    onHeard: (deviceId, channel) => plainCommands.heard(deviceId, channel),
+    onReceived: (deviceId, channel) => plainCommands.received(deviceId, channel),
   });
   let isStopped = false;
   const connected = () => ({ mqtt: isConnected(channels, 'mqtt'), queue: isConnected(channels, 'queue') });
@@ -101,7 +101,7 @@ export function createLink(deps: LinkDeps): Link {
 
     locate: (deviceId, preferred) => plainCommands.locate(deviceId, preferred),
     ask: (deviceId, command) => plainCommands.ask(deviceId, command),
-    fence: (deviceId, answerWithinMs) => raiseFence(clock, book.clockOffsetMs(deviceId), answerWithinMs),
+    deadlines: (deviceId, answerWithinMs) => fixDeadlines(clock, book.clockOffsetMs(deviceId), answerWithinMs),
 
     async carry(delivery) {
       if (isStopped) return { kind: 'not-sent', reason: 'The gateway is stopping.' };

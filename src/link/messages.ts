@@ -34,7 +34,7 @@ export const dropReasons = [
 /** `field`: a required field is missing or has the wrong form. `foreign-device`: the payload names another device than the wire does. `over-budget`: it said more than its share. */
 export type DropReason = (typeof dropReasons)[number];
 
-/** What exactly was wrong, for whoever has to mend the device: which field, and a sentence without anything of the message in it. */
+/** What exactly was wrong, for the developer of the device: which field, and a sentence without anything of the message in it. */
 export interface DropDetail {
   field?: string;
   why?: string;
@@ -211,7 +211,7 @@ function journalField(journalId: string | undefined): { journalId?: string } {
   return journalId === undefined ? {} : { journalId };
 }
 
-/** A kind of a later version is none that anybody here knows. */
+/** A kind of a later version is unknown here. */
 function kindField(value: unknown): { kind?: DeviceKind } {
   return typeof value === 'string' && kindNames.has(value) ? { kind: value as DeviceKind } : {};
 }

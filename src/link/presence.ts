@@ -7,14 +7,14 @@ import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface PresenceBook {
   /**
-   * `isPrompt`: somebody waits for it. Only then is its clock reading fresh; a device may send an old answer again, which counts only while
+   * `isPrompt`: a call waits for it. Only then is its clock reading fresh; a device may send an old answer again, which counts only while
    * nothing else was measured.
    * That is also how `expired` corrects an offset that was too small.
    */
   noteAnswer(channel: ChannelName, deviceId: string, answer: AnswerMessage, isPrompt: boolean): Sighting;
   notePresence(channel: ChannelName, deviceId: string, presence: PresenceMessage): Sighting;
   noteGone(channel: ChannelName, deviceId: string): void;
-  /** Our own connection broke: wills sent meanwhile are lost to us, so nobody counts as live there until heard again. */
+  /** Our own connection broke: wills sent meanwhile are lost, so no device counts as connected there until its next message. */
   noteDown(channel: ChannelName): void;
   noteReport(deviceId: string, report: JsonObject): void;
   isLive(deviceId: string, channel: ChannelName): boolean;

@@ -1,4 +1,4 @@
-// What is known of one device from its live messages: where it was heard and when, how far its clock is off, which journal it keeps.
+// What is known of one device from its live messages: on which channel a message came and when, how far its clock is off, which journal it keeps.
 // Live on a channel: a message within 75 s there, and since then no will, closed socket or lost connection of our own.
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
@@ -8,7 +8,7 @@ import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface DeviceSnapshot {
   liveOn: ChannelName[];
-  /** By channel: since when it has been heard there without a gap. */
+  /** By channel: since when messages have come there without a gap. */
   liveSinceMs?: Partial<Record<ChannelName, number>>;
   lastSeenAtMs: number;
   journalId: string | undefined;
@@ -40,7 +40,7 @@ const maxKeptReport = 16 * 1024;
 export class Sightings implements SeenDevice {
   readonly #clock: Clock;
   /** Per channel, when the last message came, in clock.elapsed(); absent: ended since, or never seen there. */
-  readonly #heardAt = new Map<ChannelName, number>();
+  readonly #receivedAt = new Map<ChannelName, number>();
   readonly #liveSince = new Map<ChannelName, number>();
   readonly #offset = createClockOffset();
   #lastSeenAtMs = 0;
@@ -68,15 +68,15 @@ export class Sightings implements SeenDevice {
   }
 
   isLive(channel: ChannelName): boolean {
-    const heardAt = this.#heardAt.get(channel);
-    return heardAt !== undefined && this.#clock.elapsed() - heardAt <= liveForMs;
+    const receivedAt = this.#receivedAt.get(channel);
+    return receivedAt !== undefined && this.#clock.elapsed() - receivedAt <= liveForMs;
   }
 
   noteAnswer(channel: ChannelName, answer: AnswerMessage, isPrompt: boolean): Sighting {
     if (answer.journalId !== undefined) this.#journalId = answer.journalId;
     // An old answer makes the device's clock look late, which is safe; without it the gateway's own would count, which may be wrong.
     const isNearest = isPrompt || this.#offset.read() === undefined;
-    return { isReconnect: this.#heard(channel, isNearest ? answer.clock : undefined), isReboot: false };
+    return { isReconnect: this.#received(channel, isNearest ? answer.clock : undefined), isReboot: false };
   }
 
   notePresence(channel: ChannelName, presence: PresenceMessage): Sighting {
@@ -88,11 +88,11 @@ export class Sightings implements SeenDevice {
     if (presence.online) this.#features = presence.features ?? [];
     const { v: _v, device: _device, ...report } = presence;
     this.#report = report;
-    return { isReconnect: this.#heard(channel, presence.clock), isReboot };
+    return { isReconnect: this.#received(channel, presence.clock), isReboot };
   }
 
   noteGone(channel: ChannelName): void {
-    this.#heardAt.delete(channel);
+    this.#receivedAt.delete(channel);
   }
 
   noteReport(report: JsonObject): void {
@@ -114,9 +114,9 @@ export class Sightings implements SeenDevice {
   }
 
   /** True if it was not live there until now. */
-  #heard(channel: ChannelName, deviceClock: string | undefined): boolean {
+  #received(channel: ChannelName, deviceClock: string | undefined): boolean {
     const wasLive = this.isLive(channel);
-    this.#heardAt.set(channel, this.#clock.elapsed());
+    this.#receivedAt.set(channel, this.#clock.elapsed());
     if (!wasLive) this.#liveSince.set(channel, this.#clock.now());
     this.#lastSeenAtMs = this.#clock.now();
     if (deviceClock !== undefined) this.#offset.add(Date.parse(deviceClock) - this.#clock.elapsed());

@@ -1,6 +1,6 @@
 // The messages on the wire to the devices, written once: the JSON Schemas that asyncapi/v1.json shows, and the types derived from them [D55].
 // They describe; messages.ts and virtual/client/command-reader.ts read, by hand, and a property test holds both readers to what stands here.
-// Unknown fields are allowed everywhere, as the protocol says. Whoever needs only a type imports it as a type, and no TypeBox with it.
+// Unknown fields are allowed everywhere, as the protocol says. Import types as types: TypeBox is then not loaded.
 import type { Static } from 'typebox';
 import { Type } from '../kernel/schema-type.ts';
 import { commandNames, deviceKinds, endingOutcomes, type JsonObject, outcomes, recallStates } from './protocol.ts';

@@ -1,12 +1,12 @@
-// Something in the playground has changed: whoever waits for something inside looks at once; pages are told a few times a second at most.
-// A tick may also come for nothing; whoever hears it looks for himself.
+// Something in the playground has changed: waiting code checks at once; pages are notified a few times a second at most.
+// A tick may also come for nothing; its receiver checks for itself.
 import type { Cancel, Clock } from '../kernel/clock.ts';
 
 export interface Changes {
   changed(): void;
   /** Resolves when `find` finds something, looking at every change. Rejects with the given error after the time, or when it is stopped. */
   until<Found>(find: () => Found | undefined | false, withinMs: number, late: () => Error): Promise<Found>;
-  /** Whoever waits is sent home with this error. */
+  /** Waiting code fails with this error. */
   stopWaiting(error: Error): void;
   stop(): void;
 }

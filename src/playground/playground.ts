@@ -50,8 +50,8 @@ export function createEther(clock: Clock): Ether {
   let listener = () => {};
   return {
     wire: createWireLog(clock, () => listener()),
-    listen(told) {
-      listener = told;
+    listen(added) {
+      listener = added;
     },
   };
 }
@@ -77,9 +77,9 @@ export async function startPlayground(deps: PlaygroundDeps): Promise<Playground>
   const sink = await startErpSink({
     ...shared,
     secrets: () => readSigningSecrets(database.queries, merchantId),
-    heard(callback) {
-      till.heard(callback);
-      qrSale.heard(callback);
+    received(callback) {
+      till.received(callback);
+      qrSale.received(callback);
     },
   });
 

@@ -80,7 +80,7 @@ export function createShop({ database, devices, logger, onChange }: ShopDeps): S
       else if (action === 'powerOn') void switchTo(device, true);
       else if (!device.customer.act(action)) {
         const waitsFor = device.customer.waitsFor();
-        const sentence = waitsFor === undefined ? 'The device waits for nobody now.' : `The device waits for the ${waitsFor} now.`;
+        const sentence = waitsFor === undefined ? 'The device waits for no person now.' : `The device waits for the ${waitsFor} now.`;
         throw new GatewayError('The_status_cannot_be_applied', sentence);
       }
       onChange();

@@ -1,5 +1,5 @@
 // The logins by which the gateway manages devices at an outside broker are tried at the start: without them everything runs until the first
-// device is paired or cut off, and nobody would connect that failure with a password that was wrong for weeks.
+// device is paired or cut off, and its cause, a password that was wrong for weeks, would be hard to find.
 import type { Logger } from '../kernel/logger.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 import type { DeviceLogins } from '../link/brokers/mosquitto-logins.ts';

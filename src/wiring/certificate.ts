@@ -1,5 +1,5 @@
-// The gateway's certificate and key, for HTTPS and MQTT over TLS alike. The files are read again every few seconds: whoever renews a
-// certificate writes the files and is done. Always holds: what is in use is a pair that fits together. A new pair counts for new
+// The gateway's certificate and key, for HTTPS and MQTT over TLS alike. The files are read again every few seconds: a renewal
+// needs only new files. Always holds: what is in use is a pair that fits together. A new pair counts for new
 // connections, and no connection ends over it; a broken or half-written one changes nothing and is logged once. A certificate that expires
 // soon is logged at the start and once a day.
 import { X509Certificate } from 'node:crypto';

@@ -32,7 +32,7 @@ export async function refuseDangers(deps: Deps): Promise<void> {
   );
 }
 
-/** One that does not fit together with this one. Whether it lives is told by its next heartbeat: one that was killed leaves a fresh row. */
+/** One that does not fit together with this one. Its next heartbeat shows whether it lives: one that was killed leaves a fresh row. */
 async function livingNeighbour({ database, clock, logger, instanceId, embedded }: Deps): Promise<LivingInstance | undefined> {
   const firstBeats = new Map<string, number>();
   for (;;) {

@@ -1,4 +1,4 @@
-// The gauges and counters of a running gateway, read when somebody scrapes /metrics. docs/operating.md lists them, held by a test.
+// The gauges and counters of a running gateway, read at each scrape of /metrics. docs/operating.md lists them; a test compares.
 // The database is asked at most once at a time and waited for at most 3 s: one that hangs costs a scrape that long and nothing more, and
 // what only the database knows is then left out, with tillgate_database_up 0. What this process knows is always there.
 import { countWaiting, type WaitingFigures } from '../cabinet/views/figures/waiting-figures.ts';
@@ -87,7 +87,7 @@ function byLabel(name: string, values: Record<string, number>): Reading[] {
   return Object.entries(values).map(([label, value]) => ({ labels: { [name]: label } satisfies Labels, value }));
 }
 
-/** All who ask while an answer is awaited get that one; whoever waited too long is told that the database is away. */
+/** Concurrent scrapes share one query; after the time-out the database counts as down. */
 function createDatabaseReader<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T> {
   let asked: Promise<T> | undefined;
   return () => {

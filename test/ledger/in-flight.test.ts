@@ -7,8 +7,8 @@ import type { CommandRequest } from '../../src/ledger/calls/call.ts';
 import { CommandsInFlight } from '../../src/ledger/calls/in-flight.ts';
 import { createRunOrJoin } from '../../src/ledger/calls/run-or-join.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import { fixDeadlines } from '../../src/link/carrying/deadlines.ts';
 import type { CarryResult } from '../../src/link/carrying/delivery.ts';
-import { raiseFence } from '../../src/link/carrying/fence.ts';
 import type { Link } from '../../src/link/link.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
@@ -62,7 +62,7 @@ describe('a command that is carried', () => {
       },
       reception: { left: ({ id }: Command) => said.push(['left', id]) },
       link: {
-        fence: (_deviceId: string, answerWithinMs: number) => raiseFence(clock, 0, answerWithinMs),
+        deadlines: (_deviceId: string, answerWithinMs: number) => fixDeadlines(clock, 0, answerWithinMs),
         carry: (carriage: Carriage) => {
           carriages.push(carriage);
           const next = Promise.withResolvers<CarryResult>();

@@ -7,7 +7,7 @@ import type { Command } from '../../src/ledger/command.ts';
 import { createLedger, type Ledger } from '../../src/ledger/ledger.ts';
 import { findCommand } from '../../src/ledger/store.ts';
 import { listEvents } from '../../src/ledger/timeline.ts';
-import { raiseFence } from '../../src/link/carrying/fence.ts';
+import { fixDeadlines } from '../../src/link/carrying/deadlines.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -56,7 +56,7 @@ beforeEach(async () => {
     instanceId: 'here',
     link: {
       presence: { isLiveAnywhere: () => isLive, journalOf: () => 'j' },
-      fence: (_deviceId: string, answerWithinMs: number) => raiseFence(clock, 0, answerWithinMs),
+      deadlines: (_deviceId: string, answerWithinMs: number) => fixDeadlines(clock, 0, answerWithinMs),
       carry: () => carried.promise,
       onSeen: listen,
       onLateAnswer(listener: typeof sayLate) {

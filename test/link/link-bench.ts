@@ -22,7 +22,7 @@ export interface LinkBench {
   link: Link;
   steps: LinkStep[];
   stepNames(): string[];
-  /** Its fence is raised now. */
+  /** Its deadlines is raised now. */
   delivery(overrides?: Partial<Delivery> & { answerWithinMs?: number }): Delivery;
   presence(channel: FakeChannel, extra?: { bootId?: string; journalId?: string | undefined; clockMs?: number; deviceId?: string }): void;
   answer(channel: FakeChannel, outcome: Outcome, extra?: Partial<AnswerMessage>): void;
@@ -63,7 +63,7 @@ export async function createLinkBench(options: { seed?: number; maxWaiting?: num
       deviceId,
       name: 'Pay',
       args: { amount: 10, currency: 'MDL' },
-      fence: link.fence(deviceId, answerWithinMs),
+      deadlines: link.deadlines(deviceId, answerWithinMs),
       preferredChannel: 'mqtt',
       journalId,
       onStep: (step) => steps.push(step),

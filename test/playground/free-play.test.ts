@@ -55,7 +55,7 @@ describe('by hand', () => {
   beforeEach(() => room.post(`/devices/${room.terminal}/mode`, { byHand: true }));
 
   it('a card and a PIN pay; what cannot be done now is said', slow, async () => {
-    expect(await act('pin')).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('waits for nobody') });
+    expect(await act('pin')).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('waits for no person') });
     const id = await sell({ amount: 40.1 });
     const { screen } = await room.sees((view) => deviceIn(view, room.terminal)?.waitsFor === 'card' && deviceIn(view, room.terminal));
     expect(screen).toMatchObject({ state: 'presentCard', amount: 40.1 });

@@ -31,7 +31,7 @@ function tillWith(answer: (request: ApiCallRequest) => Promise<ApiAnswer>) {
       async send(request) {
         sent.push(request);
         const told = await answer(request);
-        request.heard(told);
+        request.received(told);
         return told;
       },
       last: () => sent.at(-1),
@@ -80,11 +80,11 @@ describe('the till', () => {
     const sale = till.newSale('qr', { amountBani: 500 });
     sale.oid = 'invoice';
     const payed = { state: 'Payed', oid: 'invoice', receiptId: 'rrn', deviceId: 'd' };
-    till.heard(payed);
-    till.heard(payed);
+    till.received(payed);
+    till.received(payed);
     await clock.advance(10);
-    till.heard(payed);
-    till.heard({ ...payed, oid: 'of nobody' });
+    till.received(payed);
+    till.received({ ...payed, oid: 'of nobody' });
     await clock.advance(10);
     expect([labels(), sale.paidBani, book.sales().length]).toEqual([['print'], 500, 1]);
   });
@@ -98,16 +98,16 @@ describe('the till', () => {
     sale.oid = 'invoice';
     for (let count = 0; count < 8; count += 1) till.sell({ deviceId: 'd' });
     const payed = { state: 'Payed', oid: 'invoice', receiptId: 'rrn', deviceId: 'd' };
-    expect(() => till.heard(payed)).toThrow('hands full');
+    expect(() => till.received(payed)).toThrow('hands full');
     book.empty();
     for (const release of held) release();
     await clock.advance(10);
-    till.heard(payed);
+    till.received(payed);
     await clock.advance(10);
     expect([labels().filter((label) => label === 'print').length, sale.state]).toEqual([1, 'done']);
     // What is done already needs no free hand.
     for (let count = 0; count < 8; count += 1) till.sell({ deviceId: 'd' });
-    expect(() => till.heard(payed)).not.toThrow();
+    expect(() => till.received(payed)).not.toThrow();
   });
 
   it('has eight things in hand at most, and is free again when they end', async () => {

@@ -1,4 +1,4 @@
-// Browsers in which somebody has signed in, known again by a signed cookie: wrong tries of others do not keep them out [D167].
+// Browsers in which a person has signed in, recognised by a signed cookie: wrong tries of others do not keep them out [D167].
 // The cookie names its user and the day; it opens nothing by itself. Its key lies in the database, so that it counts on every gateway
 // and after a restart.
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -1,4 +1,4 @@
-// One-time links: how somebody comes in without a password, for the first time or after forgetting it. Kept as a hash; one open link for
+// One-time links: how a person signs in without a password, for the first time or after forgetting it. Kept as a hash; one open link for
 // each user, and one for the first operator, whatever many gateways share the database: a newer one replaces the older.
 // Used up in the transaction that sets the password. If the process dies before its commit, the link is still good; if the answer gets lost
 // after it, the password that was chosen works, and the sentence of a second use says so.
@@ -24,7 +24,7 @@ export interface NewLink {
 }
 
 interface LinkRequest {
-  /** Absent: for whoever becomes the first operator. */
+  /** Absent: for the first operator. */
   userId?: string;
   purpose: 'invitation' | 'reset';
   lifetimeMs: number;
@@ -58,7 +58,7 @@ export interface ReadLink {
   purpose: 'invitation' | 'reset';
   /** A code is needed beside the new password. */
   needsCode: boolean;
-  /** Absent in the first operator's: whoever uses it says who they are. */
+  /** Absent in the first operator's: the person who uses it enters it. */
   email: string | undefined;
   name: string | undefined;
   expiresAtMs: number;
@@ -120,7 +120,7 @@ export async function useLink(engine: Database['engine'], queries: Queries, rand
     .executeTakeFirst();
   if (!link) throw noSuchLink();
   if (link.user_id === null) {
-    // Somebody was quicker by another way: this one would make an operator whom nobody asked for.
+    // An operator exists meanwhile: this link would create an unwanted one.
     if (operators.length > 0) throw noSuchLink();
   }
   const userId =

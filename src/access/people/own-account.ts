@@ -11,7 +11,7 @@ import { proveAndHash, sessionOver } from './sign-in.ts';
 import { findStep, newTotpSecret, totpUri } from './totp.ts';
 import type { Tries } from './tries.ts';
 
-/** Somebody with a session, as the routes know them. */
+/** A person with a session, as the routes know them. */
 export interface Person {
   userId: string;
   sessionId: string;

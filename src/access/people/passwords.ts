@@ -11,7 +11,7 @@ const parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const shortest = 12;
 const longest = 256;
 
-/** Throws Invalid_Request, naming the field. Length makes guessing hard, unless everybody would guess it; nothing else is asked for. */
+/** Throws Invalid_Request, naming the field. Length makes guessing hard, unless it is a common one; nothing else is required. */
 export function checkPassword(field: string, password: string): string {
   const { length } = Array.from(password);
   if (length < shortest || length > longest) throw invalidRequest(`${field} must have ${shortest} to ${longest} characters.`);
@@ -62,7 +62,7 @@ export function hashPassword(random: Random, password: string, sibling?: string)
   return hashBy(sibling === undefined ? newRecipe(random.bytes(16)) : recipeOf(sibling), password);
 }
 
-/** For an e-mail that nobody has: it takes as long as a wrong password, so that the time tells nothing. */
+/** For an unknown e-mail: it takes as long as a wrong password, so that the time reveals nothing. */
 const nobodys = newRecipe(Buffer.alloc(16));
 
 function isEqual(one: string, other: string): boolean {

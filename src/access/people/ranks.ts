@@ -1,4 +1,4 @@
-// Which role somebody may have, and who may give it: nobody gives one above their own or outside their merchant. Pure.
+// Which role a user may have, and who may grant it: no role above one's own or outside one's merchant. Pure.
 import type { Role, Viewer } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 
@@ -30,11 +30,13 @@ export function standingOf({ role, merchantId, allMerchants = false }: WantedSta
   return { role, merchantId };
 }
 
-/** Whether they may make somebody this, or act on somebody who is this. */
+/** Whether they may grant this role, or act on a user who has it. */
 export function requireRank(viewer: Viewer, standing: Standing): void {
   const isAllowed =
     viewer.role === 'operator' || (viewer.role === 'merchant' && standing.role !== 'operator' && standing.merchantId === viewer.merchantId);
   if (!isAllowed) {
-    throw new GatewayError('API_Key_Wrong_Product', 'Nobody gives a role above their own, or outside their merchant.', { httpStatus: 403 });
+    throw new GatewayError('API_Key_Wrong_Product', 'You cannot grant a role above your own or outside your merchant.', {
+      httpStatus: 403,
+    });
   }
 }

@@ -69,7 +69,7 @@ export function createSessionCalls(deps: Deps) {
     async endSession(actor: string, sessionId: string, ofUserId?: string): Promise<void> {
       if (!(await end(actor, sessionId, ofUserId))) throw new GatewayError('Record_not_exist', 'There is no session by that id.');
     },
-    /** Everybody's, the caller's too; returns how many. */
+    /** All sessions, the caller's too; returns how many. */
     async endAllSessions(actor: string): Promise<number> {
       const count = await database.transaction(async (queries) => {
         const count = await endAllSessions(queries);

@@ -1,4 +1,4 @@
-// Who a session's cookie stands for, remembered for seconds, and whoever must be told when a session ends: the event streams.
+// Who a session's cookie stands for, cached for seconds, and the event streams that end with it.
 // A change is felt here at once, on other instances by a wake-up, and five seconds later even if that got lost.
 import type { Database } from '../../database/database.ts';
 import type { Role, Viewer } from '../../http/viewer.ts';
@@ -16,7 +16,7 @@ const memoryCapacity = 10_000;
 const batch = 500;
 
 export interface SessionKeeper {
-  /** `isInUse`: somebody is there, which keeps the session alive. */
+  /** `isInUse`: a person uses it, which keeps the session alive. */
   find(token: string, isInUse?: boolean): Promise<Viewer | undefined>;
   /** Calls once when the session has ended, by whatever: at once if it has already. */
   onSessionEnded(sessionId: string, ended: () => void): Cancel;
@@ -106,11 +106,11 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
     }
   }
 
-  function heard(): void {
+  function lookAgain(): void {
     known.forget();
     if (watchers.size > 0) void look();
   }
-  const stopListening = database.onWake(wakeTopic, heard);
+  const stopListening = database.onWake(wakeTopic, lookAgain);
 
   return {
     async find(token, isInUse = true) {

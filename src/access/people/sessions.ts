@@ -1,7 +1,7 @@
 // Sessions as rows, one function a verb. A session lives 12 hours from signing in, whatever it does, and less if it is not used; it ends
 // by its row's going.
 // The token (256 bits) is kept as its hash. Rotation gives the row another one; the one before serves for some seconds more what the
-// browser had sent already, but never as a confirmed session: whoever stole it before the password was typed gains nothing by it.
+// browser had sent already, but never as a confirmed session: a thief who stole it before the password was typed gains nothing.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
@@ -105,7 +105,7 @@ export async function touchSession(queries: Queries, sessionId: string): Promise
     .execute();
 }
 
-/** Of everybody; returns how many. */
+/** All of them; returns how many. */
 export async function endAllSessions(queries: Queries): Promise<number> {
   const { numDeletedRows } = await queries.deleteFrom('sessions').executeTakeFirst();
   return Number(numDeletedRows);

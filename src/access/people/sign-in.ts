@@ -1,6 +1,6 @@
 // Proving who one is: by e-mail and password (and a one-time code), or once more within a session. Each try waits its turn and is counted
 // (tries.ts); what was proven is checked again in the transaction that opens the session, so that a password that was changed, a user who
-// was disabled or a code that was used in between does not let anybody in.
+// was disabled or a code that was used in between does not grant a sign-in.
 import { sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import { lockRows, nowMs } from '../../database/dialect.ts';
@@ -101,7 +101,7 @@ export interface Proof {
   code?: string | undefined;
 }
 
-/** Whoever proves themselves again within a session. */
+/** A user who confirms within a session. */
 export interface Prover {
   userId: string;
   address: string;
@@ -159,7 +159,7 @@ export function sessionOver(): GatewayError {
   return new GatewayError('Invalid_API_Key', 'The session is over; sign in again.', { httpStatus: 401 });
 }
 
-/** A new token for the session, and 15 minutes in which nobody asks again. */
+/** A new token for the session, and 15 minutes without another confirmation. */
 export function confirmSession(deps: Deps, who: { userId: string; sessionId: string; address: string }, proof: Proof): Promise<NewSession> {
   return proveAgain(deps, who, proof, async (queries, user) => {
     const session = await rotateSession(queries, deps.random, who.sessionId);

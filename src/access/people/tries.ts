@@ -1,6 +1,6 @@
 // What guessing passwords and codes may cost. Always holds: one try runs at a time, so all guessing together takes one core at most; a
 // bounded number waits, of one network or person a few; wrong ones are counted per network, per e-mail and in all; and every hash is
-// counted, of right tries too, so that nobody keeps the core busy with a password that is right.
+// counted, of right tries too, so that a right password cannot keep the core busy either.
 // A known person (with a signed browser cookie, a session or a one-time link) waits in a lane of their own and is counted by themselves
 // alone: wrong tries of others do not keep them out [D167]. The two lanes alternate, so that neither can starve the other.
 // When all networks together have guessed wrong too often, only those that did so lately are refused. The counts are this process's own.

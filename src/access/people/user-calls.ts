@@ -61,7 +61,7 @@ export function createUserCalls(deps: Deps) {
   const { database, isSandbox, changed } = deps;
   const { engine } = database;
 
-  /** Runs the change, then lets everybody look again. */
+  /** Runs the change, then invalidates all caches. */
   async function change<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
     const result = await database.transaction(work);
     changed();
@@ -152,8 +152,8 @@ function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, c
 }
 
 /**
- * Only an operator helps somebody who forgot a password; an invitation can be renewed by whoever could have made it. Judged under the
- * user's lock: somebody who uses the link or is raised meanwhile would be opened by a link that its maker may not have.
+ * Only an operator resets a password; an invitation can be renewed by a user who could have made it. Checked under the
+ * user's lock: a user who used the link or was promoted meanwhile would be opened by a link that its maker may not have.
  */
 async function renewLink(engine: Database['engine'], queries: Queries, random: Random, viewer: Viewer, idOrEmail: string) {
   const operators = await lockOperators(engine, queries);
@@ -166,7 +166,7 @@ async function renewLink(engine: Database['engine'], queries: Queries, random: R
   if (user.state === 'disabled') throw new GatewayError('The_status_cannot_be_applied', 'The user is disabled; enable them first.');
   const isInvited = user.state === 'invited';
   if (!isInvited && viewer.role !== 'operator') {
-    throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can let somebody set a new password.', { httpStatus: 403 });
+    throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can reset a password.', { httpStatus: 403 });
   }
   const isFirst = user.role === 'operator' && operators.length === 0;
   const purpose = isInvited ? 'invitation' : 'reset';

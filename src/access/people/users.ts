@@ -251,7 +251,7 @@ export interface UserChange {
   merchantId?: string | undefined;
   allMerchants?: boolean | undefined;
   isActive?: boolean | undefined;
-  /** false: one-time codes are turned off, for somebody who has lost the app. */
+  /** false: one-time codes are turned off, for a user who has lost the app. */
   totp?: false | undefined;
 }
 
@@ -285,8 +285,8 @@ async function requireFreeEmail(queries: Queries, user: UserRow, { merchantId }:
 
 /**
  * Every change of role or merchant, or of the right to be here, ends all sessions and an open link in the same transaction. A user who is
- * allowed more than before also loses password and one-time codes, and needs a new link, which is true in the answer: whoever set them
- * may have been somebody who could invite the user to less [D166].
+ * allowed more than before also loses password and one-time codes, and needs a new link, which is true in the answer: the person who set them
+ * may have been allowed to invite the user to less only [D166].
  */
 export async function changeUser(deps: UserDeps, id: string, change: UserChange): Promise<{ needsLink: boolean }> {
   const { engine, queries, viewer } = deps;
@@ -303,7 +303,7 @@ export async function changeUser(deps: UserDeps, id: string, change: UserChange)
   const isRaised = isMoved && !isWithin(standing, user);
   if (isElsewhere) await requireFreeEmail(queries, user, standing);
   if (change.totp === false && viewer.role !== 'operator') {
-    throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can turn off the one-time codes of somebody else.', {
+    throw new GatewayError('API_Key_Wrong_Product', "Only an operator can turn off another user's one-time codes.", {
       httpStatus: 403,
     });
   }

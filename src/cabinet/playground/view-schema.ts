@@ -96,7 +96,7 @@ const apiCall = Type.Object({
   tookMs: may(Type.Integer()),
 });
 
-const heardCallback = Type.Object({
+const receivedCallback = Type.Object({
   id: Type.Integer(),
   at: moment,
   state: Type.String(),
@@ -184,7 +184,7 @@ export const viewFields = {
     ),
   }),
   calls: Type.Array(apiCall),
-  callbacks: Type.Array(heardCallback),
+  callbacks: Type.Array(receivedCallback),
   erp: Type.Object({ isDown: Type.Boolean() }),
   wire: Type.Array(wireMessage),
   books,
@@ -198,7 +198,7 @@ export type PlaygroundView = Static<typeof view>;
 export type DeviceView = PlaygroundView['devices'][number];
 export type SaleView = Static<typeof sale>;
 export type ApiCallView = Static<typeof apiCall>;
-export type CallbackView = Static<typeof heardCallback>;
+export type CallbackView = Static<typeof receivedCallback>;
 export type WireView = Static<typeof wireMessage>;
 export type BooksView = Static<typeof books>;
 export type StoryView = Static<typeof story>;

@@ -1,4 +1,4 @@
-// The addresses that devices are told at pairing: whether one could dial them at all, from where, and with encryption; and whether
+// The addresses that devices get at pairing: whether a device could connect to them, from where, and with encryption; and whether
 // something answers there, seen from this machine, which is all that can be seen from here.
 import { connect } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -43,13 +43,15 @@ export function hostsOfCertificate(config: Config, { baseUrl, mqttUrl }: Address
 }
 
 export async function checkAddresses({ baseUrl, mqttUrl, queueUrl }: Addresses, clock: Clock): Promise<Finding[]> {
-  const told = [
+  const addresses = [
     ['base address', baseUrl],
     ['mqtt address', mqttUrl],
     ['queue address', queueUrl],
   ] as const;
   // None when the embedded broker would not open: the settings say why.
-  const found = await Promise.all(told.filter(([, address]) => address !== '').map(([check, address]) => checkAddress(check, address)));
+  const found = await Promise.all(
+    addresses.filter(([, address]) => address !== '').map(([check, address]) => checkAddress(check, address)),
+  );
   return [...found.flat(), ...(await askGateway(baseUrl, clock))];
 }
 
@@ -60,7 +62,7 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
     return [
       trouble(
         check,
-        `Devices are told ${address}, which nobody can dial.`,
+        `Devices get ${address}, to which they cannot connect.`,
         'Set TILLGATE_PUBLIC_URL (and the public addresses of the brokers).',
       ),
     ];
@@ -70,7 +72,7 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
     reached = await dial(host, Number(port) || (usualPorts[protocol] ?? 0));
   } catch (error) {
     return [
-      doubt(check, `Devices are told ${address}. ${wordsOf(error)}`, 'Right if it is not started yet; otherwise devices will not find it.'),
+      doubt(check, `Devices get ${address}. ${wordsOf(error)}`, 'Right if it is not started yet; otherwise devices will not find it.'),
     ];
   }
   const range = ipaddr.process(reached).range();
@@ -78,7 +80,7 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
     return [
       doubt(
         check,
-        `Devices are told ${address}, which is this machine itself.`,
+        `Devices get ${address}, which is this machine itself.`,
         'Only programs on this machine reach it: set the public address before real devices are paired.',
       ),
     ];
@@ -86,14 +88,14 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
     return [
       doubt(
         check,
-        `Devices are told ${address}, without encryption: their secrets can be read on the way.`,
+        `Devices get ${address}, without encryption: their secrets can be read on the way.`,
         'Tell them an address with TLS, unless the network is your own.',
       ),
     ];
   return [
     good(
       check,
-      `Devices are told ${address}; something answers there (${range === 'unicast' ? 'a public address' : `a ${range} address: devices must be in that network`}).`,
+      `Devices get ${address}; something answers there (${range === 'unicast' ? 'a public address' : `a ${range} address: devices must be in that network`}).`,
     ),
   ];
 }

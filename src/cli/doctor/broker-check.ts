@@ -104,7 +104,7 @@ async function tryChannel(
     if (!channel.isConnected) return [notConnected(check, variable, host, username, said[0])];
     if (channel.tellsAbsence) await publishToNobody(channel, world);
   } catch (error) {
-    // What the broker said of it is the reason; the error says only that nobody knows.
+    // The broker's message is the reason; the error only says that it is unknown.
     return [
       trouble(
         check,

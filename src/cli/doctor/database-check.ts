@@ -6,7 +6,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { Config } from '../../settings.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
 
-/** Closer than this nobody can tell from the way between the machines. */
+/** A smaller difference may be network delay. */
 const sameClockMs = 2_000;
 /** Times on receipts and in lists would be wrong in a way that people notice. */
 const wrongClockMs = 60_000;

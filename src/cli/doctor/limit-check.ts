@@ -23,7 +23,7 @@ export function judgeOwnLimit(limits: string): Finding[] {
   return [
     doubt(
       check,
-      `This process may open ${soft} files: with about as many devices and callers it lets nobody in any more.`,
+      `This process may open ${soft} files: with about as many devices and callers it accepts no more.`,
       'Set LimitNOFILE=65536 in the unit, or ulimits.nofile in the compose file.',
     ),
   ];

@@ -92,8 +92,8 @@ export const allAlongChecks: readonly Check[] = [
     mustSee: 'one within 35 s',
     async run(exam) {
       exam.first();
-      const heard = exam.bench.presences.length;
-      const next = (channel: ChannelName) => exam.bench.presences.slice(heard).find((presence) => presence.channel === channel);
+      const received = exam.bench.presences.length;
+      const next = (channel: ChannelName) => exam.bench.presences.slice(received).find((presence) => presence.channel === channel);
       const waits = exam.bench.live.map(async (channel) => ({
         channel,
         came: await exam.bench.until(() => next(channel), exam.pace.presenceMs),
@@ -138,7 +138,7 @@ export const allAlongChecks: readonly Check[] = [
     mustSee: 'one ending a command, however often it is said, no accepted after it, and no answer to what was never sent',
     async run(exam) {
       for (const { answer } of exam.bench.answers)
-        must(exam.sentIds.has(answer.id), `Nobody sent ${answer.id}, which was answered ${describe(answer)}.`);
+        must(exam.sentIds.has(answer.id), `${answer.id} was never sent and was answered ${describe(answer)}.`);
       for (const { id, name } of exam.orders) {
         const answers = exam.bench.answersTo(id).map(({ answer }) => answer);
         const [ending, ...later] = answers.slice(answers.findIndex(({ outcome }) => outcome !== 'accepted'));

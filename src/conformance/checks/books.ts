@@ -124,7 +124,7 @@ export const closingChecks: readonly Check[] = [
       const { id, count, amount } = await closeBankDay(exam);
       must(
         bani(amount) === bani(expected),
-        `CloseDay ${id}: the bank counts ${amount.toFixed(2)} where ${expected.toFixed(2)} was answered: something was charged, refunded or voided that nobody was told of, or was told and not done.`,
+        `CloseDay ${id}: the bank counts ${amount.toFixed(2)} where ${expected.toFixed(2)} was answered: something was charged, refunded or voided without a report, or was reported and not done.`,
       );
       must(count === payments, `CloseDay ${id} counts ${count} payments where ${payments} were made and not voided.`);
     },

@@ -57,9 +57,12 @@ export const moneyBackChecks: readonly Check[] = [
       if (report['kind'] !== 'CloseDoc') untested('CloseDoc was not the last command that ran.');
       const { lastPayment } = report;
       if (lastPayment === undefined) untested('It reports no lastPayment; the API answers from the ledger then.');
-      const told = (typeof lastPayment === 'object' && lastPayment !== null ? lastPayment : {}) as Record<string, unknown>;
+      const reported = (typeof lastPayment === 'object' && lastPayment !== null ? lastPayment : {}) as Record<string, unknown>;
       must(
-        told['commandId'] === order.id && told['kind'] === 'Pay' && told['state'] === 'approved' && told['operationId'] === operationId,
+        reported['commandId'] === order.id &&
+          reported['kind'] === 'Pay' &&
+          reported['state'] === 'approved' &&
+          reported['operationId'] === operationId,
         `lastPayment is ${JSON.stringify(lastPayment)}; the last payment is Pay ${order.id}, approved, operation ${String(operationId)}.`,
       );
     },

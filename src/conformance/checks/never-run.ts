@@ -12,8 +12,8 @@ async function endsAtOnce(exam: Exam, order: Order, outcome: string): Promise<vo
   must(first.outcome === outcome, `It was answered ${describe(first)} instead of ${outcome}.`);
   const again = await exam.repeat(order);
   must(again.outcome === outcome, `The same id again, in time, was answered ${describe(again)} instead of ${outcome}.`);
-  const told = await exam.recall(order.id);
-  must(told.state === 'final' && told.outcome === outcome, `Recall says ${JSON.stringify(told)} instead of final ${outcome}.`);
+  const recalled = await exam.recall(order.id);
+  must(recalled.state === 'final' && recalled.outcome === outcome, `Recall says ${JSON.stringify(recalled)} instead of final ${outcome}.`);
 }
 
 export const neverRunChecks: readonly Check[] = [

@@ -132,8 +132,8 @@ export const onceChecks: readonly Check[] = [
       const { order, ending } = lastDone(exam);
       const { outcome } = await exam.ask('Abort', { target: order.id });
       must(outcome === 'refused', `Abort of what was done was answered ${outcome}.`);
-      const told = await exam.recall(order.id);
-      must(told.outcome === ending.outcome, `After it Recall says ${JSON.stringify(told)}.`);
+      const recalled = await exam.recall(order.id);
+      must(recalled.outcome === ending.outcome, `After it Recall says ${JSON.stringify(recalled)}.`);
     },
   },
 ];

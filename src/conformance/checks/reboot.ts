@@ -11,22 +11,22 @@ interface Restart {
   after: { bootId: string | undefined; journalId: string | undefined };
 }
 
-const nobodyThere = 'Nobody pulled the plug: name a --reboot-command, or run it in a terminal without --no-reboot and you are asked.';
+const notRebooted = 'The plug was not pulled: give a --reboot-command, or run it in a terminal without --no-reboot and you are asked.';
 
 async function restart(exam: Exam): Promise<Restart> {
   const { reboot } = exam.person;
-  if (reboot === undefined) untested(nobodyThere);
+  if (reboot === undefined) untested(notRebooted);
   const before = exam.bench.presences.at(-1)?.presence;
-  const heard = exam.bench.presences.length;
+  const received = exam.bench.presences.length;
   const channels = exam.bench.live.length;
   await reboot().catch((error: unknown) => untested(`The device could not be restarted: ${(error as Error).message}`));
   const after = await exam.bench.until(
-    () => exam.bench.presences.slice(heard).find(({ presence }) => presence.online && presence.bootId !== before?.bootId),
+    () => exam.bench.presences.slice(received).find(({ presence }) => presence.online && presence.bootId !== before?.bootId),
     exam.pace.rebootMs,
   );
   must(
     after !== undefined,
-    exam.bench.presences.length > heard
+    exam.bench.presences.length > received
       ? 'The device came back with the bootId that it had; each start makes a new one.'
       : `The device was not back after ${exam.pace.rebootMs / 1000} s.`,
   );
@@ -57,11 +57,14 @@ export const rebootChecks: readonly Check[] = [
         after.journalId === before.journalId,
         `journalId was ${String(before.journalId)} and is ${String(after.journalId)}: the journal is a new one.`,
       );
-      const told = await exam.recall(order.id);
-      must(told.state === 'final' && told.outcome !== undefined, `Recall of what was done before the restart says ${told.state}.`);
+      const recalled = await exam.recall(order.id);
       must(
-        isSameEnding({ outcome: told.outcome, report: told.report ?? {} }, ending),
-        `Recall tells ${JSON.stringify(told)} instead of ${describe(ending)}.`,
+        recalled.state === 'final' && recalled.outcome !== undefined,
+        `Recall of what was done before the restart says ${recalled.state}.`,
+      );
+      must(
+        isSameEnding({ outcome: recalled.outcome, report: recalled.report ?? {} }, ending),
+        `Recall says ${JSON.stringify(recalled)} instead of ${describe(ending)}.`,
       );
       const again = await exam.repeat(order);
       must(isSameEnding(again, ending), `The command that was done before the restart was answered ${describe(again)}.`);
@@ -80,13 +83,13 @@ export const rebootChecks: readonly Check[] = [
       await restart(exam);
       const ended = await exam.bench.until(() => exam.endingOf(order.id), exam.pace.atOnceMs);
       if (ended) exam.see(`unasked: ${describe(ended)}`);
-      const told = await exam.recall(order.id);
-      must(told.state !== 'running', 'Recall says running: the command was neither ended nor looked up.');
-      must(told.state !== 'never', 'Recall says never: the device forgot that it had accepted the command.');
-      if (told.state === 'final' && told.outcome === 'done') untested('The customer paid before the plug was pulled.');
+      const recalled = await exam.recall(order.id);
+      must(recalled.state !== 'running', 'Recall says running: the command was neither ended nor looked up.');
+      must(recalled.state !== 'never', 'Recall says never: the device forgot that it had accepted the command.');
+      if (recalled.state === 'final' && recalled.outcome === 'done') untested('The customer paid before the plug was pulled.');
       must(
-        told.state === 'final' && told.outcome === 'refused',
-        `Recall says ${JSON.stringify(told)}; nothing was touched, so refused is right.`,
+        recalled.state === 'final' && recalled.outcome === 'refused',
+        `Recall says ${JSON.stringify(recalled)}; nothing was touched, so refused is right.`,
       );
     },
   },
@@ -97,7 +100,7 @@ export const rebootChecks: readonly Check[] = [
     does: 'voids a payment and has the plug pulled as soon as the void was accepted, while the bank is asked',
     mustSee: 'done or refused, as its answer and by Recall; the bank day at the end shows whether it is true',
     async run(exam) {
-      if (exam.person.reboot === undefined) untested(nobodyThere);
+      if (exam.person.reboot === undefined) untested(notRebooted);
       const { name, args } = await payToVoid(exam);
       const order = await exam.order(name, args);
       const first = await exam.nextAnswer(order.id, 0);
@@ -105,16 +108,16 @@ export const rebootChecks: readonly Check[] = [
       await restart(exam);
       const unasked = await exam.bench.until(() => exam.endingOf(order.id), exam.pace.atOnceMs);
       if (unasked) exam.see(`unasked: ${describe(unasked)}`);
-      const told = await exam.recall(order.id);
-      must(told.state === 'final', `Recall of ${name} ${order.id} says ${told.state}: it was accepted before the plug was pulled.`);
+      const recalled = await exam.recall(order.id);
+      must(recalled.state === 'final', `Recall of ${name} ${order.id} says ${recalled.state}: it was accepted before the plug was pulled.`);
       must(
-        told.outcome === 'done' || told.outcome === 'refused',
-        `${name} ${order.id} ended ${String(told.outcome)}: the bank could be asked what became of it.`,
+        recalled.outcome === 'done' || recalled.outcome === 'refused',
+        `${name} ${order.id} ended ${String(recalled.outcome)}: the bank could be asked what became of it.`,
       );
       const again = await exam.repeat(order);
       must(
-        isSameEnding(again, { outcome: told.outcome, report: told.report ?? {} }),
-        `${name} ${order.id} was answered ${describe(again)}; Recall said ${told.outcome}.`,
+        isSameEnding(again, { outcome: recalled.outcome, report: recalled.report ?? {} }),
+        `${name} ${order.id} was answered ${describe(again)}; Recall said ${recalled.outcome}.`,
       );
     },
   },

@@ -62,8 +62,8 @@ export const runningChecks: readonly Check[] = [
       await exam.ending(order);
       const later = await exam.repeat(second);
       must(later.outcome === 'busy', `Sent again when the device was free, it was answered ${describe(later)}.`);
-      const told = await exam.recall(second.id);
-      must(told.state === 'final' && told.outcome === 'busy', `Recall says ${JSON.stringify(told)}.`);
+      const recalled = await exam.recall(second.id);
+      must(recalled.state === 'final' && recalled.outcome === 'busy', `Recall says ${JSON.stringify(recalled)}.`);
     },
   },
   {
@@ -78,27 +78,27 @@ export const runningChecks: readonly Check[] = [
       must(abort.outcome === 'done', `Abort was answered ${describe(abort)}.`);
       const ending = await exam.ending(order, exam.pace.atOnceMs);
       must(ending.outcome === 'refused', `After the Abort was done the command ended ${describe(ending)}.`);
-      const told = await exam.recall(order.id);
-      must(told.state === 'final' && told.outcome === 'refused', `Recall says ${JSON.stringify(told)}.`);
+      const recalled = await exam.recall(order.id);
+      must(recalled.state === 'final' && recalled.outcome === 'refused', `Recall says ${JSON.stringify(recalled)}.`);
     },
   },
   {
     id: 'answer-by',
     clause: on.promise(2, 'a device that still waits for the card then ends the command `refused`'),
-    does: 'sends a command whose answerBy comes while nobody presents a card',
+    does: 'sends a command whose answerBy comes while no card is presented',
     mustSee: 'refused when answerBy has come',
     async run(exam) {
       const order = await letWait(exam, { answerInMs: exam.pace.shortAnswerMs });
       const beganMs = exam.elapsedMs();
       const ending = await exam.ending(order, exam.pace.shortAnswerMs + exam.pace.atOnceMs);
       if (ending.outcome === 'done' && exam.elapsedMs() - beganMs < exam.pace.shortAnswerMs)
-        untested('The customer paid before answerBy came; let him take three seconds or more.');
+        untested('The customer paid before answerBy came; it should take three seconds or more.');
       must(ending.outcome === 'refused', `It ended ${describe(ending)}.`);
     },
   },
   {
     id: 'recaller-gets-the-ending',
-    clause: on.promise(7, 'The ending is sent to whoever sent the command and to whoever recalled it meanwhile'),
+    clause: on.promise(7, 'The ending is sent to the gateway that sent the command and to every gateway that recalled it meanwhile'),
     does: 'recalls a running command in the name of another gateway, over MQTT, and aborts it',
     mustSee: "the answer to Recall and the ending at that gateway's address",
     async run(exam) {
@@ -124,13 +124,13 @@ export const runningChecks: readonly Check[] = [
     mustSee: 'the device is back by itself, with the same bootId and presence first, and sends the ending unasked',
     async run(exam) {
       const { lockOut } = exam.person;
-      if (lockOut === undefined) untested('The brokers are not those of this run, so nobody can be kept off them.');
+      if (lockOut === undefined) untested('The brokers are not those of this run, so the device cannot be kept off them.');
       const { shortAnswerMs, backMs, atOnceMs } = exam.pace;
       const bootId = exam.bench.presences.at(-1)?.presence.bootId;
       const order = await letWait(exam, { answerInMs: shortAnswerMs });
-      const heardBefore = exam.bench.presences.length;
+      const receivedBefore = exam.bench.presences.length;
       await lockOut(shortAnswerMs + 2_000);
-      const back = await exam.bench.until(() => exam.bench.presences[heardBefore], backMs);
+      const back = await exam.bench.until(() => exam.bench.presences[receivedBefore], backMs);
       must(back !== undefined, `The device was not back ${backMs / 1000} s after it could be.`);
       must(back.presence.bootId === bootId, 'It has a new bootId although it did not start anew.');
       const ending = await exam.bench.until(() => exam.endingOf(order.id), atOnceMs);

@@ -9,8 +9,8 @@ import { maskCardNumbers } from '../../kernel/card-numbers.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
+import { type Deadlines, isStartOver } from '../../link/carrying/deadlines.ts';
 import type { CarryEnded, CarryResult } from '../../link/carrying/delivery.ts';
-import { type Fence, isStartOver } from '../../link/carrying/fence.ts';
 import type { Link } from '../../link/link.ts';
 import { type Command, namesOf } from '../command.ts';
 import { judge } from '../rules.ts';
@@ -57,11 +57,11 @@ export class CommandsInFlight {
     const { link, random, firstCommits } = this.#deps;
     const id = random.uuid();
     // Before any wait for the commit: what that takes is taken from the time to begin.
-    const fence = link.fence(request.deviceId, request.answerWithinMs);
+    const deadlines = link.deadlines(request.deviceId, request.answerWithinMs);
     this.#ids.add(id);
     try {
       const command = await firstCommits.begin(request, id).catch((error: unknown) => this.#unclear(id, error));
-      return command && (await this.#noted(this.#carryOut(command, request, fence)));
+      return command && (await this.#noted(this.#carryOut(command, request, deadlines)));
     } finally {
       this.#ids.delete(id);
     }
@@ -86,19 +86,19 @@ export class CommandsInFlight {
     }
   }
 
-  async #carryOut(first: Command, request: CommandRequest, fence: Fence): Promise<Command> {
+  async #carryOut(first: Command, request: CommandRequest, deadlines: Deadlines): Promise<Command> {
     const { link, logger, reception } = this.#deps;
     let command = first;
     let result: CarryResult | undefined;
     request.recipient?.onLeft(() => reception.left(command));
     try {
-      result = await this.#carry(command, request, fence);
-      if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, fence)) {
-        const nextFence = link.fence(request.deviceId, request.answerWithinMs);
+      result = await this.#carry(command, request, deadlines);
+      if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, deadlines)) {
+        const nextDeadlines = link.deadlines(request.deviceId, request.answerWithinMs);
         const again = await this.#issueAgain(command, request, result);
         if (again) {
           command = again;
-          result = await this.#carry(command, request, nextFence);
+          result = await this.#carry(command, request, nextDeadlines);
         }
       }
       return await this.#conclude(command, result);
@@ -111,14 +111,14 @@ export class CommandsInFlight {
     }
   }
 
-  #carry(command: Command, request: CommandRequest, fence: Fence): Promise<CarryResult> {
+  #carry(command: Command, request: CommandRequest, deadlines: Deadlines): Promise<CarryResult> {
     const { link, settlements, timeline } = this.#deps;
     return link.carry({
       id: command.id,
       deviceId: command.deviceId,
       name: command.name,
       args: command.args,
-      fence,
+      deadlines,
       preferredChannel: request.preferredChannel,
       journalId: command.journalId ?? undefined,
       onAccepted: () => settlements.accepted(command.id),
@@ -127,8 +127,8 @@ export class CommandsInFlight {
   }
 
   /** `expired` is only believed if the device had not begun; and whoever pressed the button is still there only for so long [D65]. */
-  #mayGoOutAgain(command: Command, ended: CarryEnded, fence: Fence): boolean {
-    return ended.outcome === 'expired' && judge(command, ended, undefined).kind === 'settle' && !isStartOver(this.#deps.clock, fence);
+  #mayGoOutAgain(command: Command, ended: CarryEnded, deadlines: Deadlines): boolean {
+    return ended.outcome === 'expired' && judge(command, ended, undefined).kind === 'settle' && !isStartOver(this.#deps.clock, deadlines);
   }
 
   async #issueAgain(command: Command, request: CommandRequest, ended: CarryEnded): Promise<Command | undefined> {

@@ -1,8 +1,8 @@
 // The logins of devices at a Mosquitto with its dynamic security plugin, written over its $CONTROL topic [D104].
 // What always holds: of two changes of one device's login, by whichever instances, the broker itself lets the later one win. Each change has
 // a connection of its own whose client id names the device, and a broker that gets a second connection under one client id ends the first:
-// what the first had not written by then is never written. So whoever reads the database after connecting, writes the login, commits and
-// then gets `confirm` knows that nobody else touched the login since, however long this process stood still in between.
+// what the first had not written by then is never written. So a process that reads the database after connecting, writes the login, commits and
+// then gets `confirm` knows that no other process changed the login since, however long it stalled in between.
 // Everything is bounded: a Mosquitto that does not answer costs some seconds and an error; a few changes run at once, more are refused.
 import type { connect, IClientOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
@@ -16,7 +16,7 @@ export interface HeldLogin {
   put(secret: string, isDisabled: boolean): Promise<void>;
   /** `unknown`: there is no such login. Its connections have ended when it is disabled. */
   setDisabled(isDisabled: boolean): Promise<'set' | 'unknown'>;
-  /** Throws unless nobody else has begun to change this login since. */
+  /** Throws if another process has begun to change this login since. */
   confirm(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface MosquittoLoginsOptions {
   url: string;
   clock: Clock;
   random: Pick<Random, 'uuid'>;
-  /** The caller hears that it did not work, and the operator why. */
+  /** The caller is answered that it failed; the log has the reason. */
   logger: Pick<Logger, 'warn'>;
   /** Of each step: the connection, a change, the confirmation. */
   answerWithinMs?: number;
@@ -120,7 +120,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
 
   /**
    * The replies come in the order of the commands; one batch is on its way at a time. Mosquitto sends every reply to all who listen for
-   * replies, so those of other changes, by this gateway or another, are told apart by their correlationData and passed over.
+   * replies, so those of other changes, by this gateway or another, are recognised by their correlationData and skipped.
    */
   async function send(client: MqttClient, commands: object[]): Promise<Reply[]> {
     if (!client.connected) throw silent();

@@ -3,7 +3,7 @@
 //   publish -> accepted -> ending answer                                      the good way
 //   no accepted in 3 s, or the channel lost: the same id on the other channel too (only a journal makes that safe)
 //   no accepted by startBy, a reconnect on either side, an unclear send: Recall, repeated until the device says something
-//   accepted, and nothing more is heard: a look in by Recall every 30 s, because the answer may have got lost [D56]
+//   accepted, then silence: a Recall every 30 s, because the answer may be lost [D56]
 //   30 s silent to Recall and never accepted: silent.   answerBy: timeout.   Nothing went out anywhere, for certain: not-sent
 //
 // What always holds: one result; the call waits before the first byte leaves; without a journal at most one copy is ever on the wire, and no Recall.
@@ -16,8 +16,8 @@ import type { PresenceBook } from '../presence.ts';
 import type { WaitingRoom } from '../waiting.ts';
 import type { AnswerMessage, RecallReport } from '../wire-schemas.ts';
 import { Copies, type CopyEnd } from './copies.ts';
+import { passedMs, startWithinMs } from './deadlines.ts';
 import type { CarryEnded, CarryResult, Delivery, LinkStepName } from './delivery.ts';
-import { passedMs, startWithinMs } from './fence.ts';
 import { Recalls, recallPatienceMs } from './recalls.ts';
 
 const acceptWithinMs = 3_000;
@@ -95,9 +95,9 @@ export class Carry {
   }
 
   #setTimers(): void {
-    const { fence } = this.#delivery;
-    const goneMs = passedMs(this.#deps.clock, fence);
-    this.#timers.after(fence.answerWithinMs - goneMs, () => this.#finish({ kind: 'timeout', wasAccepted: this.#wasAccepted }));
+    const { deadlines } = this.#delivery;
+    const goneMs = passedMs(this.#deps.clock, deadlines);
+    this.#timers.after(deadlines.answerWithinMs - goneMs, () => this.#finish({ kind: 'timeout', wasAccepted: this.#wasAccepted }));
     this.#timers.after(acceptWithinMs, () => {
       this.#isAcceptOverdue = true;
       if (!this.#wasAccepted) this.#copies.sendOnOther();

@@ -1,13 +1,13 @@
 // The copies of one command on the channels: at most one on each, all the same.
-// No copy leaves after startBy: the fence is judged in the very turn in which the channel is given the copy [D65]. If the process stops
+// No copy leaves after startBy: the deadlines is judged in the very turn in which the channel is given the copy [D65]. If the process stops
 // between the two, or the bytes lie in a socket, the copy still says the startBy that was fixed at first, and the device holds to that.
 import type { Clock } from '../../kernel/clock.ts';
 import { type Channel, type ChannelName, isCertainlyNotSent } from '../channel.ts';
 import type { PresenceBook } from '../presence.ts';
 import type { CommandMessage } from '../wire-schemas.ts';
 import { writeCommand } from './command.ts';
+import { isStartOver, passedMs, startWithinMs } from './deadlines.ts';
 import type { Delivery } from './delivery.ts';
-import { isStartOver, passedMs, startWithinMs } from './fence.ts';
 
 /** `unclear`: it may have gone out or not. */
 export type CopyEnd = 'sent' | 'unclear' | 'not-sent';
@@ -29,7 +29,7 @@ export class Copies {
   readonly #states = new Map<ChannelName, CopyEnd | 'under-way'>();
 
   constructor(deps: Deps, delivery: Delivery) {
-    const { id, name, args, fence } = delivery;
+    const { id, name, args, deadlines } = delivery;
     this.#deps = deps;
     this.#delivery = delivery;
     this.#message = writeCommand({
@@ -37,10 +37,10 @@ export class Copies {
       name,
       args,
       gatewayId: deps.gatewayId,
-      nowMs: fence.issuedAtMs,
-      clockOffsetMs: fence.clockOffsetMs,
+      nowMs: deadlines.issuedAtMs,
+      clockOffsetMs: deadlines.clockOffsetMs,
       startInMs: startWithinMs,
-      answerInMs: fence.answerWithinMs,
+      answerInMs: deadlines.answerWithinMs,
     });
   }
 
@@ -86,10 +86,10 @@ export class Copies {
   /** False, and nothing goes out, when the time to begin is over. */
   #send(channel: Channel): boolean {
     const { clock } = this.#deps;
-    const { deviceId, fence } = this.#delivery;
-    if (isStartOver(clock, fence)) return false;
+    const { deviceId, deadlines } = this.#delivery;
+    if (isStartOver(clock, deadlines)) return false;
     this.#states.set(channel.name, 'under-way');
-    channel.send(deviceId, this.#message, startWithinMs - passedMs(clock, fence)).then(
+    channel.send(deviceId, this.#message, startWithinMs - passedMs(clock, deadlines)).then(
       () => this.#end(channel.name, 'sent'),
       (error: unknown) => this.#end(channel.name, isCertainlyNotSent(error) ? 'not-sent' : 'unclear', error),
     );

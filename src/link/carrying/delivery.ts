@@ -1,7 +1,7 @@
 // What the ledger hands to the link for one command, and the one result that it gets back.
 import type { ChannelName } from '../channel.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../protocol.ts';
-import type { Fence } from './fence.ts';
+import type { Deadlines } from './deadlines.ts';
 
 /** One ledger command whose row is committed already. */
 export interface Delivery {
@@ -10,13 +10,13 @@ export interface Delivery {
   name: LedgerCommandName;
   args: JsonObject;
   /** Raised before the row was committed: the answerBy on the wire is never later than the row's. */
-  fence: Fence;
+  deadlines: Deadlines;
   /** The channel that is tried first. */
   preferredChannel: ChannelName;
   /** The journal in force when the row was committed; undefined: none is known, so one channel, once, and no Recall. */
   journalId: string | undefined;
   onStep(step: LinkStep): void;
-  /** `accepted`, or "running" in answer to a Recall, was heard for the first time. Must not throw. */
+  /** `accepted`, or "running" in answer to a Recall, arrived for the first time. Must not throw. */
   onAccepted(): void;
 }
 
@@ -48,7 +48,7 @@ export interface CarryEnded {
   /** The journal under which the device said so; `never` from another one than the delivery's is for review. */
   journalId: string | undefined;
   channel: ChannelName;
-  /** `accepted` (or running) was heard before: a `never` after that contradicts it. */
+  /** `accepted` (or running) arrived before: a `never` after that contradicts it. */
   wasAccepted: boolean;
 }
 

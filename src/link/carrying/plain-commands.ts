@@ -52,7 +52,7 @@ export class PlainCommands {
   }
 
   /** A message of the device came on this channel: that ends a search for it. */
-  heard(deviceId: string, channel: ChannelName): void {
+  received(deviceId: string, channel: ChannelName): void {
     this.#searches.get(deviceId)?.end(channel);
   }
 

@@ -6,7 +6,7 @@ import type { JsonObject, PlainCommandName } from '../protocol.ts';
 import type { AnswerMessage } from '../wire-schemas.ts';
 import type { CarryDeps } from './carry.ts';
 import { writeCommand } from './command.ts';
-import { startWithinMs } from './fence.ts';
+import { startWithinMs } from './deadlines.ts';
 
 export interface PlainCommand {
   name: PlainCommandName;

@@ -22,7 +22,7 @@ export interface ApiCallRequest {
   body?: Record<string, unknown>;
   idempotencyKey?: string;
   /** What the till makes of the answer; also of that to a repeat. */
-  heard(answer: ApiAnswer): void;
+  received(answer: ApiAnswer): void;
 }
 
 export interface ApiCalls {
@@ -93,7 +93,7 @@ export function createApiCalls({ baseUrl, apiKey, clock, onChange }: ApiCallsDep
       signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(patienceMs)]),
     });
     ended(answer.shown);
-    request.heard(answer.read);
+    request.received(answer.read);
     onChange();
     return answer.read;
   }

@@ -1,4 +1,4 @@
-// What the till sells when nobody says what. No total ends in a magic amount.
+// What the till sells by default. No total ends in a magic amount.
 import type { SaleRequest } from '../../cabinet/playground/port.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { type Bani, baniToLei, maxAmountBani, parseAmount } from '../../kernel/money.ts';

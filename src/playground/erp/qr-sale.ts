@@ -1,4 +1,4 @@
-// The till's invoice: created, shown as a QR, scanned and paid by a device of the playground. What the till knows of its state it has heard.
+// The till's invoice: created, shown as a QR, scanned and paid by a device of the playground. The till knows its state from answers and callbacks.
 
 import type { PlaygroundView } from '../../cabinet/playground/view-schema.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
@@ -8,7 +8,7 @@ import { fetchInvoice, type ScanResult, scanInvoice } from '../../virtual/scan.t
 import type { Shop } from '../shop.ts';
 import type { ApiCalls } from './api-calls.ts';
 import type { Sale } from './sale.ts';
-import type { ErpSink, HeardCallback } from './sink.ts';
+import type { ErpSink, ReceivedCallback } from './sink.ts';
 import { receiptOf, type Till } from './till.ts';
 
 /** What cannot be begun is thrown at once; what was begun never rejects, and undefined says that it broke off. */
@@ -16,7 +16,7 @@ export interface QrSale {
   create(request: { amountBani?: Bani | undefined; expiresInS?: number | undefined }): { sale: Sale; created: Promise<boolean> };
   scan(deviceId: string): Promise<boolean | undefined>;
   pay(deviceId: string): Promise<ScanResult | undefined>;
-  heard(callback: HeardCallback): void;
+  received(callback: ReceivedCallback): void;
   view(): PlaygroundView['till']['invoice'];
 }
 
@@ -41,7 +41,7 @@ export interface QrSaleDeps {
 }
 
 const states: readonly string[] = ['Scanned', 'Payed', 'Expired', 'Cancelled'] satisfies InvoiceState[];
-const heardWithinMs = 50;
+const arrivesWithinMs = 50;
 
 export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange }: QrSaleDeps): QrSale {
   let invoice: Invoice | undefined;
@@ -64,12 +64,12 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
         ...(expiresAtMs === undefined ? {} : { ValidTo: new Date(expiresAtMs).toISOString() }),
         Receipt: receiptOf(sale),
       },
-      heard(told) {
-        sale.errorCode = told.errorCode;
-        sale.message = told.errorMessage;
-        if (told.errorCode !== 0 || told.OID === undefined || told.QR === undefined) return;
-        sale.oid = told.OID;
-        if (invoice?.oid !== told.OID) invoice = { sale, qr: told.QR, oid: told.OID, state: 'NewItem', expiresAtMs };
+      received(answer) {
+        sale.errorCode = answer.errorCode;
+        sale.message = answer.errorMessage;
+        if (answer.errorCode !== 0 || answer.OID === undefined || answer.QR === undefined) return;
+        sale.oid = answer.OID;
+        if (invoice?.oid !== answer.OID) invoice = { sale, qr: answer.QR, oid: answer.OID, state: 'NewItem', expiresAtMs };
       },
     });
     if (answer.errorCode !== 0) sale.state = 'refused';
@@ -108,8 +108,8 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
       return behind(async () => {
         if (sale.state === 'waiting') sale.state = 'paying';
         const result = await scanInvoice({ baseUrl, qr, device, deviceSecret: secret, clock, fetch: calls.fetchAs('device') });
-        // The callback may have overtaken this; whoever was told leaves it as it is.
-        await sleep(clock, heardWithinMs);
+        // The callback may have overtaken this; then it stays.
+        await sleep(clock, arrivesWithinMs);
         if (!result.isPaid && sale.paidBani === 0) {
           sale.state = result.isMoneyTaken ? 'unknown' : 'waiting';
           sale.message = result.steps.at(-1)?.detail ?? '';
@@ -118,7 +118,7 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
         return result;
       });
     },
-    heard({ oid, state }) {
+    received({ oid, state }) {
       if (invoice?.oid !== oid || !states.includes(state)) return;
       // Callbacks of one invoice come in order; a repeat changes nothing.
       invoice.state = state as InvoiceState;

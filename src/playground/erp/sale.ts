@@ -1,4 +1,4 @@
-// A sale as the till's ERP keeps it, and the ERP's book of them: what it was told, by answers and by callbacks, and nothing else.
+// A sale as the till's ERP keeps it, and the ERP's book of them: what answers and callbacks said, and nothing else.
 // The book is bounded: when it is full, the till sells no more until the books are emptied.
 import type { SaleView } from '../../cabinet/playground/view-schema.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -22,10 +22,10 @@ export interface Sale {
   state: SaleView['state'];
   /** The terminal of a card sale, or what paid an invoice. */
   deviceId?: string;
-  /** What the ERP was told. */
+  /** From answers and callbacks. */
   paidBani: Bani;
   paidAtMs?: number;
-  /** By the OID of each refund: one that is told twice counts once. */
+  /** By the OID of each refund: one that is reported twice counts once. */
   refunds: Map<string, Bani>;
   /** The document of its payment. */
   isClosed: boolean;

@@ -1,4 +1,4 @@
-// Where the ERP of the playground hears callbacks: a listener on loopback that checks each signature, answers at once, and keeps the last few.
+// Where the ERP of the playground receives callbacks: a listener on loopback that checks each signature, answers at once, and keeps the last few.
 // What is not signed by the merchant's secret is answered 401 and believed nothing. While the ERP is down it answers 503, as a sleeping one.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { judgeSignature } from '../../callbacks/signature.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 
-export interface HeardCallback {
+export interface ReceivedCallback {
   state: string;
   oid: string;
   receiptId: string;
@@ -28,8 +28,8 @@ export interface SinkDeps {
   logger: Logger;
   /** All that sign now: a rotated secret is taken up without a restart. */
   secrets(): Promise<readonly string[]>;
-  /** A callback that is verified, and that the ERP was up to hear. */
-  heard(callback: HeardCallback): void;
+  /** A verified callback that the ERP was up to receive. */
+  received(callback: ReceivedCallback): void;
   onChange(): void;
 }
 
@@ -38,7 +38,7 @@ const kept = 30;
 const keptCounts = 200;
 const maxUrlLength = 500;
 
-export async function startErpSink({ clock, logger, secrets, heard, onChange }: SinkDeps): Promise<ErpSink> {
+export async function startErpSink({ clock, logger, secrets, received, onChange }: SinkDeps): Promise<ErpSink> {
   let callbacks: CallbackView[] = [];
   let count = 0;
   const tries = new Map<string, number>();
@@ -72,10 +72,10 @@ export async function startErpSink({ clock, logger, secrets, heard, onChange }: 
     return status;
   }
 
-  /** What the ERP cannot take now it wants to hear again. */
-  function take(callback: HeardCallback): number {
+  /** A callback that the ERP cannot take now is sent again. */
+  function take(callback: ReceivedCallback): number {
     try {
-      heard(callback);
+      received(callback);
       return 200;
     } catch (error) {
       logger.warn({ err: error }, 'the ERP of the playground could not take a callback now');

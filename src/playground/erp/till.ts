@@ -1,4 +1,4 @@
-// The till: a small real ERP. It asks the gateway by its public API, believes what it is told, and keeps that in its own book.
+// The till: a small real ERP. It asks the gateway by its public API, and keeps the answers in its own book.
 //
 //   card: Pay on the terminal -> CloseDoc -> receipt on the register, paid otherwise, so that no card is charged again
 //   QR:   Create -> a device scans and takes the money -> the callback Payed -> receipt, unless the register that was paid has printed it
@@ -16,7 +16,7 @@ import type { Shop } from '../shop.ts';
 import { type ApiAnswer, type ApiCallRequest, type ApiCalls, noAnswer } from './api-calls.ts';
 import { type Basket, basketAt, basketOfRequest } from './baskets.ts';
 import { type ErpBook, refundedBani, type Sale } from './sale.ts';
-import type { ErpSink, HeardCallback } from './sink.ts';
+import type { ErpSink, ReceivedCallback } from './sink.ts';
 
 export interface TillDeps {
   clock: Clock;
@@ -132,8 +132,8 @@ export class Till {
         idempotencyKey,
         path: '/Device/payment/Refund',
         body: { DeviceID: deviceId, documentNr: sale.id, operationId, rrn, amount: baniToLei(wantedBani), currency: 'MDL' },
-        heard(told) {
-          if (told.errorCode === 0 && told.OID !== undefined) sale.refunds.set(told.OID, wantedBani);
+        received(answer) {
+          if (answer.errorCode === 0 && answer.OID !== undefined) sale.refunds.set(answer.OID, wantedBani);
         },
       });
       resolve(answer);
@@ -153,8 +153,8 @@ export class Till {
     });
   }
 
-  /** The ERP is told by a callback. It may come twice; if the till cannot take it now it throws, and is told again later. */
-  heard({ state, oid, receiptId, deviceId }: HeardCallback): void {
+  /** A callback. It may come twice; if the till cannot take it now it throws, and the callback is sent again. */
+  received({ state, oid, receiptId, deviceId }: ReceivedCallback): void {
     const { book, shop } = this.#deps;
     const sale = book.byOid(oid);
     if (state === 'Completed') {
@@ -165,7 +165,7 @@ export class Till {
     if (sale.paidBani === 0) this.#paid(sale);
     sale.deviceId = deviceId;
     const paidOn = shop.all().find(({ device }) => device.deviceId === deviceId)?.device;
-    // A register prints before it tells that it was paid; its receipt's id is what it told.
+    // A register prints before it reports the payment; the report has its receipt's id.
     if (paidOn?.kind === 'register') {
       sale.receiptId = receiptId;
       sale.state = 'done';
@@ -199,12 +199,12 @@ export class Till {
       saleId: sale.id,
       path: '/Device/payment/Pay',
       body: { DeviceID: sale.deviceId, amount: baniToLei(sale.totalBani), documentNr: sale.id },
-      heard: (told) => {
+      received: (answer) => {
         if (sale.paidBani > 0) return;
-        if (told.OID !== undefined) sale.commandId = told.OID;
-        this.#note(sale, told, 'refused');
-        if (told.errorCode !== 0) return;
-        const { operationId, rrn } = told.report;
+        if (answer.OID !== undefined) sale.commandId = answer.OID;
+        this.#note(sale, answer, 'refused');
+        if (answer.errorCode !== 0) return;
+        const { operationId, rrn } = answer.report;
         sale.operationId = String(operationId);
         sale.rrn = String(rrn);
         this.#paid(sale);
@@ -220,10 +220,10 @@ export class Till {
       saleId: sale.id,
       path: '/Device/payment/CloseDoc',
       body: { DeviceID: sale.deviceId, documentNr: sale.id, operationId: sale.operationId },
-      heard: (told) => {
+      received: (answer) => {
         if (sale.isClosed) return;
-        this.#note(sale, told, 'unknown');
-        sale.isClosed = told.errorCode === 0;
+        this.#note(sale, answer, 'unknown');
+        sale.isClosed = answer.errorCode === 0;
       },
     });
   }
@@ -246,22 +246,22 @@ export class Till {
           Payments: [sale.kind === 'card' ? { PaymentCode: byCard, documentNr: sale.id } : { PaymentCode: paidElsewhere }],
         },
       },
-      heard: (told) => {
+      received: (answer) => {
         if (sale.receiptId !== undefined) return;
-        this.#note(sale, told, 'noReceipt');
-        if (told.errorCode !== 0) return;
-        sale.receiptId = String(told.report['receiptId']);
-        sale.commandId ??= told.OID;
+        this.#note(sale, answer, 'noReceipt');
+        if (answer.errorCode !== 0) return;
+        sale.receiptId = String(answer.report['receiptId']);
+        sale.commandId ??= answer.OID;
         sale.state = 'done';
       },
     });
   }
 
-  #note(sale: Sale, told: ApiAnswer, refusedState: Sale['state']): void {
-    sale.errorCode = told.errorCode;
-    sale.message = told.errorMessage;
-    if (isOpen(told)) sale.state = 'unknown';
-    else if (told.errorCode !== 0) sale.state = refusedState;
+  #note(sale: Sale, answer: ApiAnswer, refusedState: Sale['state']): void {
+    sale.errorCode = answer.errorCode;
+    sale.message = answer.errorMessage;
+    if (isOpen(answer)) sale.state = 'unknown';
+    else if (answer.errorCode !== 0) sale.state = refusedState;
   }
 
   /** Sends, and while the answer leaves open what became of it sends the very same again, which joins the first and starts nothing. */
@@ -277,7 +277,7 @@ export class Till {
   }
 }
 
-/** Nobody knows yet, or the gateway could not say: 41 and 2 speak of the request only. */
+/** The outcome is unknown, or the gateway could not say: 41 and 2 concern the request only. */
 function isOpen({ errorCode }: ApiAnswer): boolean {
   return errorCode === noAnswer || errorCode === 1 || errorCode === 2 || errorCode === 3 || errorCode === 41;
 }

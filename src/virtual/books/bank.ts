@@ -105,7 +105,7 @@ export async function openBank({ store, clock, random, name }: BankOptions): Pro
       amountBani: request.amountBani,
       ...extras,
     };
-    // Posted at once, so that nobody who asks meanwhile is told that nothing happened.
+    // Posted at once, so that a query meanwhile does not find that nothing happened.
     book.push(entry);
     post(entry);
     await store.append(entry as unknown as JsonObject);

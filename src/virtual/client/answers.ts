@@ -18,7 +18,7 @@ export interface AnswerExtras {
 }
 
 export interface Answers {
-  /** To whoever sent the command; a command of the device's own has nobody to be answered. */
+  /** To the gateway that sent the command; a command of the device's own has no receiver. */
   reply(command: { id: string; replyTo: string }, channel: DeviceChannel | undefined, outcome: Outcome, extras?: AnswerExtras): void;
   /** To the sender and to everyone who asked, on any live channel, now or when one comes up. */
   sendEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void;

@@ -1,4 +1,4 @@
-// A device on the wire, to be lifted out by whoever writes one: joins the protocol core to its channels. Each channel
+// A device on the wire, made to be reused by authors of devices: joins the protocol core to its channels. Each channel
 // carries presence when it connects and twice a minute; an answer goes by the channel its command came on, or by any that is live.
 import { type Cancel, every } from '../../kernel/clock.ts';
 import type { Connector, DeviceChannel } from './connector.ts';

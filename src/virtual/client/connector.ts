@@ -133,7 +133,7 @@ export function createReconnecting(deps: ReconnectDeps): Connector {
     stop: async () => {
       const old = end();
       if (!old) return;
-      // A peer that does not answer the goodbye holds nobody up.
+      // A peer that does not answer the goodbye delays nothing.
       await new Promise<void>((resolve) => {
         const cancel = clock.after(goodbyeMs, () => {
           old.destroy();

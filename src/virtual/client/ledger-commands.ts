@@ -76,13 +76,13 @@ export class LedgerCommands {
     return this.#running.abort() ? 'stopped' : 'too-late';
   }
 
-  /** An id never seen shall never run: the tombstone is written before anyone is told. */
+  /** An id never seen shall never run: the tombstone is written before the answer. */
   async bury(id: string): Promise<boolean> {
     const tombstone: ReceivedCommand = { id, name: '', replyTo: '', startByMs: undefined, answerByMs: undefined, args: {} };
     return await this.#write({ ...this.#newEntry(tombstone), state: 'ended', outcome: 'never' });
   }
 
-  /** One more gateway wants to be told how the command ends. */
+  /** One more gateway wants the ending of the command. */
   addReplyTo(id: string, replyTo: string): void {
     const running = this.#running?.entry.id === id ? this.#running : undefined;
     const entry = running?.entry ?? this.#deps.journal.find(id);
@@ -155,7 +155,7 @@ export class LedgerCommands {
     try {
       return await work.recover(entry);
     } catch (error) {
-      logger.error({ deviceId, commandId: entry.id, err: error }, 'nobody can tell how an interrupted command ended');
+      logger.error({ deviceId, commandId: entry.id, err: error }, 'the ending of an interrupted command is unknown');
       return { outcome: 'unknown', reason: 'It was interrupted, and neither bank nor memory can tell how it ended.' };
     }
   }

@@ -115,7 +115,7 @@ export function createFileStore(path: string): RecordStore {
   async function writeBatch(batch: Waiting[]): Promise<void> {
     if (openBatch === batch) openBatch = undefined;
     try {
-      // After a failed write nobody knows how the file ends: nothing more is added to it.
+      // After a failed write the end of the file is unknown: nothing more is added to it.
       if (failure) throw failure;
       const handle = await openForAppend();
       await handle.appendFile(batch.map((entry) => `${entry.line}\n`).join(''));

@@ -60,7 +60,7 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
           stopWaiting = undefined;
           if (!deps.isHalted()) resolve(how);
         };
-        // The customer first: whoever is ready in the very moment in which the time is over is in time.
+        // The customer first: ready exactly at the deadline is in time.
         const leave = meet(end);
         const cancelLate = clock.after(Math.max(0, entry.answerByMs - clock.now()), () => end('late'));
         stopAll = () => {

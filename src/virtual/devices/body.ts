@@ -1,5 +1,5 @@
 // The body of a virtual device: journal, bank and fiscal memory on their stores, screen, printer and customer, and the wires with their faults.
-// It has no power of its own: whoever boots it gets a client that goes on from what is written, and says what a crash is.
+// It has no power of its own: booting it returns a client that continues from its storage; the caller defines what a crash is.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { formatLei } from '../../kernel/money.ts';

@@ -1,22 +1,22 @@
-// The card payments of a receipt at the bank. All of them are charged, or none remains charged: whoever charges or recovers goes by the
+// The card payments of a receipt at the bank. All of them are charged, or none remains charged: charging and recovery go by the
 // bank's own book, under the command's id, so that a power cut between two charges loses neither.
 import type { Bank, BankEntry } from '../books/bank.ts';
 import type { PricedReceipt } from '../books/receipt.ts';
 import { type Ending, refused } from '../client/device-work.ts';
 import type { Task } from '../client/task.ts';
-import type { Befalls } from '../mishaps/mishaps.ts';
+import type { Faults } from '../mishaps/mishaps.ts';
 
 export interface CardCharges {
   /** Nothing when all are charged; otherwise the ending that says why none is. */
-  charge(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending | undefined>;
+  charge(task: Task, receipt: PricedReceipt, faults: Faults): Promise<Ending | undefined>;
   /** Whether every card payment of the receipt stands at the bank. */
   areAllStanding(reference: string, receipt: PricedReceipt): boolean;
   reverse(reference: string, reason: string): Promise<Ending>;
 }
 
 export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number }): CardCharges {
-  async function charge(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending | undefined> {
-    const no = befalls.has('wrong-pin') ? 'Wrong PIN, three times.' : befalls.has('declined') ? 'The bank declined the card.' : undefined;
+  async function charge(task: Task, receipt: PricedReceipt, faults: Faults): Promise<Ending | undefined> {
+    const no = faults.has('wrong-pin') ? 'Wrong PIN, three times.' : faults.has('declined') ? 'The bank declined the card.' : undefined;
     for (const payment of cardsOf(receipt)) {
       await task.sleep(bankMs);
       const request = { reference: task.id, amountBani: payment.amountBani };

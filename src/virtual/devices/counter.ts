@@ -1,10 +1,10 @@
-// What terminal and register do alike before their own work begins: what befalls the command is taken, and the customer is met.
-// Nothing has happened yet: whatever ends here ends without bank and fiscal memory having heard of it.
+// What terminal and register share before their own work begins: the command's faults are taken, and the customer is met.
+// Nothing has happened yet: what ends here never reached bank or fiscal memory.
 import { type Bani, formatLei } from '../../kernel/money.ts';
 import { type Ending, refused } from '../client/device-work.ts';
 import type { Task } from '../client/task.ts';
 import type { Misdelivery } from '../mishaps/misdelivery.ts';
-import type { Befalls, Mishap, Mishaps } from '../mishaps/mishaps.ts';
+import type { Faults, Mishap, Mishaps } from '../mishaps/mishaps.ts';
 import type { Screen } from '../paper/screen.ts';
 import type { Customer, CustomerAct } from './customer.ts';
 
@@ -22,15 +22,15 @@ export interface CounterDeps {
   timing: { customerMs: number; slowMs: number };
 }
 
-export function takeMishaps({ mishaps, misdelivery, roll }: CounterDeps, task: Task): Befalls {
-  const befalls = mishaps.take(task.name, task.args);
-  roll.paper = befalls.has('paper-out') ? 'OUT' : 'OK';
-  if (befalls.has('lost-answer')) misdelivery.lose(task.id);
-  if (befalls.has('answers-twice')) misdelivery.double(task.id);
-  return befalls;
+export function takeMishaps({ mishaps, misdelivery, roll }: CounterDeps, task: Task): Faults {
+  const faults = mishaps.take(task.name, task.args);
+  roll.paper = faults.has('paper-out') ? 'OUT' : 'OK';
+  if (faults.has('lost-answer')) misdelivery.lose(task.id);
+  if (faults.has('answers-twice')) misdelivery.double(task.id);
+  return faults;
 }
 
-export type Met = { no: Ending; befalls?: undefined } | { no?: undefined; befalls: Befalls };
+export type Met = { no: Ending; faults?: undefined } | { no?: undefined; faults: Faults };
 
 const actAsMishap: Partial<Record<CustomerAct, Mishap>> = {
   cancels: 'customer-cancels',
@@ -38,16 +38,16 @@ const actAsMishap: Partial<Record<CustomerAct, Mishap>> = {
   declined: 'declined',
 };
 
-/** Card and PIN; without a no the bank can be asked, and what the customer did befalls the command like anything else. */
-export async function meetCustomer(deps: CounterDeps, task: Task, amountBani: Bani, befalls: Befalls): Promise<Met> {
+/** Card and PIN; unless the customer refuses, the bank can be asked, and the customer's action is one more fault. */
+export async function meetCustomer(deps: CounterDeps, task: Task, amountBani: Bani, faults: Faults): Promise<Met> {
   const { screen, customer, timing } = deps;
   screen.show('presentCard', `${formatLei(amountBani)} MDL: present the card`, { commandId: task.id, amountBani });
-  const quickMs = befalls.has('slow') ? timing.slowMs : timing.customerMs;
+  const quickMs = faults.has('slow') ? timing.slowMs : timing.customerMs;
   const act = await task.waitForCustomer<CustomerAct>((acted) => customer.meet({ commandId: task.id, amountBani, quickMs }, acted));
   if (act === 'aborted') return { no: refused('It was aborted before the bank was asked.') };
   if (act === 'late' || act === 'leaves') return { no: refused('No card came in time.') };
   const ownDoing = actAsMishap[act];
-  const all = new Set(ownDoing === undefined ? befalls : [...befalls, ownDoing]);
+  const all = new Set(ownDoing === undefined ? faults : [...faults, ownDoing]);
   if (all.has('customer-cancels')) return { no: refused('The customer pressed Cancel.') };
-  return { befalls: all };
+  return { faults: all };
 }

@@ -1,5 +1,5 @@
 // The customer in front of a device, a port: one who is quick and pays, or a person who acts by hand. The device does not know which.
-// Always holds: a meeting ends with one act, at most once, and nobody who was left acts any more. A person who does nothing for two
+// Always holds: a meeting ends with one act, at most once, and a customer who was left does not act any more. A person who does nothing for two
 // minutes, or from card to PIN, has gone away, as at any terminal.
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Bani } from '../../kernel/money.ts';
@@ -24,13 +24,13 @@ export type PersonAct = 'presentCard' | 'pin' | 'wrongPin' | 'decline' | 'cancel
 /** A customer who is quick, or, switched over, a person. */
 export interface SwitchableCustomer extends Customer {
   readonly isByHand: boolean;
-  /** Whoever waits when it is switched back pays. */
+  /** A waiting customer pays when it is switched back. */
   setByHand(isByHand: boolean): void;
   /** What the device waits for, if it waits for a person. */
   waitsFor(): 'card' | 'pin' | undefined;
   /** False: the device does not wait for that. */
   act(act: PersonAct): boolean;
-  /** Told whenever what the device waits for has changed, or who stands in front of it. */
+  /** Called whenever the customer or what the device waits for has changed. */
   listen(listener: () => void): void;
 }
 
@@ -112,7 +112,7 @@ export function createCustomer({ clock, onCard }: CustomerDeps): SwitchableCusto
         onCard(waiting.meeting);
         return true;
       }
-      // Nobody types a PIN, and no bank declines, before the card is in.
+      // No PIN is typed, and no bank declines, before the card is in.
       if (act !== 'cancel' && !waiting.isCardIn) return false;
       waiting.end(actsOf[act]);
       return true;

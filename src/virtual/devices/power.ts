@@ -1,4 +1,4 @@
-// The power of a virtual device: on, cut and back by itself after a short time, or switched off until somebody switches it on.
+// The power of a virtual device: on, cut and back by itself after a short time, or switched off until it is switched on.
 // What runs is one client at a time; after a cut the old one does nothing any more, and the next starts from what is written.
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -22,7 +22,7 @@ export class Power {
   #restarting: Promise<void> | undefined;
   #isSwitchedOff = false;
   #isStopped = false;
-  // One for all who wait, so that nobody who waited in vain stays in a list.
+  // One promise for all waiters: no list to clean up.
   #loss = Promise.withResolvers<undefined>();
 
   constructor(deps: PowerDeps) {

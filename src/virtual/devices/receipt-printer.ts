@@ -1,6 +1,6 @@
 // A receipt on a register, from the customer's card to the paper. Strict order: the bank says yes, then the fiscal memory is written and the
 // paper printed. A receipt whose money was taken ends `done`; `refused` only when the bank has given it back.
-// Power goes before the bank: nothing happened. After it: the charges stand in the bank's book under the command's id, and whoever recovers
+// Power goes before the bank: nothing happened. After it: the charges are in the bank's book under the command's id, and the recovery
 // prints for them, or gives them back. After the memory is written: what it holds is done, and is not printed again.
 
 import type { Bank } from '../books/bank.ts';
@@ -10,7 +10,7 @@ import { type VatTable, vatRateAt, vatWithin } from '../books/vat.ts';
 import { type Ending, refused } from '../client/device-work.ts';
 import type { JournalEntry } from '../client/journal.ts';
 import type { Task } from '../client/task.ts';
-import type { Befalls } from '../mishaps/mishaps.ts';
+import type { Faults } from '../mishaps/mishaps.ts';
 import { receiptPaper } from '../paper/paper.ts';
 import { cardsOf, createCardCharges } from './card-charges.ts';
 import { type CounterDeps, meetCustomer } from './counter.ts';
@@ -27,7 +27,7 @@ export interface PrinterDeps extends CounterDeps {
 }
 
 export interface ReceiptPrinter {
-  print(task: Task, befalls: Befalls): Promise<Ending>;
+  print(task: Task, faults: Faults): Promise<Ending>;
   /** After a power cut, of a receipt that was begun: promise 6. */
   recover(entry: JournalEntry): Promise<Ending>;
 }
@@ -37,27 +37,27 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
   const shop = { name: deps.deviceName, deviceId: deps.deviceId };
   const charges = createCardCharges({ bank, bankMs: timing.bankMs });
 
-  async function print(task: Task, befalls: Befalls): Promise<Ending> {
+  async function print(task: Task, faults: Faults): Promise<Ending> {
     const { receipt } = readReceipt(task.args.receipt);
     if (!receipt) return refused('The receipt cannot be read.');
     if (hasUnknownVat(receipt, task.now())) return refused('An item has a VAT letter that is not in force.');
-    const met = cardsOf(receipt).length > 0 ? await meetCustomer(deps, task, receipt.totalBani, befalls) : { befalls };
+    const met = cardsOf(receipt).length > 0 ? await meetCustomer(deps, task, receipt.totalBani, faults) : { faults };
     if (met.no) return met.no;
     if (!(await task.begin())) return refused('It came too late to begin.');
-    if (met.befalls.has('crash-before-bank')) return await deps.crash();
-    const no = await charges.charge(task, receipt, met.befalls);
+    if (met.faults.has('crash-before-bank')) return await deps.crash();
+    const no = await charges.charge(task, receipt, met.faults);
     if (no) return no;
-    if (met.befalls.has('crash-after-bank')) return await deps.crash();
-    return await putOnPaper(task, receipt, met.befalls);
+    if (met.faults.has('crash-after-bank')) return await deps.crash();
+    return await putOnPaper(task, receipt, met.faults);
   }
 
-  async function putOnPaper(task: Task, receipt: PricedReceipt, befalls: Befalls): Promise<Ending> {
+  async function putOnPaper(task: Task, receipt: PricedReceipt, faults: Faults): Promise<Ending> {
     const about = { commandId: task.id, amountBani: receipt.totalBani };
-    if (befalls.has('paper-out-reversed') && cardsOf(receipt).length > 0) {
+    if (faults.has('paper-out-reversed') && cardsOf(receipt).length > 0) {
       roll.paper = 'OUT';
       return await charges.reverse(task.id, 'The paper ran out; the bank took the payment back.');
     }
-    if (befalls.has('paper-out-mended') || befalls.has('paper-out-reversed')) {
+    if (faults.has('paper-out-mended') || faults.has('paper-out-reversed')) {
       roll.paper = 'OUT';
       screen.show('outOfPaper', 'Out of paper: waiting for a new roll', about);
       await task.sleep(timing.newRollMs);
@@ -66,7 +66,7 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     screen.show('printing', 'Printing', about);
     await task.sleep(timing.printMs);
     const document = await write(task.id, task.now(), receipt);
-    if (befalls.has('crash-after-print')) return await deps.crash();
+    if (faults.has('crash-after-print')) return await deps.crash();
     return doneWith(document, bank.find(task.id));
   }
 

@@ -5,7 +5,7 @@ import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import { readReceipt } from '../books/receipt.ts';
 import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
 import type { Task } from '../client/task.ts';
-import type { Befalls } from '../mishaps/mishaps.ts';
+import type { Faults } from '../mishaps/mishaps.ts';
 import { takeMishaps } from './counter.ts';
 import { writeCash, writeReport } from './document-writer.ts';
 import { createReceiptPrinter, type PrinterDeps } from './receipt-printer.ts';
@@ -39,7 +39,7 @@ export interface RegisterDeps extends PrinterDeps {
 const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt']);
 const maxShiftMs = 24 * 3_600_000;
 
-/** What befalls a command goes by this; nothing befalls a report. */
+/** Faults are chosen by this amount; a report has none. */
 export function registerAmountOf(name: string, args: JsonObject): Bani | undefined {
   if (name === 'PrintReceipt') return readReceipt(args.receipt).receipt?.totalBani;
   return name === 'MoneyIn' || name === 'MoneyOut' ? parseAmount(args.amount) : undefined;
@@ -51,11 +51,11 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
   const receipts = createReceiptPrinter(deps);
 
   async function execute(task: Task): Promise<Ending> {
-    const befalls = takeMishaps(deps, task);
+    const faults = takeMishaps(deps, task);
     const no = refuseBeforehand(task);
     if (no) return showing(no, task);
-    const ending = task.name === 'PrintReceipt' ? await receipts.print(task, befalls) : await writeDocument(task, befalls);
-    if (befalls.has('late-answer')) await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
+    const ending = task.name === 'PrintReceipt' ? await receipts.print(task, faults) : await writeDocument(task, faults);
+    if (faults.has('late-answer')) await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
     return showing(ending, task);
   }
 
@@ -70,12 +70,12 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
   }
 
   /** MoneyIn, MoneyOut, Report. */
-  async function writeDocument(task: Task, befalls: Befalls): Promise<Ending> {
+  async function writeDocument(task: Task, faults: Faults): Promise<Ending> {
     if (!(await task.begin())) return refused('It came too late to begin.');
-    if (befalls.has('crash-before-bank') || befalls.has('crash-after-bank')) return await deps.crash();
-    await task.sleep(befalls.has('slow') ? timing.slowMs : timing.printMs);
+    if (faults.has('crash-before-bank') || faults.has('crash-after-bank')) return await deps.crash();
+    await task.sleep(faults.has('slow') ? timing.slowMs : timing.printMs);
     const ending = task.name === 'Report' ? await writeReport({ memory, screen, shop }, task) : await writeCash(memory, task);
-    if (befalls.has('crash-after-print')) return await deps.crash();
+    if (faults.has('crash-after-print')) return await deps.crash();
     return ending;
   }
 
@@ -103,7 +103,7 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
   };
 }
 
-const busy: Ending = { outcome: 'busy', reason: 'Somebody is in the menu of the register.' };
+const busy: Ending = { outcome: 'busy', reason: 'A person is in the menu of the register.' };
 
 function whyNot(name: LedgerCommandName, args: JsonObject): Ending | undefined {
   if ((name === 'MoneyIn' || name === 'MoneyOut') && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');

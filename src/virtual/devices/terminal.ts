@@ -6,7 +6,7 @@ import type { Bank, BankAnswer, BankEntry } from '../books/bank.ts';
 import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
 import type { JournalEntry } from '../client/journal.ts';
 import type { Task } from '../client/task.ts';
-import type { Befalls } from '../mishaps/mishaps.ts';
+import type { Faults } from '../mishaps/mishaps.ts';
 import { slip } from '../paper/paper.ts';
 import { type CounterDeps, meetCustomer, takeMishaps } from './counter.ts';
 
@@ -31,7 +31,7 @@ export interface TerminalDeps extends CounterDeps {
 
 const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction']);
 
-/** What befalls a command goes by this. A cancellation has the amount of its payment and would repeat that payment's mishap. */
+/** Faults are chosen by this amount. A cancellation has the amount of its payment and would repeat that payment's fault. */
 export function terminalAmountOf(name: string, args: JsonObject): Bani | undefined {
   return name === 'Pay' || name === 'Refund' ? amountOf(args) : undefined;
 }
@@ -43,23 +43,23 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     const hasAmount = name === 'Pay' || name === 'Refund' || name === 'CancelTransaction';
     if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
     if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
-    if (mishaps.isBusy(name, args)) return { outcome: 'busy', reason: 'Somebody is in the menu of the terminal.' };
+    if (mishaps.isBusy(name, args)) return { outcome: 'busy', reason: 'A person is in the menu of the terminal.' };
     return undefined;
   }
 
   async function execute(task: Task): Promise<Ending> {
-    let befalls = takeMishaps(deps, task);
+    let faults = takeMishaps(deps, task);
     if (task.name === 'Pay') {
-      if (befalls.has('paper-out')) return showing(task, refused('The terminal is out of paper.'));
-      const met = await meetCustomer(deps, task, amountOf(task.args), befalls);
+      if (faults.has('paper-out')) return showing(task, refused('The terminal is out of paper.'));
+      const met = await meetCustomer(deps, task, amountOf(task.args), faults);
       if (met.no) return showing(task, met.no);
-      befalls = met.befalls;
+      faults = met.faults;
     }
     if (!(await task.begin())) return refused('It came too late to begin.');
     // Closing a document is between ERP and bank: the customer goes on seeing what was paid.
-    if (task.name === 'CloseDoc') return await askBank(task, befalls);
+    if (task.name === 'CloseDoc') return await askBank(task, faults);
     screen.show('asking', 'Asking the bank', { commandId: task.id, amountBani: amountOf(task.args) });
-    const ending = showing(task, await askBank(task, befalls));
+    const ending = showing(task, await askBank(task, faults));
     if (ending.outcome === 'done') screen.print(slip(bank.name, task.name, ending.report ?? {}));
     return ending;
   }
@@ -79,21 +79,21 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     return ending;
   }
 
-  async function askBank(task: Task, befalls: Befalls): Promise<Ending> {
-    if (befalls.has('crash-before-bank')) return await deps.crash();
+  async function askBank(task: Task, faults: Faults): Promise<Ending> {
+    if (faults.has('crash-before-bank')) return await deps.crash();
     await task.sleep(timing.bankMs);
-    const ending = endingOf(task.name, await contact(task, befalls));
-    if (befalls.has('crash-after-bank')) return await deps.crash();
-    if (befalls.has('late-answer')) await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
+    const ending = endingOf(task.name, await contact(task, faults));
+    if (faults.has('crash-after-bank')) return await deps.crash();
+    if (faults.has('late-answer')) await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
     return ending;
   }
 
-  function contact(task: Task, befalls: Befalls): Promise<BankAnswer> {
+  function contact(task: Task, faults: Faults): Promise<BankAnswer> {
     const { args, id: reference } = task;
     const amountBani = amountOf(args);
     const operationId = String(args.operationId);
-    if (befalls.has('declined')) return bank.decline({ reference, amountBani, reason: 'The bank declined the card.' });
-    if (befalls.has('wrong-pin')) return bank.decline({ reference, amountBani, reason: 'Wrong PIN, three times.' });
+    if (faults.has('declined')) return bank.decline({ reference, amountBani, reason: 'The bank declined the card.' });
+    if (faults.has('wrong-pin')) return bank.decline({ reference, amountBani, reason: 'Wrong PIN, three times.' });
     switch (task.name) {
       case 'Pay':
         return bank.charge({ reference, amountBani, documentNr: typeof args.documentNr === 'string' ? args.documentNr : undefined });

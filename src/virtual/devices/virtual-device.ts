@@ -17,7 +17,7 @@ export interface VirtualDeviceDeps extends BodyDeps {
   restartAfterMs?: number;
 }
 
-/** Of the device's own, from nobody on the wire. */
+/** The device's own, not from the wire. */
 export interface LocalCommand {
   id: string;
   name: LedgerCommandName;

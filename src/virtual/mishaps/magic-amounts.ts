@@ -39,7 +39,7 @@ const faultsOfTerminal: readonly [ending: number, magic: Magic, meaning: string]
   [68, 'crash-before-bank', 'the power goes before the bank is asked'],
   [69, 'crash-after-bank', 'the power goes after the bank said yes'],
   [71, 'paper-out', 'the paper is out before it begins: refused'],
-  [72, 'busy', 'somebody is in the menu: busy'],
+  [72, 'busy', 'a person is in the menu: busy'],
 ];
 
 const faultsOfRegister: typeof faultsOfTerminal = [
@@ -52,7 +52,7 @@ const faultsOfRegister: typeof faultsOfTerminal = [
   [88, 'crash-before-bank', 'the power goes before the bank is asked'],
   [89, 'crash-after-bank', 'the power goes after the bank said yes, before it prints'],
   [91, 'paper-out', 'the paper is out before it begins: refused'],
-  [92, 'busy', 'somebody is in the menu: busy'],
+  [92, 'busy', 'a person is in the menu: busy'],
   [93, 'paper-out-mended', 'the paper is out after the bank said yes; a new roll comes after 5 s and it prints'],
   [94, 'paper-out-reversed', 'the paper is out after the bank said yes and stays out: reversed at the bank, then refused'],
 ];

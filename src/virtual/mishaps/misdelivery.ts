@@ -1,5 +1,5 @@
 // Answers that go astray on purpose: the device believes that it answered, and the wire carries none, or two.
-// It sits between the device and one channel, where whoever watches the wire sees what became of each message.
+// It sits between the device and one channel, so a watcher of the wire sees the fate of each message.
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import type { Connector, DeviceChannel } from '../client/connector.ts';
 
@@ -22,7 +22,7 @@ export interface Misdelivery {
   copiesOf(answer: AnswerMessage): number;
 }
 
-/** A command of the device's own is answered to nobody, so its entry would stay. */
+/** A command of the device's own has no receiver, so its entry would stay. */
 const maxEntries = 100;
 
 export function createMisdelivery(): Misdelivery {

@@ -6,7 +6,7 @@ import type { DeviceKind, JsonObject } from '../../link/protocol.ts';
 import { type Magic, magicOf } from './magic-amounts.ts';
 
 export type Mishap = Magic;
-export type Befalls = ReadonlySet<Mishap>;
+export type Faults = ReadonlySet<Mishap>;
 
 export interface ArmedMishaps {
   loseAnswer: boolean;
@@ -23,10 +23,10 @@ export interface SelectedFault {
 
 export interface Mishaps {
   /** Looks, and changes nothing. */
-  lookingAt(name: string, args: JsonObject): Befalls;
+  peekFaults(name: string, args: JsonObject): Faults;
   /** The same, and what was armed for one command is used up, as is a magic amount for its document. */
-  take(name: string, args: JsonObject): Befalls;
-  /** Whether somebody is in the menu; a document meets that once, too. */
+  take(name: string, args: JsonObject): Faults;
+  /** Whether a person is in the menu; once per document, too. */
   isBusy(name: string, args: JsonObject): boolean;
   /** For the command of a request that is under way; call the result when the request has ended. */
   select(selected: SelectedFault): () => void;
@@ -38,7 +38,7 @@ export interface MishapDeps {
   kind: DeviceKind;
   /** False: no amount is magic. */
   hasMagic: boolean;
-  /** What the command is about; undefined: nothing befalls it. */
+  /** What the command is about; undefined: no faults. */
   amountOf(name: string, args: JsonObject): Bani | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps
   /** As many as there are requests under way. */
   const selections = new Set<SelectedFault>();
 
-  function lookingAt(name: string, args: JsonObject): Befalls {
+  function peekFaults(name: string, args: JsonObject): Faults {
     const amountBani = amountOf(name, args);
     const magic = magicFor(name, args, amountBani);
     return new Set([...(magic === undefined ? [] : [magic]), ...(amountBani === undefined ? [] : armedOnes(armed))]);
@@ -80,17 +80,17 @@ export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps
   }
 
   return {
-    lookingAt,
+    peekFaults,
     isBusy(name, args) {
-      if (!lookingAt(name, args).has('busy')) return false;
+      if (!peekFaults(name, args).has('busy')) return false;
       useUp(name, args);
       return true;
     },
     take(name, args) {
-      const befalls = lookingAt(name, args);
+      const faults = peekFaults(name, args);
       useUp(name, args);
       if (amountOf(name, args) !== undefined) armed = { ...nothingArmed, paperOut: armed.paperOut };
-      return befalls;
+      return faults;
     },
     select(selected) {
       selections.add(selected);

@@ -36,7 +36,7 @@ function addressOf({ url, deviceId, secret }: NetworkConnectorOptions): string {
 
 async function connectOnce(options: NetworkConnectorOptions, listener: WireListener): Promise<Wire> {
   const { deviceId } = options;
-  // Loaded by whoever needs it: most have no RabbitMQ.
+  // Loaded on demand: most installations have no RabbitMQ.
   const { connect } = await import('amqplib');
   const connection = await connect(addressOf(options), { noDelay: true, timeout: connectTimeoutMs });
   // An error is followed by a close; without a listener it would end the process.

@@ -1,5 +1,5 @@
 // Sends ended spans to the receiver, many at a time, one request at a time. Nothing waits for it: when the receiver is slow or away, so many
-// spans are kept, further ones are dropped and counted, and the log says so once. Nothing of it is told to callers or stops the gateway.
+// spans are kept, further ones are dropped and counted, and the log says so once. Nothing of it reaches callers or stops the gateway.
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import { type Cancel, type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';

@@ -5,7 +5,7 @@ export interface TraceContext {
   traceId: string;
   /** 16 hexadecimal digits. */
   spanId: string;
-  /** Whoever began the trace wants it recorded. */
+  /** The trace's originator wants it recorded. */
   isSampled: boolean;
 }
 

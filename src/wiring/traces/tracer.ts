@@ -1,6 +1,6 @@
 // Spans: what was done, when, under what. The work at hand knows its span by Node's own context, so that no room passes it along.
-// What always holds: a span is told once, when it ends, and never twice; what a trace that is not recorded does costs nothing more; a trace
-// has at most so many spans, and none that begin long after it ended (a timer that somebody's call has started may go on for ever).
+// What always holds: a span is reported once, when it ends; what a trace that is not recorded does costs nothing more; a trace
+// has at most so many spans, and none that begin long after it ended (a timer that a call has started may run for ever).
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -30,7 +30,7 @@ export interface EndedSpan {
 }
 
 export interface Span {
-  /** For whoever is called from here. */
+  /** For calls from here. */
   readonly context: TraceContext;
   set(attributes: Attributes): void;
   event(name: string, attributes?: Attributes): void;
@@ -83,7 +83,7 @@ export function createTracer({ clock, random, recordedPercent, onEnd }: Deps): T
     const spanId = newId(8);
     const [startMs, startedAt] = [clock.now(), clock.elapsed()];
     const nowMs = () => startMs + clock.elapsed() - startedAt;
-    const told: Omit<EndedSpan, 'endMs'> = {
+    const ended: Omit<EndedSpan, 'endMs'> = {
       traceId,
       spanId,
       parentSpanId,
@@ -97,17 +97,17 @@ export function createTracer({ clock, random, recordedPercent, onEnd }: Deps): T
     let isEnded = false;
     const span: Span = {
       context: { traceId, spanId, isSampled: trace.isRecorded },
-      set: (more) => void Object.assign(told.attributes, more),
+      set: (more) => void Object.assign(ended.attributes, more),
       event(eventName, more = {}) {
-        if (told.events.length < maxEventsPerSpan) told.events.push({ name: eventName, atMs: nowMs(), attributes: more });
+        if (ended.events.length < maxEventsPerSpan) ended.events.push({ name: eventName, atMs: nowMs(), attributes: more });
       },
       fail() {
-        told.isFailed = true;
+        ended.isFailed = true;
       },
       end() {
         if (isEnded) return;
         isEnded = true;
-        if (trace.isRecorded) onEnd({ ...told, endMs: nowMs() });
+        if (trace.isRecorded) onEnd({ ...ended, endMs: nowMs() });
       },
     };
     traces.set(span, trace);

@@ -1,5 +1,5 @@
 // What spans tell, and of what: requests, statements, commands at a device, sends on a channel, attempts of callbacks.
-// Told are patterns of routes, texts of statements without their values, names of commands, ids, hosts and codes. Never told: an address with its
+// Spans contain patterns of routes, texts of statements without their values, names of commands, ids, hosts and codes. Never: an address with its
 // query, a body, a header, the words of an error, anything else that a caller or a device wrote [D9].
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Send } from '../../callbacks/sender.ts';

@@ -1,5 +1,5 @@
 // The devices that are connected to the embedded broker, and which of them listen for commands. At most one connection a device: a second
-// one replaces the first, whose end is told before anything that the second one says. A device that is cut off while its login is being
+// one replaces the first, whose end is reported before any message of the second. A device that is cut off while its login is being
 // judged is in the moment in which it gets in cut off again: the judgement may have been made before the change that cut it off.
 import type { Aedes, Client } from 'aedes';
 import { mqttTopics } from '../../protocol.ts';

@@ -1,4 +1,4 @@
-// The ports of the embedded broker, plain and TLS, and every socket that stands on them. Strangers reach these ports: who may hold a
+// The ports of the embedded broker, plain and TLS, and every socket that stands on them. Unauthenticated clients reach these ports: who may hold a
 // connection is decided by the gate, and each socket is held to its size and pace from its first byte on [D62].
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
@@ -61,7 +61,7 @@ export class BrokerPorts {
     this.#admissions.get(conn)?.loggedIn();
   }
 
-  /** Nobody new comes in from now on; resolves when nobody is left inside. */
+  /** Accepts no new connection; resolves when all have ended. */
   async stopListening(): Promise<void> {
     const servers = Object.values(this.#servers);
     this.#servers = {};

@@ -1,6 +1,6 @@
-// Who may hold a connection at a port that strangers can reach [D62]. Always holds: at most so many in all, so many that have not logged in,
-// and so many of those from one address; and nobody stays without a login for longer than the deadline. Over a bound the oldest that has
-// not logged in makes room for the new one, so that whoever only holds connections open keeps nobody out. One that has logged in is never cut.
+// Bounds the connections of a port that unauthenticated clients can reach [D62]. Always holds: at most so many in all, so many without login,
+// and so many of those from one address; and none stays without a login for longer than the deadline. Over a bound the oldest that has
+// not logged in makes room for the new one, so that a client that only holds connections open blocks no other. One that has logged in is never cut.
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
 
 export interface GateLimits {
@@ -29,27 +29,27 @@ export interface ConnectionGate {
 }
 
 export function createConnectionGate(clock: Clock, limits: GateLimits): ConnectionGate {
-  interface Stranger {
+  interface Pending {
     address: string;
     cut: () => void;
     cancelDeadline: Cancel;
   }
   /** The oldest first. */
-  const strangers = new Set<Stranger>();
-  const byAddress = new Map<string, Set<Stranger>>();
+  const pending = new Set<Pending>();
+  const byAddress = new Map<string, Set<Pending>>();
   let loggedIn = 0;
 
   /** It has logged in or left. False: it was forgotten before. */
-  function forget(stranger: Stranger): boolean {
-    if (!strangers.delete(stranger)) return false;
-    stranger.cancelDeadline();
-    const neighbours = byAddress.get(stranger.address);
-    neighbours?.delete(stranger);
-    if (neighbours?.size === 0) byAddress.delete(stranger.address);
+  function forget(connection: Pending): boolean {
+    if (!pending.delete(connection)) return false;
+    connection.cancelDeadline();
+    const neighbours = byAddress.get(connection.address);
+    neighbours?.delete(connection);
+    if (neighbours?.size === 0) byAddress.delete(connection.address);
     return true;
   }
 
-  function cutOldest(among: Iterable<Stranger> | undefined): void {
+  function cutOldest(among: Iterable<Pending> | undefined): void {
     for (const oldest of among ?? []) {
       forget(oldest);
       oldest.cut();
@@ -59,31 +59,31 @@ export function createConnectionGate(clock: Clock, limits: GateLimits): Connecti
 
   return {
     get connections() {
-      return loggedIn + strangers.size;
+      return loggedIn + pending.size;
     },
 
     enter(address, cut) {
       if (loggedIn >= limits.connections) return undefined;
       if ((byAddress.get(address)?.size ?? 0) >= limits.withoutLoginPerAddress) cutOldest(byAddress.get(address));
-      if (strangers.size >= limits.withoutLogin || loggedIn + strangers.size >= limits.connections) cutOldest(strangers);
+      if (pending.size >= limits.withoutLogin || loggedIn + pending.size >= limits.connections) cutOldest(pending);
 
-      const stranger: Stranger = { address, cut, cancelDeadline: () => {} };
-      stranger.cancelDeadline = clock.after(limits.loginWithinMs, () => {
-        forget(stranger);
+      const connection: Pending = { address, cut, cancelDeadline: () => {} };
+      connection.cancelDeadline = clock.after(limits.loginWithinMs, () => {
+        forget(connection);
         cut();
       });
-      strangers.add(stranger);
+      pending.add(connection);
       const neighbours = byAddress.get(address) ?? new Set();
-      byAddress.set(address, neighbours.add(stranger));
+      byAddress.set(address, neighbours.add(connection));
       let isIn = false;
       return {
         loggedIn() {
-          if (!forget(stranger)) return;
+          if (!forget(connection)) return;
           isIn = true;
           loggedIn += 1;
         },
         leave() {
-          forget(stranger);
+          forget(connection);
           if (isIn) loggedIn -= 1;
           isIn = false;
         },

@@ -1,6 +1,6 @@
 // The MQTT broker inside the gateway, for one instance with nothing installed. Devices log in with their secret and reach their own topics alone;
 // the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
-// Strangers reach its ports: connections, logins, packets, what is waiting to be read and what is logged about it are all bounded [D62].
+// Unauthenticated clients reach its ports: connections, logins, packets, what is waiting to be read and what is logged about it are all bounded [D62].
 import type { EventEmitter } from 'node:events';
 import type { Aedes, AedesOptions, Client, ConnectPacket } from 'aedes';
 import type { Logger } from '../../../kernel/logger.ts';
@@ -64,7 +64,7 @@ export class EmbeddedBroker implements Channel {
     const { clock, deviceLogins } = options;
     this.#options = options;
     this.#limits = { ...defaultGateLimits, ...options.limits };
-    // Most of what is to be said here, strangers can cause.
+    // Unauthenticated clients can cause most of these lines.
     this.#logger = restrainLogger(options.logger, clock);
     this.#loginsOf = createLoginLimit(clock, deviceLogins);
     this.#clients = createBrokerClients((deviceId) => this.#listener?.gone('mqtt', deviceId));
@@ -231,7 +231,7 @@ function mayPublish(deviceId: string, topic: string): boolean {
   return topic.startsWith(prefix) && isGatewayId(topic.slice(prefix.length));
 }
 
-/** A stranger chooses his client id, up to 64 KiB of it. */
+/** An unauthenticated client chooses its client id, up to 64 KiB. */
 function shortened(clientId: string): string {
   return clientId.slice(0, 64);
 }

@@ -6,7 +6,7 @@ import { TokenBucket } from '../../../kernel/token-bucket.ts';
 import { createPace } from '../reading-pace.ts';
 import { createPacketGuard, type PacketLimits } from './packet-guard.ts';
 
-/** Pings, subscriptions, acknowledgements: nobody needs more, and each costs an answer. */
+/** Pings, subscriptions, acknowledgements: no device needs more, and each costs an answer. */
 const controlPackets = { burst: 500, perS: 20 };
 
 export function holdSocket(
@@ -43,7 +43,7 @@ export function holdSocket(
     const cancel = clock.after(restMs, () => {
       isResting = false;
       socket.off('close', cancel);
-      // What came meanwhile was announced while nobody could read it.
+      // Data that arrived meanwhile was announced while the socket was paused.
       if (!socket.destroyed) socket.emit('readable');
     });
     socket.once('close', cancel);

@@ -1,4 +1,4 @@
-// What devices publish over MQTT, told apart by topic: the topic, which the broker guards, says who the sender is.
+// What devices publish over MQTT, distinguished by topic: the topic, which the broker guards, says who the sender is.
 import type { ChannelListener } from '../../channel.ts';
 import { isDeviceId } from '../../messages.ts';
 import { offerAnswer, offerPresence } from '../inbox.ts';
@@ -15,7 +15,7 @@ export function deliverMqttMessage(listener: ChannelListener, gatewayId: string,
   const [root, branch, deviceId, subject, replyTo, ...more] = message.topic.split('/');
   if (root !== 'tillgate' || branch !== 'devices' || !isDeviceId(deviceId) || more.length > 0)
     return listener.dropped('mqtt', 'unknown-address');
-  // Nothing of ours is retained: what is, was left behind by somebody at another time.
+  // Nothing of ours is retained: a retained message was left behind earlier.
   if (message.isRetained) return listener.dropped('mqtt', 'retained', deviceId);
   const received = { channel: 'mqtt', deviceId, bytes: message.payload } as const;
   if (subject === 'answers' && replyTo === gatewayId) offerAnswer(listener, received);

@@ -1,5 +1,5 @@
 // Holds the packets of an MQTT connection to a size, by their headers alone: the parser behind it gathers a packet whole before
-// anybody judges it, and would gather 256 MiB from somebody who has not even logged in. Only a published message may be large;
+// any check, and would buffer 256 MiB from a client that has not logged in. Only a published message may be large;
 // a subscription of thousands of topics is none of ours. And it counts: packets, and those that are no messages.
 
 export interface PacketLimits {

@@ -1,5 +1,5 @@
 // The commands that were published to RabbitMQ and are not confirmed yet. Each settles once: confirmed, given back because the device
-// has no queue, or unclear, when the connection breaks or nobody confirms in time. What is unclear is never sent again.
+// has no queue, or unclear, when the connection breaks or no confirmation comes in time. What is unclear is never sent again.
 import type { ConfirmChannel } from 'amqplib';
 import type { Clock } from '../../../kernel/clock.ts';
 import { ChannelDown, DeviceNotOnChannel, SendUnclear } from '../../channel.ts';
@@ -18,7 +18,7 @@ export interface Confirms {
   publish(outbox: ConfirmChannel, deviceId: string, command: CommandMessage, expiresInMs: number): Promise<void>;
   /** Notes which messages the broker gives back, as soon as it does. */
   watchReturns(outbox: ConfirmChannel): void;
-  /** The connection broke: nobody will confirm what is open. */
+  /** The connection broke: open messages stay unconfirmed. */
   leaveUnclear(): void;
 }
 

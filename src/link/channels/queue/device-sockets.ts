@@ -1,6 +1,6 @@
-// The WebSockets of the built-in queue. One a device: a second one replaces the first, whose end is told before anything that the second
+// The WebSockets of the built-in queue. One a device: a second one replaces the first, whose end is reported before any message of the second
 // one says. A socket that does not answer pings is ended, and so is one that does not read what it asked for; one that sends more than
-// its share is read slowly [D62]. From the moment in which a device is cut off nothing is heard of it: whether it closes or not.
+// its share is read slowly [D62]. From the moment in which a device is disconnected its messages are ignored, whether it closes or not.
 import type { WebSocket } from 'ws';
 import { type Cancel, type Clock, every } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
@@ -43,7 +43,7 @@ export class DeviceSockets {
   readonly #silentSincePing = new WeakSet<WebSocket>();
   /** Sockets that were replaced or cut off get a moment for the closing handshake. */
   readonly #leaving = new Map<WebSocket, Leaving>();
-  readonly #unheard = new WeakSet<WebSocket>();
+  readonly #ignored = new WeakSet<WebSocket>();
   #stopPinging: Cancel = () => {};
 
   constructor(deps: Deps) {
@@ -80,10 +80,10 @@ export class DeviceSockets {
 
   /** Of what is still on its way by the device's sockets, those that were replaced included, nothing counts any more. */
   cutOff(deviceId: string, code: number, reason: string): void {
-    for (const [socket, leaving] of this.#leaving) if (leaving.deviceId === deviceId) this.#unheard.add(socket);
+    for (const [socket, leaving] of this.#leaving) if (leaving.deviceId === deviceId) this.#ignored.add(socket);
     const socket = this.#sockets.get(deviceId);
     if (socket === undefined) return;
-    this.#unheard.add(socket);
+    this.#ignored.add(socket);
     this.#sockets.delete(deviceId);
     this.#deps.onGone(deviceId);
     this.#letLeave(deviceId, socket, code, reason);
@@ -92,22 +92,22 @@ export class DeviceSockets {
   #listen(deviceId: string, socket: WebSocket): void {
     const { clock, logger, messagesPerS, onFrame, onTooLarge } = this.#deps;
     const paced = paceOf(clock, socket, messagesPerS);
-    const heard = (bytes: number) => {
+    const countRead = (bytes: number) => {
       paced(bytes);
       this.#silentSincePing.delete(socket);
     };
     socket.on('message', (data, isBinary) => {
-      heard((data as Buffer).length);
-      if (this.#unheard.has(socket)) return;
+      countRead((data as Buffer).length);
+      if (this.#ignored.has(socket)) return;
       onFrame({ deviceId, data: data as Buffer, isBinary, isFromCurrent: () => this.#sockets.get(deviceId) === socket });
     });
     socket.on('ping', (data) => {
-      heard(data.length);
+      countRead(data.length);
       // Who asks and does not read the answers would have them heaped up here.
       if (hangs(socket)) socket.terminate();
       else socket.pong(data);
     });
-    socket.on('pong', (data) => heard(data.length));
+    socket.on('pong', (data) => countRead(data.length));
     socket.on('error', (error: Error & { code?: string }) => {
       if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') onTooLarge(deviceId);
       logger.debug({ err: error, deviceId }, 'a socket of the built-in queue failed');
@@ -129,7 +129,7 @@ export class DeviceSockets {
   #closed(deviceId: string, socket: WebSocket): void {
     this.#leaving.get(socket)?.stopWaiting();
     this.#leaving.delete(socket);
-    // The end of a socket that was replaced or cut off has been told already.
+    // The end of a replaced or disconnected socket was reported already.
     if (this.#sockets.get(deviceId) !== socket) return;
     this.#sockets.delete(deviceId);
     this.#deps.onGone(deviceId);

@@ -1,4 +1,4 @@
-// What devices publish to RabbitMQ: the queues it is taken from, and how a message is told apart.
+// What devices publish to RabbitMQ: the queues it is taken from, and how messages are distinguished.
 // The user id, which RabbitMQ holds to the login, is the one proof of who the sender is.
 import type { Channel as AmqpChannel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { ChannelListener } from '../../channel.ts';

@@ -1,6 +1,6 @@
-// The fence [D65]: a gateway that was held up between commit and publish sends nothing late, whichever of its clocks noticed.
+// The deadlines [D65]: a gateway that was held up between commit and publish sends nothing late, whichever of its clocks noticed.
 import { describe, expect, it } from 'vitest';
-import { isStartOver, passedMs, raiseFence } from '../../../src/link/carrying/fence.ts';
+import { fixDeadlines, isStartOver, passedMs } from '../../../src/link/carrying/deadlines.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { createLinkBench, deviceId, peek } from '../link-bench.ts';
 
@@ -8,15 +8,15 @@ describe('the time passed', () => {
   it('is what either clock shows, whichever is more', async () => {
     const clock = createVirtualClock(undefined, { settle: 'microtasks' });
     await clock.advance(60_000);
-    const fence = raiseFence(clock, 0, 300_000);
+    const deadlines = fixDeadlines(clock, 0, 300_000);
     await clock.advance(4_000);
-    expect(passedMs(clock, fence)).toBe(4_000);
-    clock.setWallClock(fence.issuedAtMs - 3_600_000);
-    expect(passedMs(clock, fence)).toBe(4_000);
-    clock.setWallClock(fence.issuedAtMs + 9_999);
-    expect([passedMs(clock, fence), isStartOver(clock, fence)]).toEqual([9_999, false]);
-    clock.setWallClock(fence.issuedAtMs + 10_000);
-    expect(isStartOver(clock, fence)).toBe(true);
+    expect(passedMs(clock, deadlines)).toBe(4_000);
+    clock.setWallClock(deadlines.issuedAtMs - 3_600_000);
+    expect(passedMs(clock, deadlines)).toBe(4_000);
+    clock.setWallClock(deadlines.issuedAtMs + 9_999);
+    expect([passedMs(clock, deadlines), isStartOver(clock, deadlines)]).toEqual([9_999, false]);
+    clock.setWallClock(deadlines.issuedAtMs + 10_000);
+    expect(isStartOver(clock, deadlines)).toBe(true);
   });
 });
 
@@ -26,7 +26,7 @@ describe('a command that was held up', () => {
     bench.presence(bench.mqtt);
     const delivery = bench.delivery();
     await bench.clock.advance(10_000);
-    bench.clock.setWallClock(delivery.fence.issuedAtMs);
+    bench.clock.setWallClock(delivery.deadlines.issuedAtMs);
     expect(await bench.link.carry(delivery)).toMatchObject({ kind: 'not-sent' });
     expect(bench.mqtt.sends).toEqual([]);
     expect(bench.clock.pending).toBe(0);

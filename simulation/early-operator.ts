@@ -9,7 +9,7 @@ import type { SharedStorage } from './shared-storage.ts';
 import type { ShopDevice } from './shop-devices.ts';
 import type { MemoryWire, Passing } from './wire.ts';
 
-export interface HastyPerson {
+export interface EarlyOperator {
   /** From its next command with a number on; does nothing to a device that has one before it. */
   await(target: ShopDevice, restartsIt: boolean): void;
   /** Sees what runs over the wires. */
@@ -47,7 +47,7 @@ const givesUpAfterMs = 12 * 60_000;
 /** A gateway that dies meanwhile never answers. */
 const waitsMs = 30_000;
 
-export function createHastyPerson(deps: Deps): HastyPerson {
+export function createEarlyOperator(deps: Deps): EarlyOperator {
   const { clock, storage, devices, trace } = deps;
   const tried = new Set<string>();
   const counts = { guesses: 0, wrongGuesses: 0 };
